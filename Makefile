@@ -1,0 +1,44 @@
+# `make demo` and `make test` set everything up by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test check bench requirements clean
+
+demo: $(VENV)/.run
+	@$(BIN)/sanql demo
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto --dist loadgroup tests docs README.md
+
+check: $(VENV)/.dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" tests docs README.md
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m bench
+
+requirements: $(VENV)/.dev
+	$(PIP) uv
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --all-extras pyproject.toml -o requirements-dev.txt
+
+clean:
+	rm -rf $(VENV) build
+
+$(VENV)/.run: requirements.txt pyproject.toml
+	@echo "setting up $(VENV) (once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r requirements.txt
+	@echo "$(CURDIR)/src" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/sanql.pth"
+	@printf '#!/bin/sh\nexec "%s/python" -m sanql "$$@"\n' "$(CURDIR)/$(BIN)" > $(BIN)/sanql && chmod +x $(BIN)/sanql
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.txt
+	@echo "setting up the test tools (once)"
+	@$(PIP) --require-hashes -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,100 @@
+"""Every error SanQL raises on purpose.
+
+    SanqlError
+    ├── PolicyError      the owner's policy is wrong; lists every fault     exit code 2
+    ├── Refused          the question cannot be answered privately          exit code 2
+    ├── BudgetExceeded   the answer would cost more than is left            exit code 3
+    ├── Unavailable      the engine could not answer; never says why        exit code 4
+    └── LedgerError      the account cannot be trusted; nothing is answered exit code 5
+
+Each carries a stable `code`, a `message` (what, the value typed, the rule) and a `remedy`. They quote
+what the analyst typed or the owner configured, never what a row contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class SanqlError(Exception):
+    """The base of every deliberate error: a code, a message and a remedy."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, code: str, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the one JSON shape of every error."""
+        return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong with a policy: where, what, and what to do about it."""
+
+    place: str
+    message: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}; {self.remedy}"
+
+
+class PolicyError(SanqlError):
+    """The policy has faults; all of them are reported at once."""
+
+    exit_code = 2
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        count = len(self.faults)
+        super().__init__(
+            "policy_invalid",
+            f"the policy has {count} fault{'s' if count != 1 else ''}:\n"
+            + "\n".join(f"  - {fault}" for fault in self.faults),
+            "mend each place named above, then run `sanql check`",
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        shape = super().to_dict()
+        faults = [
+            {"place": fault.place, "message": fault.message, "remedy": fault.remedy}
+            for fault in self.faults
+        ]
+        error = shape["error"]
+        assert isinstance(error, dict)  # noqa: S101  (super() built it three lines above)
+        error["faults"] = faults
+        return shape
+
+
+class Refused(SanqlError):
+    """The question is not understood or cannot be private; decided before any row is read."""
+
+    exit_code = 2
+
+
+class BudgetExceeded(SanqlError):
+    """The charge does not fit an account of the ledger."""
+
+    exit_code = 3
+
+
+class Unavailable(SanqlError):
+    """Execution had begun and ended without an answer; the charge stays."""
+
+    exit_code = 4
+
+
+class LedgerError(SanqlError):
+    """The ledger is missing, damaged or rolled back; nothing is answered from it."""
+
+    exit_code = 5

@@ -1,0 +1,139 @@
+"""What a data owner declares, as frozen facts that the rest of SanQL may rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+Neighbours = Literal["add-remove", "change-one"]
+Accounting = Literal["pure", "renyi"]
+ColumnType = Literal["integer", "decimal", "float", "text", "boolean", "date", "timestamp"]
+Value = bool | int | Fraction | str | date | datetime
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that may ever be spent: an (epsilon, delta) guarantee, as exact numbers."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True)
+class ListedDomain:
+    """Public keys written out in the policy; every one of them appears in an answer."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class TableDomain:
+    """Public keys that are the distinct values of a column of a public table."""
+
+    table: str
+    column: str
+
+
+Domain = ListedDomain | TableDomain
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column analysts may use, with the facts the owner vouches for or has San enforce.
+
+    Bounds are enforced: a value outside is read as the nearest bound. Precision is the grid sums are
+    computed on (`decimal` and `float` only). `total_bounds` limits what one unit adds to SUM of this
+    column in one group.
+    """
+
+    name: str
+    type: ColumnType
+    bounds: tuple[Value, Value] | None = None
+    precision: Fraction | None = None
+    domain: Domain | None = None
+    total_bounds: tuple[Fraction, Fraction] | None = None
+
+
+@dataclass(frozen=True)
+class RowUnit:
+    """Each row is protected by itself."""
+
+
+@dataclass(frozen=True)
+class ColumnUnit:
+    """Whoever the column identifies is protected, with all their rows; NULL identifies nobody."""
+
+    column: str
+
+
+Unit = RowUnit | ColumnUnit
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table analysts may ask about.
+
+    `unit` is None exactly when the table is public. `rows_per_unit_max` limits a unit's rows in one
+    answer, `rows_per_group_max` its rows in one group, `groups_per_unit_max` its groups.
+    """
+
+    name: str
+    unit: Unit | None
+    columns: Mapping[str, Column]
+    rows_per_unit_max: int | None = None
+    rows_per_group_max: int | None = None
+    groups_per_unit_max: int | None = None
+
+    @property
+    def public(self) -> bool:
+        """Whether the table holds nothing about anybody."""
+        return self.unit is None
+
+
+@dataclass(frozen=True)
+class Analyst:
+    """Somebody who asks; without a budget of their own, the dataset's is the only limit."""
+
+    name: str
+    budget: Budget | None
+
+
+@dataclass(frozen=True)
+class Coalition:
+    """Analysts who might pool their answers; their charges add up in one more account."""
+
+    name: str
+    members: frozenset[str]
+    budget: Budget
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """What one worker process may use before it is killed and replaced."""
+
+    memory_bytes: int
+    deadline_seconds: float
+    workers: int
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The whole declaration: what is protected, how well, and for whom."""
+
+    path: Path
+    name: str
+    source: str
+    ledger: Path
+    neighbours: Neighbours
+    budget: Budget
+    accounting: Accounting
+    tables: Mapping[str, Table]
+    analysts: Mapping[str, Analyst]
+    coalitions: Mapping[str, Coalition]
+    engine: EngineLimits
+    delta_per_query: Fraction | None
+    failures_max: int
