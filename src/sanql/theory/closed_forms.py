@@ -1,0 +1,249 @@
+"""Neighbouring output distributions of the standard mechanisms, in closed form.
+
+Each class is the pair P = noise, Q = noise + shift, symmetric under swapping. It knows its hockey
+stick (rounded up), its trade-off curve (rounded down) and the tail of its privacy loss (rounded
+up); that is all `sanql.theory.meaning` needs to say what an attacker can learn from the actual
+mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Protocol
+
+from sanql.theory.distributions import Distribution
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import (
+    Real,
+    as_epsilon,
+    as_fraction,
+    as_positive,
+    as_probability,
+    down,
+    exp_lower,
+    up,
+)
+
+_NORMAL = NormalDist()
+_SLACK = 1e-12  # covers the rounding of erfc, whose relative error grows with its argument
+_TINY = 1e-300  # covers underflow
+
+
+class Pair(Protocol):
+    """Two neighbouring output distributions, as far as privacy is concerned."""
+
+    @property
+    def epsilon_max(self) -> float:
+        """The largest privacy loss of any output; infinite when there is none."""
+
+    def hockey_stick(self, gamma: float) -> float:
+        """Return an upper bound on H_gamma, the same in both orders, for gamma >= 1."""
+
+    def tradeoff(self, false_positive: float) -> float:
+        """Return a lower bound on the least false negative rate at a false positive rate."""
+
+    def loss_tail(self, epsilon: float) -> float:
+        """Return an upper bound on Pr[|privacy loss| > epsilon] under either distribution."""
+
+
+@dataclass(frozen=True)
+class LaplacePair:
+    """Laplace noise of scale b and a shift D: everything depends on epsilon_0 = D/b.
+
+    >>> pair = LaplacePair(scale=1.0, shift=1.0)
+    >>> round(pair.statistical_difference, 6), round(pair.hockey_stick(1.0), 6)
+    (0.393469, 0.393469)
+    """
+
+    scale: float
+    shift: float = 1.0
+
+    def __post_init__(self) -> None:
+        as_positive(self.scale, "scale")
+        as_positive(self.shift, "shift")
+
+    @property
+    def epsilon_max(self) -> float:
+        """The ratio shift/scale."""
+        return up(self.shift / self.scale, 1)
+
+    @property
+    def statistical_difference(self) -> float:
+        """The value 1 - e^(-epsilon_0 / 2)."""
+        return -math.expm1(-self.shift / self.scale / 2)
+
+    @property
+    def standard_deviation(self) -> float:
+        """The noise's standard deviation sqrt(2) b (the printed Cor. 5.2 says b)."""
+        return math.sqrt(2) * self.scale
+
+    @property
+    def kl_divergence(self) -> float:
+        """The value epsilon_0 - 1 + e^(-epsilon_0)."""
+        loss = self.shift / self.scale
+        return loss + math.expm1(-loss)
+
+    def renyi_moment(self, order: float) -> float:
+        """Return a/(2a-1) e^((a-1) epsilon_0) + (a-1)/(2a-1) e^(-a epsilon_0)."""
+        loss, weight = self.shift / self.scale, 2 * order - 1
+        return order / weight * math.exp((order - 1) * loss) + (order - 1) / weight * math.exp(
+            -order * loss
+        )
+
+    def hockey_stick(self, gamma: float) -> float:
+        """Return 1 - sqrt(gamma e^(-epsilon_0)) up to e^epsilon_0, then 0; rounded up."""
+        gap = math.log(gamma) - self.shift / self.scale
+        return 0.0 if gap >= 0 else min(1.0, up(-math.expm1(gap / 2)))
+
+    def tradeoff(self, false_positive: float) -> float:
+        """Return the best false negative rate; rounded down."""
+        shrink = math.exp(-self.shift / self.scale)
+        if false_positive < shrink / 2:
+            best = 1 - false_positive / shrink
+        elif false_positive <= 0.5:
+            best = shrink / (4 * false_positive)
+        else:
+            best = shrink * (1 - false_positive)
+        return max(0.0, down(best))
+
+    def loss_tail(self, epsilon: float) -> float:
+        """Return 1 - e^(-(e0-eps)/2)/2 + e^(-(e0+eps)/2)/2 below e0, then 0."""
+        loss = self.shift / self.scale
+        if epsilon >= loss:
+            return 0.0
+        return up(1 - (math.exp((epsilon - loss) / 2) - math.exp(-(epsilon + loss) / 2)) / 2)
+
+
+@dataclass(frozen=True)
+class GaussianPair:
+    """Gaussian noise: everything depends on mu = shift / standard deviation.
+
+    >>> GaussianPair(mu=1.0).hockey_stick(math.e) < 0.127
+    True
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        as_positive(self.mu, "mu")
+
+    @property
+    def epsilon_max(self) -> float:
+        """Infinite: some output is arbitrarily telling."""
+        return math.inf
+
+    def hockey_stick(self, gamma: float) -> float:
+        """Return Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), rounded up."""
+        epsilon = math.log(gamma)
+        caught = _normal_below(self.mu / 2 - epsilon / self.mu)
+        blamed = gamma * _normal_below(-self.mu / 2 - epsilon / self.mu)
+        return min(1.0, max(0.0, caught - blamed) + _SLACK * (caught + blamed) + _TINY)
+
+    def tradeoff(self, false_positive: float) -> float:
+        """Return Phi(Phi^-1(1 - alpha) - mu), rounded down."""
+        if false_positive <= 0 or false_positive >= 1:
+            return 1.0 if false_positive <= 0 else 0.0
+        threshold = -_NORMAL.inv_cdf(false_positive)
+        return max(0.0, _normal_below(threshold - self.mu) * (1 - 1e-12) - 1e-300)
+
+    def loss_tail(self, epsilon: float) -> float:
+        """Return Pr[|N(mu^2/2, mu^2)| > epsilon], rounded up."""
+        above = _normal_below(self.mu / 2 - epsilon / self.mu)
+        below = _normal_below(-self.mu / 2 - epsilon / self.mu)
+        return min(1.0, (above + below) * (1 + _SLACK) + _TINY)
+
+
+@dataclass(frozen=True)
+class GuaranteedPair:
+    """The worst pair a bare (epsilon, delta) guarantee allows.
+
+    With probability delta the output tells everything, otherwise it is randomised response with
+    odds e^epsilon; every (epsilon, delta)-indistinguishable pair is a post-processing of it.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        as_epsilon(self.epsilon)
+        as_probability(self.delta, "delta")
+
+    @property
+    def epsilon_max(self) -> float:
+        """Epsilon itself when delta is 0, else infinite."""
+        return self.epsilon if self.delta == 0 else math.inf
+
+    def hockey_stick(self, gamma: float) -> float:
+        """Return delta + (1 - delta) (e^epsilon - gamma)_+ / (e^epsilon + 1), rounded up."""
+        top = up(math.exp(self.epsilon)) if self.epsilon else 1.0
+        extra = (1 - self.delta) * max(0.0, top - gamma) / (1 + top)
+        return min(1.0, self.delta if extra == 0 else up(self.delta + extra))
+
+    def tradeoff(self, false_positive: float) -> float:
+        """Return max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down."""
+        gamma = 1.0 if self.epsilon == 0 else up(math.exp(self.epsilon))
+        rest = 1 - self.delta
+        best = max(0.0, rest - gamma * false_positive, (rest - false_positive) / gamma)
+        return max(0.0, down(best, 2)) if best > 0 else 0.0
+
+    def loss_tail(self, epsilon: float) -> float:
+        """Return the largest chance of a loss above epsilon that the guarantee allows.
+
+        Above the guaranteed epsilon it is delta (1 + 1/g') / (1 - g/g') with g' = e^epsilon: the
+        corrected, sharp form of Kasiviswanathan-Smith Claim 3.3(2). At or below it may be 1.
+        """
+        if epsilon >= self.epsilon and self.delta == 0:
+            return 0.0
+        if epsilon <= self.epsilon:
+            return 1.0
+        odds = exp_lower(epsilon)
+        gap = 1 - up(math.exp(self.epsilon)) / odds
+        return 1.0 if gap <= 0 else min(1.0, up(self.delta * (1 + 1 / odds) / gap))
+
+
+def geometric_mass(ratio: Real, k: int) -> Fraction:
+    """Return (1 - a)/(1 + a) a^|k|, the exact mass of two-sided geometric noise at k."""
+    a = _geometric_ratio(ratio)
+    return (1 - a) / (1 + a) * a ** abs(k)
+
+
+def geometric_pair(ratio: Real, shift: int = 1) -> tuple[Distribution, Distribution]:
+    """Return the exact pair of two-sided geometric noise around 0 and around the shift, clamped.
+
+    Clamping to [0, shift] merges only outcomes of equal likelihood ratio, so every divergence is
+    that of the unclamped pair. At shift 1 it is randomised response with odds 1/a.
+
+    >>> p, q = geometric_pair("1/2")
+    >>> p.masses, q.masses
+    ((Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3)))
+    """
+    a = _geometric_ratio(ratio)
+    ends = 1 / (1 + a)
+    p = [ends, *(geometric_mass(a, k) for k in range(1, shift)), a**shift * ends]
+    return Distribution.over(p), Distribution.over(reversed(p))
+
+
+def randomised_response_pair(odds: Real) -> tuple[Distribution, Distribution]:
+    """Return (r, 1)/(1+r) and its mirror: the truth is told with odds r against the lie."""
+    r = as_positive(odds, "odds")
+    return Distribution.over([r / (1 + r), 1 / (1 + r)]), Distribution.over(
+        [1 / (1 + r), r / (1 + r)]
+    )
+
+
+def _geometric_ratio(ratio: Real) -> Fraction:
+    a = as_fraction(ratio, "ratio")
+    if not 0 < a < 1:
+        raise TheoryError(
+            "ratio",
+            f"the geometric ratio is {ratio}, it lies between 0 and 1",
+            "give 0 < ratio < 1",
+        )
+    return a
+
+
+def _normal_below(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2))

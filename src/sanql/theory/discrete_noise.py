@@ -1,0 +1,192 @@
+"""Neighbouring output distributions of integer noise: discrete Laplace and discrete Gaussian.
+
+The likelihood ratio is monotone in the output, so every best test is a half-line and every number
+below is a difference of two tails.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_positive, up
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_SLACK = 1e-13
+
+
+@dataclass(frozen=True)
+class DiscreteLaplacePair:
+    """Two-sided geometric noise, Pr[k] proportional to e^(-|k|/scale), and an integer shift.
+
+    Outcomes outside [0, shift] carry the same loss as the nearest end, so clamping to it loses
+    nothing.
+
+    >>> pair = DiscreteLaplacePair(scale=1 / math.log(2), shift=1)
+    >>> round(pair.hockey_stick(1.5), 9), round(pair.tradeoff(1 / 3), 9)
+    (0.166666667, 0.333333333)
+    """
+
+    scale: float
+    shift: int = 1
+
+    def __post_init__(self) -> None:
+        as_positive(self.scale, "scale")
+        if not isinstance(self.shift, int) or self.shift < 1:
+            raise TheoryError(
+                "shift", f"the shift is {self.shift!r}, an integer of at least 1", "give shift >= 1"
+            )
+
+    @property
+    def epsilon_max(self) -> float:
+        """The ratio shift/scale."""
+        return up(self.shift / self.scale, 1)
+
+    def hockey_stick(self, gamma: float) -> float:
+        """Return the excess of the best half-line, rounded up."""
+        last = math.ceil((self.shift - math.log(gamma) * self.scale) / 2) + 1
+        candidates = (last - 3, last - 2, last - 1, last)
+        gains = (self._below(j) - gamma * self._below(j - self.shift) for j in candidates)
+        best = max(0.0, *gains)
+        return 0.0 if math.log(gamma) >= self.epsilon_max else min(1.0, best + _SLACK)
+
+    def tradeoff(self, false_positive: float) -> float:
+        """Return the best false negative rate, interpolated between half-lines; rounded down."""
+        if false_positive >= 1:
+            return 0.0
+        vertices = [
+            (1.0, 0.0),
+            *(self._errors(j) for j in self._around(false_positive)),
+            (0.0, 1.0),
+        ]
+        best = 1.0
+        for (right, right_fn), (left, left_fn) in pairwise(vertices):
+            if left <= false_positive <= right and right > left:
+                share = (false_positive - left) / (right - left)
+                best = min(best, left_fn + share * (right_fn - left_fn))
+        return max(0.0, best - _SLACK)
+
+    def loss_tail(self, epsilon: float) -> float:
+        """Return Pr[|shift - 2k| > epsilon scale] for k clamped to [0, shift], rounded up."""
+        if epsilon >= self.shift / self.scale:
+            return 0.0
+        reach = epsilon * self.scale
+        low = math.ceil((self.shift - reach) / 2) - 1
+        high = math.floor((self.shift + reach) / 2)
+        return min(1.0, self._below(low) + 1 - self._below(high) + _SLACK)
+
+    def _errors(self, threshold: int) -> tuple[float, float]:
+        """(FP, FN) when P is rejected above the threshold."""
+        return 1 - self._below(threshold), self._below(threshold - self.shift)
+
+    def _around(self, false_positive: float) -> list[int]:
+        """Thresholds whose false positive rates enclose the given one, in rising order."""
+        low, high = -1, self.shift
+        while high - low > 1:
+            middle = (low + high) // 2
+            if 1 - self._below(middle) > false_positive:
+                low = middle
+            else:
+                high = middle
+        return [j for j in (low - 1, low, high, high + 1) if 0 <= j < self.shift]
+
+    def _below(self, k: int) -> float:
+        """Pr[noise <= k]."""
+        ratio = math.exp(-1 / self.scale)
+        if k < 0:
+            return math.exp(k / self.scale) / (1 + ratio)
+        return 1 - math.exp(-(k + 1) / self.scale) / (1 + ratio)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianPair:
+    """Discrete Gaussian noise, Pr[k] proportional to e^(-k^2/(2 sigma^2)), and an integer shift.
+
+    >>> 0.398 < DiscreteGaussianPair(sigma=1.0, shift=1).hockey_stick(1.0) < 0.399
+    True
+    """
+
+    sigma: float
+    shift: int = 1
+
+    def __post_init__(self) -> None:
+        as_positive(self.sigma, "sigma")
+        if not isinstance(self.shift, int) or self.shift < 1:
+            raise TheoryError(
+                "shift", f"the shift is {self.shift!r}, an integer of at least 1", "give shift >= 1"
+            )
+        if self.sigma * 80 + self.shift > 4e7:
+            raise TheoryError(
+                "too_wide",
+                f"sigma {self.sigma} needs more than 40,000,000 terms",
+                "use GaussianPair(shift / sigma) at such widths",
+            )
+
+    @property
+    def epsilon_max(self) -> float:
+        """Infinite: some output is arbitrarily telling."""
+        return math.inf
+
+    def hockey_stick(self, gamma: float) -> float:
+        """Return Pr[N <= j] - gamma Pr[N <= j - shift] at the best j, rounded up."""
+        loss_per_step = self.shift / self.sigma**2
+        best = math.floor(self.shift / 2 - math.log(gamma) / loss_per_step)
+        gains = (
+            self._below(j) - gamma * self._below(j - self.shift) for j in (best - 1, best, best + 1)
+        )
+        return min(1.0, max(0.0, *gains) + _slack(self.sigma) * (1 + gamma))
+
+    def tradeoff(self, false_positive: float) -> float:
+        """Return the best false negative rate, interpolated between half-lines; rounded down."""
+        import numpy as np
+
+        if false_positive <= 0 or false_positive >= 1:
+            return 1.0 if false_positive <= 0 else 0.0
+        cumulative, start = _cumulative(self.sigma)
+        index = int(np.searchsorted(cumulative, 1 - false_positive))
+        low, high = (start + index - 1, start + index)
+        left, right = 1 - self._below(high), 1 - self._below(low)
+        left_fn, right_fn = self._below(high - self.shift), self._below(low - self.shift)
+        share = (false_positive - left) / (right - left) if right > left else 0.0
+        return max(0.0, left_fn + share * (right_fn - left_fn) - 2 * _slack(self.sigma))
+
+    def loss_tail(self, epsilon: float) -> float:
+        """Return Pr[|shift (shift - 2k)| > 2 sigma^2 epsilon], rounded up."""
+        reach = 2 * self.sigma**2 * epsilon / self.shift
+        low = math.ceil((self.shift - reach) / 2) - 1
+        high = math.floor((self.shift + reach) / 2)
+        tail = self._below(low) + self._below(-high - 1)
+        return min(1.0, tail + 2 * _slack(self.sigma))
+
+    def _below(self, k: int) -> float:
+        cumulative, start = _cumulative(self.sigma)
+        index = k - start
+        if index < 0:
+            return 0.0
+        return 1.0 if index >= len(cumulative) else float(cumulative[index])
+
+
+@lru_cache(maxsize=8)
+def _cumulative(sigma: float) -> tuple[NDArray[np.longdouble], int]:
+    """Pr[noise <= k] for k from the returned start on; beyond 40 sigma the mass is below 1e-300."""
+    import numpy as np
+
+    reach = math.ceil(40 * sigma) + 1
+    k = np.arange(-reach, reach + 1, dtype=np.longdouble)
+    weights = np.exp(-(k**2) / (2 * np.longdouble(sigma) ** 2))
+    cumulative = np.cumsum(weights)
+    return cumulative / cumulative[-1], -reach
+
+
+def _slack(sigma: float) -> float:
+    """A bound on the rounding of one cumulative sum."""
+    import numpy as np
+
+    return float(np.finfo(np.longdouble).eps) * (80 * sigma + 8) + 1e-15

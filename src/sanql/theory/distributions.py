@@ -1,0 +1,156 @@
+"""Finite probability distributions with exact masses.
+
+A `Distribution` is checked once, when it is made: masses are at least 0 and sum to exactly 1.
+Nothing is normalised in silence; who wants normalised weights says so with
+`Distribution.from_weights`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import Real, as_fraction
+
+Outcome: TypeAlias = Hashable
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A probability distribution on finitely many outcomes, with exact masses.
+
+    >>> coin = Distribution.of({"head": "1/3", "tail": "2/3"})
+    >>> coin["tail"], coin["edge"]
+    (Fraction(2, 3), Fraction(0, 1))
+    >>> Distribution.over(["1/2", "1/4"])
+    Traceback (most recent call last):
+      ...
+    sanql.theory.errors.TheoryError: the masses sum to 3/4, they must sum to exactly 1
+      remedy: write masses as exact strings such as "1/3", or use Distribution.from_weights
+    """
+
+    outcomes: tuple[Outcome, ...]
+    masses: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if not self.outcomes:
+            raise TheoryError(
+                "empty", "the distribution has no outcomes", "give at least one outcome"
+            )
+        if len(set(self.outcomes)) != len(self.outcomes):
+            raise TheoryError(
+                "duplicate_outcome",
+                f"the outcomes {self.outcomes!r} are not distinct",
+                "give each outcome once, with its whole mass",
+            )
+        if len(self.outcomes) != len(self.masses):
+            raise TheoryError(
+                "lengths",
+                f"{len(self.outcomes)} outcomes but {len(self.masses)} masses",
+                "give one mass for each outcome",
+            )
+        check_masses(self.masses)
+
+    @classmethod
+    def of(cls, masses: Mapping[Outcome, Real]) -> Distribution:
+        """Return the distribution with the given mass on each outcome."""
+        exact = tuple(as_fraction(mass, f"the mass of {key!r}") for key, mass in masses.items())
+        return cls(tuple(masses), exact)
+
+    @classmethod
+    def over(cls, masses: Iterable[Real]) -> Distribution:
+        """Return the distribution on 0, 1, 2, … with the given masses."""
+        exact = tuple(as_fraction(mass, "a mass") for mass in masses)
+        return cls(tuple(range(len(exact))), exact)
+
+    @classmethod
+    def point(cls, outcome: Outcome) -> Distribution:
+        """Return the distribution that is certain of one outcome."""
+        return cls((outcome,), (Fraction(1),))
+
+    @classmethod
+    def uniform(cls, outcomes: Iterable[Outcome]) -> Distribution:
+        """Return equal masses on the outcomes."""
+        return cls.from_weights(dict.fromkeys(outcomes, 1))
+
+    @classmethod
+    def from_weights(cls, weights: Mapping[Outcome, Real]) -> Distribution:
+        """Return the distribution proportional to weights that are at least 0, not all 0.
+
+        >>> Distribution.from_weights({"a": 1, "b": 2}).masses
+        (Fraction(1, 3), Fraction(2, 3))
+        """
+        exact = {key: as_fraction(weight, "a weight") for key, weight in weights.items()}
+        total = sum(exact.values(), Fraction(0))
+        if total <= 0 or min(exact.values()) < 0:
+            raise TheoryError(
+                "weights",
+                f"the weights sum to {total}; they must be at least 0 and not all 0",
+                "give weights that are at least 0, one of them above 0",
+            )
+        return cls(tuple(exact), tuple(weight / total for weight in exact.values()))
+
+    def __getitem__(self, outcome: Outcome) -> Fraction:
+        return self._by_outcome.get(outcome, Fraction(0))
+
+    @cached_property
+    def _by_outcome(self) -> dict[Outcome, Fraction]:
+        return dict(zip(self.outcomes, self.masses, strict=True))
+
+    @property
+    def support(self) -> tuple[Outcome, ...]:
+        """The outcomes of positive mass."""
+        return tuple(outcome for outcome, mass in self.items() if mass > 0)
+
+    def items(self) -> Iterable[tuple[Outcome, Fraction]]:
+        """Yield each outcome with its mass."""
+        return zip(self.outcomes, self.masses, strict=True)
+
+    def probability(self, event: Iterable[Outcome]) -> Fraction:
+        """Return the mass of a set of outcomes."""
+        return sum((self[outcome] for outcome in set(event)), Fraction(0))
+
+    def map(self, function: Callable[[Outcome], Outcome]) -> Distribution:
+        """Return the law of function(outcome)."""
+        masses: dict[Outcome, Fraction] = {}
+        for outcome, mass in self.items():
+            image = function(outcome)
+            masses[image] = masses.get(image, Fraction(0)) + mass
+        return Distribution(tuple(masses), tuple(masses.values()))
+
+
+def mixture(weights: Sequence[Fraction], parts: Sequence[Distribution]) -> Distribution:
+    """Return sum_k weights[k] parts[k]; the weights sum to exactly 1.
+
+    >>> mixture([Fraction(1, 4), Fraction(3, 4)],
+    ...         [Distribution.point("a"), Distribution.point("b")]).masses
+    (Fraction(1, 4), Fraction(3, 4))
+    """
+    check_masses(tuple(weights))
+    masses: dict[Outcome, Fraction] = {}
+    for weight, part in zip(weights, parts, strict=True):
+        for outcome, mass in part.items():
+            masses[outcome] = masses.get(outcome, Fraction(0)) + weight * mass
+    return Distribution(tuple(masses), tuple(masses.values()))
+
+
+def check_masses(masses: Sequence[Fraction]) -> None:
+    """Raise unless the masses are at least 0 and sum to exactly 1."""
+    for mass in masses:
+        if mass < 0:
+            raise TheoryError(
+                "negative_mass",
+                f"a mass is {mass}, masses are at least 0",
+                "give masses between 0 and 1",
+            )
+    total = sum(masses, Fraction(0))
+    if total != 1:
+        raise TheoryError(
+            "mass_sum",
+            f"the masses sum to {total}, they must sum to exactly 1",
+            'write masses as exact strings such as "1/3", or use Distribution.from_weights',
+        )

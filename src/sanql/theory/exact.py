@@ -1,0 +1,192 @@
+"""Numbers: exact where they come in, rounded to the safe side where they go out.
+
+Finite distributions are computed with `fractions.Fraction`. The privacy loss enters as gamma =
+e^epsilon, which is often rational when epsilon is not. Where a float must be shown, a bound on
+privacy loss is rounded up and a bound on an attacker's error is rounded down.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TypeAlias
+
+from sanql.theory.errors import TheoryError
+
+Real: TypeAlias = int | float | str | Decimal | Fraction
+"""Anything that can be read as an exact number; a float means exactly its binary value."""
+
+Extended: TypeAlias = Fraction | float
+"""An exact number, or `math.inf`."""
+
+INFINITE = math.inf
+_SQRT_BITS = 96
+
+
+def as_fraction(value: Real, name: str) -> Fraction:
+    """Return the value as an exact fraction, or say why it is none.
+
+    >>> as_fraction("1/3", "mass"), as_fraction("0.1", "mass")
+    (Fraction(1, 3), Fraction(1, 10))
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
+        raise _not_a_number(value, name)
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
+        raise _not_a_number(value, name)
+    try:
+        return Fraction(value)
+    except (ValueError, ZeroDivisionError, InvalidOperation) as error:
+        raise _not_a_number(value, name) from error
+
+
+def as_probability(value: Real, name: str) -> Fraction:
+    """Return the value as an exact number between 0 and 1."""
+    number = as_fraction(value, name)
+    if not 0 <= number <= 1:
+        raise TheoryError(
+            "not_a_probability",
+            f"{name} is {value}, a probability lies between 0 and 1",
+            f"give {name} between 0 and 1",
+        )
+    return number
+
+
+def as_gamma(value: Real | Extended, name: str = "gamma") -> Fraction:
+    """Return gamma = e^epsilon of a privacy level, at least 1."""
+    number = as_fraction(value, name)
+    if number < 1:
+        raise TheoryError(
+            "gamma_below_one",
+            f"{name} is {value}, a privacy level e^epsilon is at least 1",
+            "give epsilon >= 0, that is gamma >= 1",
+        )
+    return number
+
+
+def as_positive(value: Real, name: str) -> Fraction:
+    """Return the value as an exact number above 0."""
+    number = as_fraction(value, name)
+    if number <= 0:
+        raise TheoryError(
+            "not_positive", f"{name} is {value}, it must be above 0", f"give {name} > 0"
+        )
+    return number
+
+
+def as_epsilon(value: Real, name: str = "epsilon") -> float:
+    """Return epsilon as a float that is finite and at least 0."""
+    number = as_fraction(value, name)
+    if number < 0:
+        raise TheoryError(
+            "negative_epsilon",
+            f"{name} is {value}, a privacy loss is at least 0",
+            f"give {name} >= 0",
+        )
+    return float(number)
+
+
+def exp_upper(epsilon: float) -> float:
+    """Return a float that is at least e^epsilon; exact at 0.
+
+    >>> exp_upper(0.0), exp_upper(1.0) > 2.718281828459045
+    (1.0, True)
+    """
+    return 1.0 if epsilon == 0 else up(_exp(epsilon))
+
+
+def exp_lower(epsilon: float) -> float:
+    """Return a float that is at most e^epsilon; exact at 0."""
+    return 1.0 if epsilon == 0 else down(_exp(epsilon))
+
+
+def log_upper(number: Extended) -> float:
+    """Return a float that is at least ln(number); exact at 1 and at infinity.
+
+    >>> log_upper(Fraction(1)), log_upper(math.inf), log_upper(Fraction(3)) >= math.log(3)
+    (0.0, inf, True)
+    """
+    return _log(number) if number in (1, INFINITE) else up(_log(number))
+
+
+def log_lower(number: Extended) -> float:
+    """Return a float that is at most ln(number)."""
+    return _log(number) if number in (1, INFINITE) else down(_log(number))
+
+
+def up(number: float, steps: int = 4) -> float:
+    """Return the float a few units in the last place above."""
+    for _ in range(steps):
+        number = math.nextafter(number, math.inf)
+    return number
+
+
+def down(number: float, steps: int = 4) -> float:
+    """Return the float a few units in the last place below."""
+    for _ in range(steps):
+        number = math.nextafter(number, -math.inf)
+    return number
+
+
+def float_upper(number: Extended) -> float:
+    """Return the smallest convenient float that is at least the number."""
+    nearest = float(number)
+    return nearest if nearest >= number else math.nextafter(nearest, math.inf)
+
+
+def float_lower(number: Extended) -> float:
+    """Return the largest convenient float that is at most the number."""
+    nearest = float(number)
+    return nearest if nearest <= number else math.nextafter(nearest, -math.inf)
+
+
+def sqrt_exact(number: Fraction) -> Fraction | None:
+    """Return the rational square root, or None when it is irrational.
+
+    >>> sqrt_exact(Fraction(25, 9)), sqrt_exact(Fraction(2))
+    (Fraction(5, 3), None)
+    """
+    above, below = math.isqrt(number.numerator), math.isqrt(number.denominator)
+    if above**2 == number.numerator and below**2 == number.denominator:
+        return Fraction(above, below)
+    return None
+
+
+def sqrt_lower(number: Fraction) -> Fraction:
+    """Return a fraction at most sqrt(number), within 2^-96 of it; exact when rational."""
+    exact = sqrt_exact(number)
+    if exact is not None:
+        return exact
+    scale = 1 << _SQRT_BITS
+    product = number.numerator * number.denominator * scale**2
+    return Fraction(math.isqrt(product), number.denominator * scale)
+
+
+def sqrt_upper(number: Fraction) -> Fraction:
+    """Return a fraction at least sqrt(number), within 2^-96 of it; exact when rational."""
+    low = sqrt_lower(number)
+    return low if low**2 == number else low + Fraction(1, number.denominator << _SQRT_BITS)
+
+
+def _exp(epsilon: float) -> float:
+    try:
+        return math.exp(epsilon)
+    except OverflowError:
+        return math.inf
+
+
+def _log(number: Extended) -> float:
+    if number == INFINITE:
+        return INFINITE
+    exact = Fraction(number)
+    if Fraction(1, 2) < exact < 2:
+        return math.log1p(float(exact - 1))
+    return math.log(exact.numerator) - math.log(exact.denominator)
+
+
+def _not_a_number(value: object, name: str) -> TheoryError:
+    return TheoryError(
+        "not_a_number",
+        f"{name} is {value!r}, it must be a finite number",
+        f'give {name} as an integer, a float or an exact string such as "1/3"',
+    )

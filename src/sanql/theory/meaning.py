@@ -1,0 +1,165 @@
+"""What a guarantee means for one person: beliefs before and after, and the best test.
+
+The attacker is the informed one: everything but one bit about the person is known to him, and he
+holds a prior for that bit. A `Pair` is either the actual mechanism (`DiscreteLaplacePair`,
+`GaussianPair`, …) or the worst mechanism that a bare (epsilon, delta) allows. Belief bands are
+rounded outward, the attacker's error rates downward.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sanql.theory.closed_forms import GuaranteedPair, Pair
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_probability, down, exp_upper, up
+
+_FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1, 0.5)
+
+
+def posterior_band(
+    prior: float, epsilon: float, delta: float = 0.0, *, failure: float = 0.0
+) -> tuple[float, float]:
+    """Return the least and largest posterior that (epsilon, delta) allows for a prior.
+
+    The odds move by at most a factor e^epsilon either way (Vadhan Prop. 1). With delta > 0 some
+    output may tell everything, so the band for *every* output is (0, 1); with `failure` above delta
+    it is the band that holds except with that probability over the output: odds move by at most
+    (failure e^epsilon + delta)/(failure - delta).
+
+    >>> low, high = posterior_band(0.1, math.log(2))
+    >>> round(low, 6), round(high, 6)
+    (0.052632, 0.181818)
+    >>> posterior_band(0.1, 1.0, 1e-6)
+    (0.0, 1.0)
+    >>> round(posterior_band(0.1, 1.0, 1e-6, failure=1e-5)[1], 4)
+    0.2581
+    """
+    return posterior_band_of(GuaranteedPair(epsilon, delta), prior, failure=failure)
+
+
+def posterior_band_of(pair: Pair, prior: float, *, failure: float = 0.0) -> tuple[float, float]:
+    """Return the belief band of an actual mechanism, except with the given probability."""
+    belief = float(as_probability(prior, "prior"))
+    as_probability(failure, "failure")
+    if belief in (0.0, 1.0):
+        return belief, belief
+    epsilon = loss_bound(pair, failure)
+    if epsilon == math.inf:
+        return 0.0, 1.0
+    gamma = exp_upper(epsilon)
+    if gamma == 1.0:
+        return belief, belief
+    low = belief / (belief + (1 - belief) * gamma)
+    high = 1 / (1 + (1 - belief) / (belief * gamma))
+    return max(0.0, down(low)), min(1.0, up(high))
+
+
+def loss_bound(pair: Pair, failure: float) -> float:
+    """Return the least epsilon with Pr[|privacy loss| > epsilon] <= failure, rounded up."""
+    if failure == 0 or pair.loss_tail(0.0) <= failure:
+        return pair.epsilon_max if failure == 0 else 0.0
+    high = 1.0
+    while pair.loss_tail(high) > failure:
+        high *= 2
+        if high > 1e6:
+            return min(math.inf, pair.epsilon_max)
+    low = 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if pair.loss_tail(middle) <= failure else (middle, high)
+    return min(high, pair.epsilon_max)
+
+
+def best_test(false_positive: float, epsilon: float, delta: float = 0.0) -> float:
+    """Return a lower bound on the miss rate of every test with this false alarm rate.
+
+    >>> round(best_test(0.05, math.log(3)), 6)
+    0.85
+    """
+    return best_test_of(GuaranteedPair(epsilon, delta), false_positive)
+
+
+def best_test_of(pair: Pair, false_positive: float) -> float:
+    """Return the least miss rate of any test of the actual mechanism, rounded down."""
+    return pair.tradeoff(float(as_probability(false_positive, "false_positive")))
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What one release lets the informed attacker learn about one person.
+
+    `band` holds for every output, `usual_band` except with probability `failure`. `tests` pairs
+    false alarm rates with the least miss rate. `advantage_upper` bounds the gain over guessing.
+    """
+
+    prior: float
+    band: tuple[float, float]
+    failure: float
+    usual_band: tuple[float, float]
+    advantage_upper: float
+    tests: tuple[tuple[float, float], ...]
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return the meaning in plain words."""
+        sure = f"Someone who believes it with probability {self.prior:.4g} before"
+        told = [f"{sure} will believe it with {_range(self.band)} after any answer."]
+        if self.usual_band != self.band:
+            told.append(
+                f"{sure} will believe it with {_range(self.usual_band)} after, "
+                f"except with probability {self.failure:.3g}."
+            )
+        alarm, miss = self.tests[1] if len(self.tests) > 1 else self.tests[0]
+        told.append(
+            f"A test that accuses the innocent {alarm:.0%} of the time misses the guilty "
+            f"at least {math.floor(miss * 1000) / 10:.1f}% of the time."
+        )
+        told.append(
+            "No test beats guessing by more than "
+            f"{math.ceil(self.advantage_upper * 1000) / 10:.1f} percentage points."
+        )
+        return tuple(told)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the meaning as plain data."""
+        return {
+            "prior": self.prior,
+            "posterior": list(self.band),
+            "failure": self.failure,
+            "posterior_except_failure": list(self.usual_band),
+            "advantage_upper": self.advantage_upper,
+            "tests": [{"false_positive": a, "false_negative_lower": b} for a, b in self.tests],
+            "sentences": list(self.sentences()),
+        }
+
+
+def meaning_of(pair: Pair, prior: float, *, failure: float = 0.0) -> Meaning:
+    """Return what the pair means for a prior.
+
+    >>> from sanql.theory.closed_forms import GaussianPair
+    >>> told = meaning_of(GaussianPair(mu=0.5), prior=0.1, failure=1e-6)
+    >>> print(told.sentences()[1].split("before ")[1])
+    will believe it with 0.8% to 57.8% after, except with probability 1e-06.
+    """
+    if not 0 <= prior <= 1 or math.isnan(prior):
+        raise TheoryError(
+            "not_a_probability",
+            f"prior is {prior}, a probability lies between 0 and 1",
+            "give a prior",
+        )
+    return Meaning(
+        prior=prior,
+        band=posterior_band_of(pair, prior),
+        failure=failure,
+        usual_band=posterior_band_of(pair, prior, failure=failure),
+        advantage_upper=pair.hockey_stick(1.0),
+        tests=tuple((rate, pair.tradeoff(rate)) for rate in _FALSE_POSITIVE_RATES),
+    )
+
+
+def _range(band: tuple[float, float]) -> str:
+    low, high = math.floor(band[0] * 1000) / 10, math.ceil(band[1] * 1000) / 10
+    return f"{low:.1f}% to {high:.1f}%"

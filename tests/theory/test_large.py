@@ -1,0 +1,62 @@
+"""Large distributions: never below the exact value, close to it, and quick."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sanql.theory import large
+from sanql.theory.divergences import excess, gamma_at
+from sanql.theory.errors import TheoryError
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 1e-12, 1e-6, 1e-3, 0.1]))
+def test_float_results_are_never_below_the_exact_ones(seed: int, delta: float) -> None:
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.full(12, 0.3)), rng.dirichlet(np.full(12, 0.3))
+    pairs = [(Fraction(float(a)), Fraction(float(b))) for a, b in zip(p, q, strict=True)]
+    mirrored = [(b, a) for a, b in pairs]
+    exact = max(gamma_at(pairs, Fraction(delta)), gamma_at(mirrored, Fraction(delta)))
+    found = large.tight_epsilon_upper(p, q, delta)
+    if exact == math.inf:
+        assert found == math.inf
+    else:
+        assert Fraction(math.exp(found)) * (1 + Fraction(1, 2**50)) >= exact
+        assert found <= math.log(exact) * (1 + 1e-9) + 1e-12
+    upper = large.hockey_stick_upper(p, q, 2)
+    assert Fraction(upper) >= excess(pairs, Fraction(2))
+    assert upper <= excess(pairs, Fraction(2)) + Fraction(1, 10**12)
+
+
+def test_a_million_outcomes_take_less_than_a_second() -> None:
+    rng = np.random.default_rng(7)
+    p, q = rng.random(1_000_000), rng.random(1_000_000)
+    p, q = p / p.sum(), q / q.sum()
+    large.tight_epsilon_upper(p[:10] / p[:10].sum(), q[:10] / q[:10].sum(), 1e-3)
+    started = time.perf_counter()
+    epsilon = large.tight_epsilon_upper(p, q, 1e-6)
+    assert time.perf_counter() - started < 1
+    assert large.hockey_stick_upper(p, q, math.exp(epsilon)) <= 1e-6 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "code"),
+    [
+        ([0.5, 0.4], [0.5, 0.5], "mass_sum"),
+        ([1.5, -0.5], [0.5, 0.5], "negative_mass"),
+        ([math.nan, 1.0], [0.5, 0.5], "not_a_number"),
+        ([1.0], [0.5, 0.5], "lengths"),
+        ([], [], "empty"),
+    ],
+)
+def test_bad_arrays_are_refused(p: list[float], q: list[float], code: str) -> None:
+    with pytest.raises(TheoryError) as caught:
+        large.tight_epsilon_upper(p, q)
+    assert caught.value.code == code
