@@ -1,0 +1,45 @@
+"""What the data owner declares: policy.toml → Policy, and a draft to begin from."""
+
+from sanql.policy.draft import draft
+from sanql.policy.load import load
+from sanql.policy.model import (
+    Accounting,
+    Analyst,
+    Budget,
+    Coalition,
+    Column,
+    ColumnType,
+    ColumnUnit,
+    Domain,
+    EngineLimits,
+    ListedDomain,
+    Neighbours,
+    Policy,
+    RowUnit,
+    Table,
+    TableDomain,
+    Unit,
+    Value,
+)
+
+__all__ = [
+    "Accounting",
+    "Analyst",
+    "Budget",
+    "Coalition",
+    "Column",
+    "ColumnType",
+    "ColumnUnit",
+    "Domain",
+    "EngineLimits",
+    "ListedDomain",
+    "Neighbours",
+    "Policy",
+    "RowUnit",
+    "Table",
+    "TableDomain",
+    "Unit",
+    "Value",
+    "draft",
+    "load",
+]

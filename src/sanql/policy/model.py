@@ -45,9 +45,10 @@ Domain = ListedDomain | TableDomain
 class Column:
     """A column analysts may use, with the facts the owner vouches for or has San enforce.
 
-    Bounds are enforced: a value outside is read as the nearest bound. Precision is the grid sums are
-    computed on (`decimal` and `float` only). `total_bounds` limits what one unit adds to SUM of this
-    column in one group.
+    Bounds are enforced: a value outside is read as the nearest bound. They are int, Fraction (for
+    `decimal` and `float`), date or datetime. Precision is the grid sums are computed on (`decimal`
+    and `float` only); every bound is a whole number of its steps. `total_bounds` limits what one
+    unit adds to SUM of this column in one group.
     """
 
     name: str
@@ -77,8 +78,10 @@ Unit = RowUnit | ColumnUnit
 class Table:
     """A table analysts may ask about.
 
-    `unit` is None exactly when the table is public. `rows_per_unit_max` limits a unit's rows in one
-    answer, `rows_per_group_max` its rows in one group, `groups_per_unit_max` its groups.
+    `unit` is None exactly when the table is public; a public table without columns offers all that
+    its source has. `rows_per_unit_max` limits a unit's rows in one answer, `rows_per_group_max` its
+    rows in one group, `groups_per_unit_max` its groups. A loaded private table always has the first
+    and the last (both 1 when the unit is the row).
     """
 
     name: str

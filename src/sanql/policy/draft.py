@@ -1,0 +1,160 @@
+"""Data files → the text of a policy to begin from, with the owner's decisions left blank."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sanql.errors import Fault, PolicyError
+from sanql.policy.columns import COLUMN_TYPES
+from sanql.policy.schema import (
+    ColumnSchema,
+    TableSchema,
+    Unstated,
+    Unsupported,
+    read_schemas,
+    unreadable,
+)
+from sanql.policy.section import fold, quote
+from sanql.policy.source import FILE_SUFFIXES
+from sanql.policy.values import show_number
+
+_OPENING = """\
+# A draft made from the names and types of the columns; no row was read.
+# Each "" is a decision that only you can make, and `sanql check` lists those still open.
+# docs/policy.md explains every key.
+
+[dataset]
+name = {name}
+source = {source}
+
+# What is hidden about whoever is protected:
+# "add-remove": whether they are in the data at all. "change-one": what their data are, while the
+# number of units is known.
+neighbours = ""
+
+# The most that all answers to all analysts together may ever reveal; 1 is strong, 10 weak.
+# delta is the chance that the promise fails: far below one in the number of units, such as 1e-6.
+budget = {{ epsilon = "", delta = "" }}
+
+# "pure": epsilons add up. "renyi": many small questions cost less; needs a delta above 0.
+accounting = ""
+
+# Who may ask. A budget of their own is optional.
+# [analyst.NAME]
+# budget = {{ epsilon = 1.0, delta = 1e-7 }}
+"""
+
+_TABLE = """
+[table.{name}]
+# Who is protected: "row" if each row is somebody else, or the column that identifies them.
+# If the table is about nobody, write public = true in place of the next keys.
+privacy_unit = ""
+# The most rows of one unit that count in an answer. Remove the line for "row"; if every unit has
+# one row, write unique = true in its place.
+rows_per_unit_max = ""
+
+# Analysts may use the columns listed; remove what they should not. SUM and AVG need
+# bounds = [lowest, highest], taken from what can be and not from the data; a domain = [...] lists
+# groups that are public.
+[table.{name}.column]
+"""
+
+
+def draft(files: Sequence[Path], name: str) -> str:
+    """Return the text of a policy for the files, from their schemas alone.
+
+    Loading it unchanged reports each decision that is still blank. A folder stands for the Parquet
+    and CSV files in it; several files must lie in one folder, which then is the source.
+    """
+    paths = [Path(file) for file in files]
+    if not paths:
+        raise PolicyError([Fault("files", "no file is named", "name the files that hold the data")])
+    tables = [table for file in _expand(paths) for table in read_schemas(file)]
+    _check_names(tables)
+    opening = _OPENING.format(name=_toml_text(name), source=_toml_text(_common_source(paths)))
+    return opening + "".join(_draft_table(table) for table in tables)
+
+
+def _expand(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(p for p in path.iterdir() if p.suffix.lower() in (".parquet", ".csv"))
+        if not found:
+            raise unreadable(path, "holds no .parquet or .csv file")
+        yield from found
+
+
+def _common_source(paths: Sequence[Path]) -> str:
+    if len(paths) == 1:
+        return paths[0].as_posix()
+    parents = {path.parent for path in paths}
+    if len(parents) > 1 or any(path.is_dir() or path.suffix.lower() == ".duckdb" for path in paths):
+        raise PolicyError(
+            [
+                Fault(
+                    "files",
+                    "a policy has one source, and these are several",
+                    f"put the files ({', '.join(FILE_SUFFIXES[:2])}) into one folder",
+                )
+            ]
+        )
+    return f"{parents.pop().as_posix()}/"
+
+
+def _check_names(tables: Sequence[TableSchema]) -> None:
+    names: dict[str, str] = {}
+    for table in tables:
+        if fold(table.name) in names:
+            raise PolicyError(
+                [
+                    Fault(
+                        "files",
+                        f"two tables would be called {quote(table.name)}",
+                        "rename one: SQL does not tell names apart by case",
+                    )
+                ]
+            )
+        names[fold(table.name)] = table.name
+    if not tables:
+        raise PolicyError([Fault("files", "no table is found", "name files that hold tables")])
+
+
+def _draft_table(table: TableSchema) -> str:
+    lines: list[str] = []
+    seen: set[str] = set()
+    for column in table.columns:
+        line = _draft_column(column)
+        lines.append(f"# twice in the source: {line}" if column.name in seen else line)
+        seen.add(column.name)
+    return _TABLE.format(name=_toml_key(table.name)) + "\n".join(lines) + "\n"
+
+
+def _draft_column(column: ColumnSchema) -> str:
+    key = _toml_key(column.name)
+    match column.type:
+        case Unsupported():
+            return f"# {key} is left out: its type is not one that analysts can use"
+        case Unstated():
+            return f'{key} = {{ type = "" }}  # {", ".join(COLUMN_TYPES)}'
+        case str() as type if column.precision is not None:
+            step = show_number(column.precision)
+            return f'{key} = {{ type = "{type}", precision = {step} }}'
+        case str() as type:
+            return f'{key} = {{ type = "{type}" }}'
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_text(name)
+
+
+def _toml_text(text: str) -> str:
+    escaped = {'"': '\\"', "\\": "\\\\"}
+    return (
+        '"'
+        + "".join(escaped.get(c) or (c if c.isprintable() else f"\\U{ord(c):08X}") for c in text)
+        + '"'
+    )

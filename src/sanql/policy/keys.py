@@ -1,0 +1,57 @@
+"""Every key a policy may have, its widest values, and what holds where it is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sanql.policy.model import EngineLimits
+
+# The sections as an owner writes them; docs/policy.md explains each key, and a test compares.
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "dataset": (
+        "name",
+        "source",
+        "ledger",
+        "neighbours",
+        "budget",
+        "accounting",
+        "delta_per_query",
+        "failures_max",
+    ),
+    "budget": ("epsilon", "delta"),
+    "engine": ("memory", "deadline", "workers"),
+    "analyst": ("budget",),
+    "coalition": ("members", "budget"),
+    "table": (
+        "public",
+        "privacy_unit",
+        "unique",
+        "rows_per_unit_max",
+        "rows_per_group_max",
+        "groups_per_unit_max",
+        "column",
+    ),
+    "column": ("type", "bounds", "precision", "domain", "total_bounds"),
+    "domain": ("table", "column"),
+}
+SECTIONS = ("dataset", "engine", "analyst", "coalition", "table")
+
+ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
+FAILURES_MAX_DEFAULT = 20
+
+EPSILON_LEAST = Fraction(1, 10**9)
+EPSILON_MOST = Fraction(10**6)
+FAILURES_MOST = 10**6
+MEMORY_BYTES_LEAST = 256 * 10**6
+MEMORY_BYTES_MOST = 10**15
+DEADLINE_SECONDS_LEAST = Fraction(1, 10)
+DEADLINE_SECONDS_MOST = Fraction(86_400)
+WORKERS_MOST = 64
+
+ROWS_MOST = 2**20
+DOMAIN_VALUES_MOST = 100_000
+# A double holds every integer up to here, so no engine rounds a bound or a fixed-point value.
+GRID_MOST = 2**53
+# One unit's sum stays this far inside a 64-bit integer, also when it is doubled by centring.
+UNIT_SUM_MOST = 2**62

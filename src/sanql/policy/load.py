@@ -1,0 +1,182 @@
+"""policy.toml → Policy, or every fault in it at once."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+from sanql.errors import PolicyError
+from sanql.policy.budgets import read_analysts, read_coalitions, require_budget
+from sanql.policy.document import read_document
+from sanql.policy.keys import (
+    DEADLINE_SECONDS_LEAST,
+    DEADLINE_SECONDS_MOST,
+    ENGINE_DEFAULT,
+    FAILURES_MAX_DEFAULT,
+    FAILURES_MOST,
+    KEYS,
+    MEMORY_BYTES_LEAST,
+    MEMORY_BYTES_MOST,
+    SECTIONS,
+    WORKERS_MOST,
+)
+from sanql.policy.model import (
+    Accounting,
+    EngineLimits,
+    Neighbours,
+    Policy,
+)
+from sanql.policy.section import Faults, Mistake, Section, quote, suggest
+from sanql.policy.source import parse_source
+from sanql.policy.tables import read_tables
+from sanql.policy.values import (
+    integer_between,
+    number_between,
+    one_of,
+    parse_delta,
+    parse_name,
+    parse_text,
+    show_number,
+)
+
+_NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "change-one")
+_ACCOUNTING: tuple[Accounting, ...] = ("pure", "renyi")
+_BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+def load(path: str | Path) -> Policy:
+    """Return the policy that the file declares; raise PolicyError with all its faults otherwise.
+
+    Only the policy file is read: whether the source exists and fits is for whoever opens it.
+    """
+    file = Path(path).absolute()
+    document = read_document(file)
+    faults = Faults(document.lines)
+    policy = _read_policy(Section((), document.content, faults), file)
+    if policy is None or faults.noted:
+        raise PolicyError(faults.in_order())
+    return policy
+
+
+def _read_policy(root: Section, file: Path) -> Policy | None:
+    _check_sections(root)
+    tables = read_tables(root)
+    engine = _read_engine(root)
+    dataset = root.section("dataset", "write [dataset] and its keys below it")
+    if dataset is None:
+        if "dataset" not in root.content:
+            root.fault("dataset", "[dataset] is missing", "write [dataset] and its keys below it")
+        return None
+    dataset.allow(KEYS["dataset"])
+    name = dataset.require("name", parse_name, "name the dataset")
+    source = dataset.require("source", parse_source, "name what holds the data")
+    ledger = dataset.read("ledger", _parse_ledger, "name the file that keeps the account")
+    neighbours = dataset.require(
+        "neighbours",
+        one_of(_NEIGHBOURS),
+        'write "add-remove" to hide whether a unit is in the data, "change-one" to hide what its'
+        " data are",
+    )
+    accounting = dataset.require(
+        "accounting",
+        one_of(_ACCOUNTING),
+        'write "pure" to add up epsilons, "renyi" to get more from a budget with a delta',
+    )
+    failures_max = dataset.read(
+        "failures_max", integer_between(1, FAILURES_MOST), "write how many failures are borne"
+    )
+    delta_per_query = dataset.read(
+        "delta_per_query", _parse_delta_per_query, "write a probability such as 1e-9"
+    )
+    budget = require_budget(dataset, accounting)
+    analysts = read_analysts(root, accounting, budget)
+    coalitions = read_coalitions(root, accounting, budget)
+    if budget is not None and delta_per_query is not None and delta_per_query > budget.delta:
+        dataset.fault(
+            "delta_per_query",
+            f"{show_number(delta_per_query)} is more than the dataset's delta"
+            f" {show_number(budget.delta)} and could never be spent",
+            "lower it, or leave it out",
+        )
+    if name is None or source is None or neighbours is None or accounting is None or budget is None:
+        return None
+    ledger_path = file.parent / (ledger or f"{name}.ledger")
+    source_path = file.parent / source
+    if ledger_path in (file, source_path):
+        dataset.fault(
+            "ledger",
+            f"{quote(ledger_path.name)} is the policy or the source itself",
+            "name a file of its own",
+        )
+    return Policy(
+        path=file,
+        name=name,
+        source=str(source_path),
+        ledger=ledger_path,
+        neighbours=neighbours,
+        budget=budget,
+        accounting=accounting,
+        tables=tables,
+        analysts=analysts,
+        coalitions=coalitions,
+        engine=engine,
+        delta_per_query=delta_per_query,
+        failures_max=FAILURES_MAX_DEFAULT if failures_max is None else failures_max,
+    )
+
+
+def _check_sections(root: Section) -> None:
+    for key in root.content:
+        if key == "exact":
+            root.fault(key, "exact releases are not available yet", "remove the section")
+        elif key not in SECTIONS:
+            root.fault(key, f"unknown section {quote(key)}", suggest(key, SECTIONS))
+
+
+def _parse_ledger(written: object) -> str:
+    ledger = parse_text(written)
+    if ledger.endswith(("/", ".")):
+        raise Mistake(f"{quote(ledger)} is a folder")
+    return ledger
+
+
+def _read_engine(root: Section) -> EngineLimits:
+    engine = root.section("engine", "write [engine] and its keys below it")
+    if engine is None:
+        return ENGINE_DEFAULT
+    engine.allow(KEYS["engine"])
+    memory = engine.read("memory", _parse_memory, 'write a size such as "4GB" or "512MB"')
+    deadline = engine.read(
+        "deadline",
+        number_between(DEADLINE_SECONDS_LEAST, DEADLINE_SECONDS_MOST),
+        "write a number of seconds",
+    )
+    workers = engine.read(
+        "workers", integer_between(1, WORKERS_MOST), "write how many questions run at once"
+    )
+    return EngineLimits(
+        memory_bytes=ENGINE_DEFAULT.memory_bytes if memory is None else memory,
+        deadline_seconds=ENGINE_DEFAULT.deadline_seconds if deadline is None else float(deadline),
+        workers=ENGINE_DEFAULT.workers if workers is None else workers,
+    )
+
+
+def _parse_memory(written: object) -> int:
+    size = re.fullmatch(r"([0-9]{1,9}) ?([MGT]i?B)", parse_text(written))
+    if size is None:
+        raise Mistake(f"{quote(written)} is not a size")
+    memory = int(size[1]) * _BYTES[size[2]]
+    if not MEMORY_BYTES_LEAST <= memory <= MEMORY_BYTES_MOST:
+        raise Mistake(
+            f"{quote(written)} is not between {MEMORY_BYTES_LEAST // 10**6}MB and"
+            f" {MEMORY_BYTES_MOST // 10**12}TB"
+        )
+    return memory
+
+
+def _parse_delta_per_query(written: object) -> Fraction:
+    delta = parse_delta(written)
+    if delta == 0:
+        raise Mistake("0 is what a missing delta_per_query means", "leave delta_per_query out")
+    return delta

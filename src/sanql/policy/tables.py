@@ -1,0 +1,183 @@
+"""What a policy says about its tables: which are public, and who is protected in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanql.policy.columns import check_unit_sum, read_column
+from sanql.policy.keys import KEYS
+from sanql.policy.limits import LIMIT_KEYS, read_limits
+from sanql.policy.model import Column, ColumnUnit, RowUnit, Table, TableDomain, Unit
+from sanql.policy.section import Section, fold, quote, suggest
+from sanql.policy.values import parse_column_name, parse_flag, parse_name
+
+_UNIT_REMEDY = (
+    'write privacy_unit = "row", or the column that identifies whoever is protected;'
+    " public = true if the table is about nobody"
+)
+
+
+def read_tables(root: Section) -> dict[str, Table]:
+    """Return the tables that could be read; each that could not has left a fault."""
+    section = root.section("table", "write [table.NAME]")
+    if section is None and "table" in root.content:
+        return {}
+    if section is None or not section.content:
+        root.fault("table", "no table is declared", "write a [table.NAME] for each table")
+        return {}
+    tables: dict[str, Table] = {}
+    for name, declared in section.named_sections(parse_name, "write [table.NAME], its keys below"):
+        table = _read_table(declared, name)
+        if table is not None:
+            tables[name] = table
+    for table in tables.values():
+        for column in table.columns.values():
+            if isinstance(column.domain, TableDomain):
+                _check_table_domain(section, table, column, column.domain, tables)
+    return tables
+
+
+def _read_table(section: Section, name: str) -> Table | None:
+    section.allow(KEYS["table"])
+    if not section.content:
+        section.fault((), "the table declares nothing", _UNIT_REMEDY)
+        return None
+    columns = _read_columns(section)
+    public = section.read("public", parse_flag, "write public = true, or leave it out")
+    if public:
+        _check_public(section, columns)
+        return Table(name, None, columns)
+    if public is None and "public" in section.content:
+        return None
+    unit = _read_unit(section)
+    if unit is None:
+        return None
+    _check_unit(section, unit, columns)
+    limits = read_limits(section, unit)
+    if limits is None:
+        return None
+    for column in columns.values():
+        check_unit_sum(section, column, limits.rows_per_unit_max)
+    return Table(
+        name,
+        unit,
+        columns,
+        rows_per_unit_max=limits.rows_per_unit_max,
+        rows_per_group_max=limits.rows_per_group_max,
+        groups_per_unit_max=limits.groups_per_unit_max,
+    )
+
+
+def _read_columns(section: Section) -> dict[str, Column]:
+    declared = section.section("column", "write [table.NAME.column] and a line for each column")
+    if declared is None:
+        return {}
+    sections = declared.named_sections(parse_column_name, 'write it as NAME = { type = "…" }')
+    read = (read_column(column_section, name) for name, column_section in sections)
+    return {column.name: column for column in read if column is not None}
+
+
+def _check_public(section: Section, columns: Mapping[str, Column]) -> None:
+    for key in ("privacy_unit", "unique", *LIMIT_KEYS):
+        if key in section.content:
+            section.fault(
+                key,
+                f"a public table has no {key}",
+                "remove it, or remove public = true if the table is about anybody",
+            )
+    for column in columns.values():
+        if column.total_bounds is not None:
+            section.fault(
+                ("column", column.name, "total_bounds"),
+                "a public table has no units to limit",
+                "remove total_bounds",
+            )
+
+
+def _read_unit(section: Section) -> Unit | None:
+    written = section.content.get("privacy_unit")
+    if isinstance(written, dict):
+        section.fault(
+            "privacy_unit",
+            f"a unit reached through a foreign key is not supported yet: {quote(written)}",
+            "declare a unit column on this table",
+        )
+        return None
+    name = section.require("privacy_unit", parse_column_name, _UNIT_REMEDY)
+    if name is None:
+        return None
+    if fold(name) == "row" != name:
+        section.fault(
+            "privacy_unit",
+            f'{quote(name)} and "row" differ only by case',
+            'write "row" if each row is somebody else, or name another column',
+        )
+        return None
+    return RowUnit() if name == "row" else ColumnUnit(name)
+
+
+def _check_unit(section: Section, unit: Unit, columns: Mapping[str, Column]) -> None:
+    declared = section.content.get("column")
+    spellings = {fold(name): name for name in declared} if isinstance(declared, dict) else {}
+    if "row" in spellings:
+        section.fault(
+            ("column", spellings["row"]),
+            f"the column name {quote(spellings['row'])} is ambiguous: as a privacy_unit it means"
+            " each row by itself",
+            "rename the column in the source, or leave it out of the policy",
+        )
+    if isinstance(unit, RowUnit):
+        return
+    spelling = spellings.get(fold(unit.column), unit.column)
+    if spelling != unit.column:
+        section.fault(
+            "privacy_unit",
+            f"{quote(unit.column)} and {quote(spelling)} differ only by case",
+            "spell them the same way",
+        )
+    column = columns.get(unit.column)
+    if column is not None and column.type == "float":
+        section.fault(
+            "privacy_unit",
+            f"{quote(unit.column)} is a float, and rounded numbers cannot tell units apart",
+            "identify units by an integer or a text",
+        )
+
+
+def _check_table_domain(
+    section: Section,
+    table: Table,
+    column: Column,
+    domain: TableDomain,
+    tables: Mapping[str, Table],
+) -> None:
+    place = (table.name, "column", column.name, "domain")
+    if domain.table not in section.content:
+        section.fault(
+            place,
+            f"no table {quote(domain.table)} is declared",
+            suggest(domain.table, section.content),
+        )
+        return
+    referred = tables.get(domain.table)
+    if referred is None:  # declared, with faults of its own
+        return
+    source = referred.columns.get(domain.column)
+    if not referred.public:
+        section.fault(
+            place,
+            f"the table {quote(domain.table)} is not public, and all its values would be shown",
+            "list the values, or refer to a table with public = true",
+        )
+    elif source is None and referred.columns:
+        section.fault(
+            place,
+            f"the table {quote(domain.table)} declares no column {quote(domain.column)}",
+            suggest(domain.column, referred.columns),
+        )
+    elif source is not None and source.type != column.type:
+        section.fault(
+            place,
+            f"{domain.table}.{domain.column} is of type {source.type}, this column {column.type}",
+            "declare both with the same type",
+        )
