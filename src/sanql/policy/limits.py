@@ -21,14 +21,19 @@ class Limits:
     groups_per_unit_max: int
 
 
-def read_limits(section: Section, unit: Unit) -> Limits | None:
-    """Return the limits that a table's section declares for its unit."""
+def read_limits(section: Section, unit: Unit | None) -> Limits | None:
+    """Return the limits that a table's section declares for its unit.
+
+    While the unit is unknown the limits are still read, so that their faults are named too.
+    """
     if isinstance(unit, RowUnit):
         return _limits_of_row(section)
     unique = section.read("unique", parse_flag, "write unique = true or leave it out")
     parse = integer_between(1, ROWS_MOST)
     remedy = f"write a whole number from 1 to {ROWS_MOST}"
     rows, rows_in_group, groups = (section.read(key, parse, remedy) for key in LIMIT_KEYS)
+    if unit is None:
+        return None
     if unique:
         return _limits_of_unique(section)
     if "rows_per_unit_max" not in section.content:

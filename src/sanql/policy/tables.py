@@ -50,12 +50,10 @@ def _read_table(section: Section, name: str) -> Table | None:
     if public is None and "public" in section.content:
         return None
     unit = _read_unit(section)
-    if unit is None:
+    limits = read_limits(section, unit)
+    if unit is None or limits is None:
         return None
     _check_unit(section, unit, columns)
-    limits = read_limits(section, unit)
-    if limits is None:
-        return None
     for column in columns.values():
         check_unit_sum(section, column, limits.rows_per_unit_max)
     return Table(
