@@ -1,0 +1,128 @@
+"""Privacy numbers, read once from what was typed into exact rationals.
+
+A float never decides a budget: `0.5 + nan > 1` is False, and ten times 0.1 is not 1. Whatever is
+typed is matched against one grammar of plain ASCII decimals and becomes a `Fraction`.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from sanql.errors import Refused
+
+EPSILON_MIN = Fraction(1, 10**9)
+EPSILON_MAX = Fraction(10**4)
+DELTA_MIN = Fraction(1, 10**30)
+DIGITS_MAX = 40
+
+_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?", re.ASCII)
+_QUOTED_MAX = 60
+
+
+def parse_epsilon(typed: object) -> Fraction:
+    """Return the epsilon that was typed, exactly.
+
+    >>> parse_epsilon("0.1")
+    Fraction(1, 10)
+    >>> parse_epsilon(0.1)
+    Fraction(1, 10)
+    """
+    epsilon = _exact(typed)
+    if epsilon is None or not EPSILON_MIN <= epsilon <= EPSILON_MAX:
+        raise Refused(
+            "epsilon_invalid",
+            f"epsilon {_quoted(typed)} is not a plain decimal number from 1e-9 to 10000",
+            "write epsilon with ASCII digits and at most one point, such as 0.5",
+        )
+    return epsilon
+
+
+def parse_delta(typed: object) -> Fraction:
+    """Return the delta that was typed, exactly; zero is a delta.
+
+    >>> parse_delta("1e-6")
+    Fraction(1, 1000000)
+    """
+    delta = _exact(typed)
+    if delta is None or not (delta == 0 or DELTA_MIN <= delta < 1):
+        raise Refused(
+            "delta_invalid",
+            f"delta {_quoted(typed)} is neither 0 nor a plain decimal number from 1e-30 to below 1",
+            "write delta with ASCII digits, such as 1e-6, or 0 for pure privacy",
+        )
+    return delta
+
+
+def show_upper(value: Fraction, digits: int = 6) -> str:
+    """Return a short decimal that is at least the value.
+
+    >>> show_upper(Fraction(1, 3))
+    '0.333334'
+    """
+    return _decimal_text(-_round_down(-value, digits))
+
+
+def show_lower(value: Fraction, digits: int = 6) -> str:
+    """Return a short decimal that is at most the value.
+
+    >>> show_lower(Fraction(2, 3), 2)
+    '0.66'
+    """
+    return _decimal_text(_round_down(value, digits))
+
+
+def round_down_to_digits(value: Fraction, digits: int) -> Fraction:
+    """Return the largest number of so many significant decimal digits that is at most the value."""
+    return _round_down(value, digits)
+
+
+def _exact(typed: object) -> Fraction | None:
+    match typed:
+        case bool():
+            return None
+        case Fraction():
+            small = max(typed.numerator, typed.denominator) < 10**DIGITS_MAX
+            return typed if typed >= 0 and small else None
+        case int():
+            return Fraction(typed) if 0 <= typed < 10**DIGITS_MAX else None
+        case float():
+            text = float.__repr__(typed)
+        case Decimal():
+            text = str(typed).replace("E+", "E")
+        case str():
+            text = typed
+        case _:
+            return None
+    if len(text) > DIGITS_MAX or not _DECIMAL.fullmatch(text):
+        return None
+    return Fraction(text)
+
+
+def _quoted(typed: object) -> str:
+    """Return what was typed, shortened; only types whose text is short and harmless are quoted."""
+    match typed:
+        case str():
+            text = repr(typed[: _QUOTED_MAX + 1])
+        case bool() | float() | Decimal() | None:
+            text = repr(typed)
+        case int() | Fraction() if abs(typed.numerator) < 10**99 and typed.denominator < 10**99:
+            text = str(typed)
+        case _:
+            text = f"of type {type(typed).__name__}"
+    return text if len(text) <= _QUOTED_MAX else text[:_QUOTED_MAX] + "…"
+
+
+def _round_down(value: Fraction, digits: int) -> Fraction:
+    if value == 0:
+        return value
+    exponent = len(str(abs(value.numerator))) - len(str(value.denominator)) - digits
+    unit = Fraction(10) ** exponent
+    return (value // unit) * unit
+
+
+def _decimal_text(value: Fraction) -> str:
+    shown = Decimal(value.numerator) / Decimal(value.denominator)
+    text = f"{shown.normalize():f}" if value == 0 or abs(value) >= Fraction(1, 1000) else None
+    return text if text is not None else f"{shown.normalize():e}"
