@@ -1,0 +1,55 @@
+"""What a query costs: its events, and the (epsilon, delta) they have been proved to satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.account.conversion import proves
+from sanql.account.events import Event, event_from_dict, event_to_dict, rational, rational_text
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The price of one whole query; a charge that exists has had its claim proved.
+
+    >>> from sanql.account.events import LaplaceEvent
+    >>> charge = Charge((LaplaceEvent(Fraction(10), 1, 1),), Fraction(1, 10), Fraction(0))
+    >>> charge.to_dict()["epsilon"]
+    '1/10'
+    """
+
+    events: tuple[Event, ...]
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.epsilon, Fraction) or self.epsilon < 0:
+            raise ValueError("a charge's epsilon must be a Fraction, at least 0")
+        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
+            raise ValueError("a charge's delta must be a Fraction from 0 to below 1")
+        if not isinstance(self.events, tuple):
+            raise ValueError("a charge's events must be a tuple")
+        if not proves(self.events, self.epsilon, self.delta):
+            raise ValueError(
+                f"the events do not satisfy epsilon {self.epsilon} at delta {self.delta}"
+            )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the charge in the ledger's words, numbers as exact "p/q"."""
+        return {
+            "delta": rational_text(self.delta),
+            "epsilon": rational_text(self.epsilon),
+            "events": [event_to_dict(event) for event in self.events],
+        }
+
+    @classmethod
+    def from_dict(cls, shape: Mapping[str, object]) -> Charge:
+        """Return the charge these words describe; anything else is a ValueError."""
+        match dict(shape):
+            case {"delta": delta, "epsilon": epsilon, "events": list(events), **rest} if not rest:
+                parsed = tuple(event_from_dict(event) for event in events)
+                return cls(parsed, rational(epsilon), rational(delta))
+            case _:
+                raise ValueError(f"not a charge: {sorted(shape)}")
