@@ -98,15 +98,16 @@ def test_a_parquet_draft_needs_only_the_blanks_that_loading_names(
         "smokes": "boolean",
         "born": "date",
         "seen": "timestamp",
+        "seen_utc": "timestamp",
     }
     assert str(policy.tables["people"].columns["income"].precision) == "1/100"
-    for left_out in ("seen_utc", "notes", "span"):
+    for left_out in ("notes", "span"):
         assert f"# {left_out} is left out" in text
 
 
 def test_a_csv_draft_leaves_the_types_blank_too(tmp_path: Path, write: Write) -> None:
     file = tmp_path / "people.csv"
-    file.write_text('\ufeffperson_id;age; home town ;"a;b"\n1;2;3;4\n', encoding="utf-8")
+    file.write_text('\ufeffperson_id;age;home town;"a;b"\n1;2;3;4\n', encoding="utf-8")
     text = draft([file], "clinic")
     assert blanks_of(write(text)) == [
         *BLANKS,
@@ -129,7 +130,8 @@ def test_a_duckdb_draft_has_the_tables_but_not_the_views(tmp_path: Path, write: 
             CREATE TYPE ward AS ENUM ('{MARKER}');
             CREATE TABLE visits (person_id BIGINT, ward ward, cost DECIMAL(9, 3), tags VARCHAR[],
                 note VARCHAR DEFAULT '{MARKER}' CHECK (note <> '{MARKER}x'), seen TIMESTAMPTZ,
-                twice BIGINT GENERATED ALWAYS AS (person_id * 777001), pair STRUCT(x INTEGER));
+                twice BIGINT GENERATED ALWAYS AS (person_id * 777001), key UUID,
+                pair STRUCT(x INTEGER));
             INSERT INTO visits (person_id, ward, note) VALUES (777002, '{MARKER}', '{MARKER}');
             COMMENT ON TABLE visits IS '{MARKER}';
             CREATE VIEW recent AS SELECT * FROM visits WHERE note = '{MARKER}';
@@ -150,6 +152,7 @@ def test_a_duckdb_draft_has_the_tables_but_not_the_views(tmp_path: Path, write: 
             "ward": "text",
             "cost": "decimal",
             "note": "text",
+            "seen": "timestamp",
             "twice": "integer",
         },
     }
@@ -220,6 +223,19 @@ def test_several_files_of_one_folder_are_one_source(people_parquet: Path, write:
     whole = load(write(fill(draft([folder], "clinic"))))
     assert several.source == whole.source == str(folder)
     assert list(several.tables) == list(whole.tables) == ["people", "visits"]
+
+
+def test_a_folder_of_parts_is_one_table(people_parquet: Path, write: Write) -> None:
+    folder = people_parquet.parent / "source"
+    (folder / "visits").mkdir(parents=True)
+    (folder / "_temporary").mkdir()
+    (folder / "empty").mkdir()
+    for name in ("visits/2023.csv", "visits/2024.csv", "_temporary/x.csv", ".y.csv", "z.txt"):
+        (folder / name).write_text("person_id,cost\n")
+    people_parquet.rename(folder / "people.parquet")
+    policy = load(write(fill(draft([folder], "clinic"))))
+    assert list(policy.tables) == ["people", "visits"]
+    assert list(policy.tables["visits"].columns) == ["person_id", "cost"]
 
 
 def test_a_column_that_appears_twice_is_drafted_once(tmp_path: Path, write: Write) -> None:

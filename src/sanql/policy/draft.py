@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from sanql.errors import Fault, PolicyError
@@ -14,20 +14,20 @@ from sanql.policy.schema import (
     Unstated,
     Unsupported,
     read_schemas,
-    unreadable,
 )
 from sanql.policy.section import fold, quote
 from sanql.policy.source import FILE_SUFFIXES
 from sanql.policy.values import show_number
 
 _OPENING = """\
-# A draft made from the names and types of the columns; no row was read.
+# A draft made from the names and types of the columns; no row was read. (The names in a CSV file
+# are its first line, so that must not be a row.)
 # Each "" is a decision that only you can make, and `sanql check` lists those still open.
 # docs/policy.md explains every key.
 
 [dataset]
 name = {name}
-source = {source}
+source = {source}  # as seen from the folder of this file
 
 # What is hidden about whoever is protected:
 # "add-remove": whether they are in the data at all. "change-one": what their data are, while the
@@ -65,27 +65,16 @@ rows_per_unit_max = ""
 def draft(files: Sequence[Path], name: str) -> str:
     """Return the text of a policy for the files, from their schemas alone.
 
-    Loading it unchanged reports each decision that is still blank. A folder stands for the Parquet
-    and CSV files in it; several files must lie in one folder, which then is the source.
+    Loading it unchanged reports each decision that is still blank. A folder stands for all
+    tables in it; several files must lie in one folder, which then is the source.
     """
     paths = [Path(file) for file in files]
     if not paths:
         raise PolicyError([Fault("files", "no file is named", "name the files that hold the data")])
-    tables = [table for file in _expand(paths) for table in read_schemas(file)]
+    tables = [table for path in paths for table in read_schemas(path)]
     _check_names(tables)
     opening = _OPENING.format(name=_toml_text(name), source=_toml_text(_common_source(paths)))
     return opening + "".join(_draft_table(table) for table in tables)
-
-
-def _expand(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        if not path.is_dir():
-            yield path
-            continue
-        found = sorted(p for p in path.iterdir() if p.suffix.lower() in (".parquet", ".csv"))
-        if not found:
-            raise unreadable(path, "holds no .parquet or .csv file")
-        yield from found
 
 
 def _common_source(paths: Sequence[Path]) -> str:
@@ -137,7 +126,7 @@ def _draft_column(column: ColumnSchema) -> str:
     key = _toml_key(column.name)
     match column.type:
         case Unsupported():
-            return f"# {key} is left out: its type is not one that analysts can use"
+            return f"# {key} is left out: analysts cannot use its type (a privacy_unit may have it)"
         case Unstated():
             return f'{key} = {{ type = "" }}  # {", ".join(COLUMN_TYPES)}'
         case str() as type if column.precision is not None:

@@ -41,6 +41,7 @@ _DUCKDB_TYPES: dict[str, ColumnType] = {
     "TIMESTAMP_S": "timestamp",
     "TIMESTAMP_MS": "timestamp",
     "TIMESTAMP_NS": "timestamp",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
 }
 
 
@@ -71,8 +72,43 @@ class TableSchema:
     columns: tuple[ColumnSchema, ...]
 
 
-def read_schemas(file: Path) -> list[TableSchema]:
-    """Return the tables in a .parquet, .csv or .duckdb file; raise PolicyError if it is none."""
+def read_schemas(path: Path) -> list[TableSchema]:
+    """Return the tables in a file or folder; raise PolicyError if it is no source.
+
+    In a folder each .parquet or .csv file is a table, and so is each folder of parts.
+    """
+    if not path.is_dir():
+        return _read_file(path)
+    tables = []
+    for entry in _visible(path):
+        if entry.is_dir():
+            part = next((part for part in _visible(entry) if _is_part(part)), None)
+            if part is not None:
+                tables += [TableSchema(entry.name, t.columns) for t in _read_file(part)]
+        elif _is_part(entry):
+            tables += _read_file(entry)
+    if not tables:
+        raise unreadable(path, "holds no .parquet or .csv file")
+    return tables
+
+
+def unreadable(file: Path, message: str) -> PolicyError:
+    """Return the error for a file whose schema cannot be had, quoting nothing it holds."""
+    return PolicyError([Fault(quote(str(file)), message, "name a file that SanQL can open")])
+
+
+def _visible(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
+    except OSError:
+        raise unreadable(folder, "cannot be listed") from None
+
+
+def _is_part(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".csv") and path.is_file()
+
+
+def _read_file(file: Path) -> list[TableSchema]:
     match file.suffix.lower():
         case ".parquet":
             return [TableSchema(file.stem, _parquet_columns(file))]
@@ -82,11 +118,6 @@ def read_schemas(file: Path) -> list[TableSchema]:
             return _duckdb_tables(file)
         case _:
             raise unreadable(file, "is not a .parquet, .csv or .duckdb file")
-
-
-def unreadable(file: Path, message: str) -> PolicyError:
-    """Return the error for a file whose schema cannot be had, quoting nothing it holds."""
-    return PolicyError([Fault(quote(str(file)), message, "name a file that SanQL can open")])
 
 
 def _parquet_columns(file: Path) -> tuple[ColumnSchema, ...]:
@@ -113,7 +144,7 @@ def _arrow_column(name: str, type: pa.DataType) -> ColumnSchema:
         (is_.is_floating(type), "float"),
         (is_.is_string(type) or is_.is_large_string(type) or is_.is_string_view(type), "text"),
         (is_.is_date(type), "date"),
-        (is_.is_timestamp(type) and type.tz is None, "timestamp"),
+        (is_.is_timestamp(type), "timestamp"),
     ]
     return ColumnSchema(name, next((kind for holds, kind in kinds if holds), Unsupported()))
 
@@ -131,7 +162,7 @@ def _csv_columns(file: Path) -> tuple[ColumnSchema, ...]:
     if header.count('"') % 2:
         raise unreadable(file, "has a column name with a line break in it")
     names = next(csv.reader([header], delimiter=_delimiter(header)))
-    return tuple(ColumnSchema(name.strip(), Unstated()) for name in names)
+    return tuple(ColumnSchema(name, Unstated()) for name in names)
 
 
 def _delimiter(header: str) -> str:
