@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 from hypothesis import strategies as st
 
+from sanql.theory.channels import Channel
 from sanql.theory.distributions import Distribution
 
 
@@ -27,3 +30,21 @@ def probabilities() -> st.SearchStrategy[Fraction]:
 def kernels(inputs: int, outputs: int) -> st.SearchStrategy[list[Distribution]]:
     """Return a randomised function: one distribution for each input."""
     return st.lists(distributions(outputs), min_size=inputs, max_size=inputs)
+
+
+def channels(people: int = 2, values: int = 2, outputs: int = 3) -> st.SearchStrategy[Channel]:
+    """Return channels on all tuples of `people` records with `values` values, default 0
+    included."""
+    databases = list(product(range(values), repeat=people))
+    rows = kernels(len(databases), outputs)
+    return rows.map(lambda found: Channel.of(dict(zip(databases, found, strict=True))))
+
+
+def beliefs(databases: Sequence[object], size: int) -> st.SearchStrategy[Distribution]:
+    """Return beliefs on at most `size` of the databases."""
+    chosen = st.lists(st.sampled_from(databases), min_size=1, max_size=size, unique=True)
+    return chosen.flatmap(
+        lambda points: st.lists(st.integers(1, 30), min_size=len(points), max_size=len(points)).map(
+            lambda weights: Distribution.from_weights(dict(zip(points, weights, strict=True)))
+        )
+    )

@@ -56,7 +56,7 @@ def test_gaussian_matches_a_high_precision_integral(mu: float) -> None:
             edge = mpmath.mpf(mu) / 2 - mpmath.log(gamma) / mu
             exact = mpmath.ncdf(edge) - gamma * mpmath.ncdf(edge - mu)
             assert pair.hockey_stick(gamma) >= exact
-            assert pair.hockey_stick(gamma) <= exact + mpmath.mpf(10) ** -12
+            assert pair.hockey_stick(gamma) <= exact + mpmath.mpf(10) ** -11
         for rate in (1e-6, 0.01, 0.5, 0.99):
             cut = -mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(rate) - 1)
             exact = mpmath.ncdf(cut - mu)

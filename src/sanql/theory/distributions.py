@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import Real, as_fraction
@@ -56,7 +56,7 @@ class Distribution:
         check_masses(self.masses)
 
     @classmethod
-    def of(cls, masses: Mapping[Outcome, Real]) -> Distribution:
+    def of(cls, masses: Mapping[Any, Real]) -> Distribution:
         """Return the distribution with the given mass on each outcome."""
         exact = tuple(as_fraction(mass, f"the mass of {key!r}") for key, mass in masses.items())
         return cls(tuple(masses), exact)
@@ -78,7 +78,7 @@ class Distribution:
         return cls.from_weights(dict.fromkeys(outcomes, 1))
 
     @classmethod
-    def from_weights(cls, weights: Mapping[Outcome, Real]) -> Distribution:
+    def from_weights(cls, weights: Mapping[Any, Real]) -> Distribution:
         """Return the distribution proportional to weights that are at least 0, not all 0.
 
         >>> Distribution.from_weights({"a": 1, "b": 2}).masses
@@ -114,7 +114,7 @@ class Distribution:
         """Return the mass of a set of outcomes."""
         return sum((self[outcome] for outcome in set(event)), Fraction(0))
 
-    def map(self, function: Callable[[Outcome], Outcome]) -> Distribution:
+    def map(self, function: Callable[[Any], Outcome]) -> Distribution:
         """Return the law of function(outcome)."""
         masses: dict[Outcome, Fraction] = {}
         for outcome, mass in self.items():

@@ -1,0 +1,215 @@
+"""What a checker returns: the tight parameters, whether they are exact, and a witness.
+
+The witness is what attains the number (databases, belief, output, test or simulator), so that a
+person can look at *why*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from sanql.theory.channels import Channel, Database
+from sanql.theory.distributions import Distribution, Outcome
+from sanql.theory.exact import Extended, float_upper, log_upper
+
+Status: TypeAlias = Literal["tight", "upper bound", "lower bound"]
+
+
+@dataclass(frozen=True)
+class PairWitness:
+    """Two databases and the event that tells them apart best."""
+
+    left: Database
+    right: Database
+    event: tuple[Outcome, ...]
+    left_mass: Fraction
+    right_mass: Fraction
+
+    def describe(self) -> str:
+        """Return the witness in words."""
+        return (
+            f"database {show(self.left)} gives {show_event(self.event)} with {self.left_mass}, "
+            f"{show(self.right)} with {self.right_mass}"
+        )
+
+
+@dataclass(frozen=True)
+class PriorWitness:
+    """A prior about one record, an output, and the posterior it leads to."""
+
+    person: int
+    others: Outcome
+    output: Outcome
+    prior: Distribution
+    posterior: Distribution
+
+    def describe(self) -> str:
+        """Return the witness in words."""
+        return (
+            f"output {show(self.output)} moves the belief about person {self.person} "
+            f"(others {show(self.others)}) from {show(self.prior)} to {show(self.posterior)}"
+        )
+
+
+@dataclass(frozen=True)
+class BeliefWitness:
+    """A belief about the whole database and what it becomes with and without one person's data."""
+
+    person: int
+    output: Outcome
+    belief: Distribution
+    real: Distribution | None
+    without: Distribution | None
+
+    def describe(self) -> str:
+        """Return the witness in words."""
+        return (
+            f"belief {show(self.belief)} after output {show(self.output)}: {show(self.real)} with "
+            f"person {self.person}'s data, {show(self.without)} without"
+        )
+
+
+@dataclass(frozen=True)
+class ConditionWitness:
+    """The real and the ideal output law, given a value to protect and the side information."""
+
+    world: int
+    protection: str
+    value: Outcome
+    side_information: Outcome
+    real: Distribution
+    ideal: Distribution
+
+    def describe(self) -> str:
+        """Return the witness in words."""
+        return (
+            f"given {self.protection} = {show(self.value)} and side information "
+            f"{show(self.side_information)}: real {show(self.real)}, ideal {show(self.ideal)}"
+        )
+
+
+@dataclass(frozen=True)
+class SimulatorWitness:
+    """A simulator that attains the number, and the condition at which it is worst."""
+
+    simulator: Channel
+    worst: ConditionWitness | PairWitness | None = None
+
+    def describe(self) -> str:
+        """Return the witness in words."""
+        first = self.simulator.databases[0]
+        shown = f"a simulator; on {show(first)} it answers {show(self.simulator.row(first))}"
+        return shown if self.worst is None else f"{shown}; worst {self.worst.describe()}"
+
+
+Witness: TypeAlias = (
+    PairWitness | PriorWitness | BeliefWitness | ConditionWitness | SimulatorWitness
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one checker.
+
+    `parameters` holds exact numbers; a level is given as gamma = e^epsilon. With status "tight"
+    nothing smaller holds; with "upper bound" the property holds at these numbers and may hold at
+    less.
+    """
+
+    definition: str
+    parameters: Mapping[str, Extended]
+    witness: Witness | None
+    status: Status = "tight"
+    note: str = ""
+
+    def __getitem__(self, name: str) -> Extended:
+        return self.parameters[name]
+
+    @property
+    def epsilon(self) -> float:
+        """The level ln(gamma), rounded up."""
+        return log_upper(self.parameters["gamma"])
+
+    def shown_parameters(self) -> str:
+        """Return the parameters as a person writes them."""
+        parts = []
+        for name, value in self.parameters.items():
+            if name == "gamma":
+                parts.append(
+                    f"epsilon = {_decimal(log_upper(value))} (e^epsilon = {_short(value)})"
+                )
+            else:
+                parts.append(f"{name} = {_short(value)}")
+        return ", ".join(parts)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the finding as plain data."""
+        numbers: dict[str, object] = {}
+        for name, value in self.parameters.items():
+            if name == "gamma":
+                numbers["epsilon_upper"] = plain(log_upper(value))
+            numbers[name] = {"exact": plain(value), "float_upper": plain(float_upper(value))}
+        return {
+            "definition": self.definition,
+            "status": self.status,
+            "parameters": numbers,
+            "note": self.note,
+            "witness": None if self.witness is None else plain(self.witness),
+            "why": "" if self.witness is None else self.witness.describe(),
+        }
+
+
+def show(value: object) -> str:
+    """Return a value as a short text.
+
+    >>> show((0, 1)), show(Distribution.of({"a": "1/3", "b": "2/3"})), show(None)
+    ('(0,1)', '{a: 1/3, b: 2/3}', 'nothing')
+    """
+    if isinstance(value, Distribution):
+        kept = [(t, mass) for t, mass in value.items() if mass]
+        inner = ", ".join(f"{show(t)}: {_short(mass)}" for t, mass in kept[:6])
+        return "{" + inner + (", …}" if len(kept) > 6 else "}")
+    if isinstance(value, tuple):
+        return "(" + ",".join(show(part) for part in value) + ")"
+    return "nothing" if value is None else str(value)
+
+
+def show_event(event: tuple[Outcome, ...]) -> str:
+    """Return a set of outputs as a short text."""
+    if len(event) == 1:
+        return f"output {show(event[0])}"
+    return (
+        "an output in {" + ", ".join(show(t) for t in event[:6]) + ("…}" if len(event) > 6 else "}")
+    )
+
+
+def plain(value: object) -> object:
+    """Return a value as JSON data: fractions as strings, distributions as objects."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else "inf"
+    if isinstance(value, Distribution):
+        return {show(t): str(mass) for t, mass in value.items() if mass}
+    if isinstance(value, Channel):
+        return {show(x): plain(value.row(x)) for x in value.databases}
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple | list | frozenset):
+        return [plain(part) for part in value]
+    return value if isinstance(value, str | int | None) else str(value)
+
+
+def _short(value: Extended) -> str:
+    if value == math.inf:
+        return "infinite"
+    exact = Fraction(value)
+    return str(exact) if exact.denominator < 10_000 else _decimal(float_upper(exact))
+
+
+def _decimal(value: float) -> str:
+    return "infinite" if value == math.inf else f"{value:.6g}"

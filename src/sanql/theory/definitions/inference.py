@@ -1,0 +1,158 @@
+"""Inference-based coupled worlds: compare what is believed about priv(X), not what is output.
+
+Definition 4 (Definition 2 for records): with probability 1 - failure over (t, z) = (F(X), Z), for
+every protection the laws of priv(X) given F = t, Z = z and given Sim = t, Z = z are (epsilon,
+delta_hat)-close. The papers use one delta for both; here the two are kept apart. A (t, z) the
+simulator cannot produce is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations
+
+from sanql.theory.channels import Channel
+from sanql.theory.definitions.inference_lp import Block, column_exists
+from sanql.theory.definitions.worlds import Protection, World, alt_law, check_class
+from sanql.theory.distributions import Distribution, Outcome
+from sanql.theory.divergences import align, two_sided_excess
+from sanql.theory.exact import Real, as_gamma, as_probability
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What is believed about priv(X) after (t, z), in the real and in the ideal world."""
+
+    output: Outcome
+    side_information: Outcome
+    probability: Fraction
+    protection: str
+    real: Distribution
+    ideal: Distribution | None
+
+    def fails(self, gamma: Fraction, delta_hat: Fraction) -> bool:
+        """Return whether the two beliefs are further apart than allowed."""
+        if self.ideal is None:
+            return True
+        return two_sided_excess(align(self.real, self.ideal), gamma) > delta_hat
+
+
+def inferences(
+    channel: Channel, world: World, protections: Sequence[Protection], simulator: Channel
+) -> list[Inference]:
+    """Return both beliefs for every protection and every (t, z) that can happen."""
+    check_class([world], protections)
+    found = []
+    for protection in protections:
+        values = world.given(protection.priv)
+        masses = world.mass_of(protection.priv)
+        real = {key: channel.output_of(law) for key, law in values.items()}
+        ideal = {key: simulator.output_of(alt_law(protection, law)) for key, law in values.items()}
+        for side in dict.fromkeys(z for _, z in values):
+            keys = [key for key in values if key[1] == side]
+            for t in channel.outputs:
+                seen = {key[0]: masses[key] * real[key][t] for key in keys}
+                if not any(seen.values()):
+                    continue
+                simulated = {key[0]: masses[key] * ideal[key][t] for key in keys}
+                found.append(
+                    Inference(
+                        t,
+                        side,
+                        sum(seen.values(), Fraction(0)),
+                        protection.name,
+                        Distribution.from_weights(seen),
+                        Distribution.from_weights(simulated) if any(simulated.values()) else None,
+                    )
+                )
+    return found
+
+
+def inference_failure(
+    channel: Channel,
+    worlds: Sequence[World],
+    protections: Sequence[Protection],
+    *,
+    simulator: Channel,
+    gamma: Real,
+    delta_hat: Real,
+) -> Fraction:
+    """Return the failure probability of a given simulator, the worst over the worlds; exact."""
+    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
+    check_class(worlds, protections)
+    worst = Fraction(0)
+    for world in worlds:
+        bad: dict[tuple[Outcome, Outcome], Fraction] = {}
+        for inference in inferences(channel, world, protections, simulator):
+            if inference.fails(level, slack):
+                bad[inference.output, inference.side_information] = inference.probability
+        worst = max(worst, sum(bad.values(), Fraction(0)))
+    return worst
+
+
+def least_inference_failure(
+    channel: Channel,
+    world: World,
+    protections: Sequence[Protection],
+    *,
+    gamma: Real,
+    delta_hat: Real,
+) -> Fraction:
+    """Return the least failure probability of any simulator in one world.
+
+    The constraints are linear and homogeneous in the simulator's column for one output, and columns
+    can be scaled down with the rest sent to a dummy output, so outputs decouple: for each t the
+    best set of side informations that one column can serve is found by trying all of them, each a
+    linear program.
+    """
+    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
+    check_class([world], protections)
+    total = Fraction(0)
+    for t in channel.outputs:
+        sides = _side_masses(channel, world, protections[0], t)
+        blocks = {z: _blocks(channel, world, protections, t, z) for z in sides}
+        covered = max(
+            sum((sides[z] for z in chosen), Fraction(0))
+            for chosen in _subsets(sides)
+            if column_exists([block for z in chosen for block in blocks[z]], level, slack)
+        )
+        total += sum(sides.values(), Fraction(0)) - covered
+    return total
+
+
+def _side_masses(
+    channel: Channel, world: World, protection: Protection, t: Outcome
+) -> dict[Outcome, Fraction]:
+    """Pr[F = t, Z = z] for every z for which it is positive."""
+    masses = world.mass_of(protection.priv)
+    sides: dict[Outcome, Fraction] = {}
+    for key, law in world.given(protection.priv).items():
+        mass = masses[key] * channel.output_of(law)[t]
+        if mass:
+            sides[key[1]] = sides.get(key[1], Fraction(0)) + mass
+    return sides
+
+
+def _subsets(sides: Iterable[Outcome]) -> Iterable[tuple[Outcome, ...]]:
+    known = tuple(sides)
+    return chain.from_iterable(combinations(known, k) for k in range(len(known) + 1))
+
+
+def _blocks(
+    channel: Channel, world: World, protections: Sequence[Protection], t: Outcome, z: Outcome
+) -> list[Block]:
+    """Return, for each protection, what the column for t must serve given z."""
+    found = []
+    for protection in protections:
+        masses = world.mass_of(protection.priv)
+        cells = [(key, law) for key, law in world.given(protection.priv).items() if key[1] == z]
+        weights = []
+        for key, law in cells:
+            given = alt_law(protection, law)
+            weights.append({a: masses[key] * given[a] for a in given.support})
+        seen = [masses[key] * channel.output_of(law)[t] for key, law in cells]
+        total = sum(seen, Fraction(0))
+        found.append(Block(tuple(weights), tuple(mass / total for mass in seen)))
+    return found

@@ -1,0 +1,172 @@
+"""Semantic privacy: the same conclusions whether or not my data is used (Kasiviswanathan-Smith).
+
+In Game 0 the attacker sees A(x); in Game i he sees A(x with record i replaced by a default).
+Privacy is small statistical difference between the two posteriors. Where exactly one posterior is
+undefined the difference is 1: skipping such outputs would call a mechanism private that is not
+differentially private for any epsilon.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sanql.theory.channels import Channel, Database
+from sanql.theory.definitions.bayesian import largest_shift
+from sanql.theory.definitions.finding import BeliefWitness, Finding
+from sanql.theory.definitions.records import by_others, dropped, people
+from sanql.theory.distributions import Distribution, Outcome
+from sanql.theory.divergences import statistical_difference
+from sanql.theory.exact import INFINITE, Extended, Real, as_probability, sqrt_exact, sqrt_upper
+
+
+def game_posterior(
+    channel: Channel, belief: Distribution, output: Outcome, game: int, default: Outcome
+) -> Distribution | None:
+    """Return the posterior in Game 0 (real) or Game i (person i left out), None when undefined.
+
+    People are numbered from 1 here, as in the paper.
+    """
+    place = channel.outputs.index(output)
+    weights = {
+        x: mass * channel.masses(_seen(channel, x, game, default))[place]
+        for x, mass in belief.items()
+        if mass
+    }
+    return Distribution.from_weights(weights) if any(weights.values()) else None
+
+
+def game_distance(
+    channel: Channel, belief: Distribution, output: Outcome, game: int, default: Outcome
+) -> Fraction:
+    """Return SD between the posteriors of Game 0 and Game i; 1 when exactly one is undefined."""
+    real = game_posterior(channel, belief, output, 0, default)
+    without = game_posterior(channel, belief, output, game, default)
+    if real is None or without is None:
+        return Fraction(0) if real is without else Fraction(1)
+    return statistical_difference(real, without)
+
+
+def semantic_privacy(channel: Channel, default: Outcome) -> Finding:
+    """Return the least tau with SD <= tau for every belief, output and person; exact.
+
+    With w(x) = Pr[t|x]/Pr[t|x without i] and r = max w / min w the answer is
+    (sqrt r - 1)/(sqrt r + 1), attained on a two-point belief.
+    """
+    return _worst_ratio(channel, default, [list(channel.databases)], "semantic privacy")
+
+
+def informed_semantic_privacy(channel: Channel, default: Outcome) -> Finding:
+    """Return the least tau for beliefs that know all records but one."""
+    return _worst_ratio(
+        channel, default, list(by_others(channel).values()), "semantic privacy, informed beliefs"
+    )
+
+
+def failure_probability(
+    channel: Channel, belief: Distribution, tau: Real, default: Outcome
+) -> Fraction:
+    """Return Pr over t ~ A(b) of: some person's SD exceeds tau (Def. 2.3 for one belief)."""
+    bad = _bad_outputs(channel, belief, as_probability(tau, "tau"), default)
+    return channel.output_of(belief).probability(bad)
+
+
+def reality_oblivious_failure(
+    channel: Channel, belief: Distribution, reality: Database, tau: Real, default: Outcome
+) -> Fraction:
+    """Return Pr over t ~ A(x) of: some person's SD exceeds tau (Def. A.1 for one belief, one x).
+
+    An output that is impossible under the belief counts as failure.
+    """
+    bad = set(_bad_outputs(channel, belief, as_probability(tau, "tau"), default))
+    for output in channel.outputs:
+        if game_posterior(channel, belief, output, 0, default) is None:
+            bad.add(output)
+    return channel.row(reality).probability(bad)
+
+
+def _bad_outputs(
+    channel: Channel, belief: Distribution, tau: Fraction, default: Outcome
+) -> list[Outcome]:
+    games = range(1, people(channel) + 1)
+    return [
+        t
+        for t in channel.outputs
+        if any(game_distance(channel, belief, t, game, default) > tau for game in games)
+    ]
+
+
+def _seen(channel: Channel, database: Database, game: int, default: Outcome) -> Database:
+    return database if game == 0 else dropped(channel, database, game - 1, default)
+
+
+def _worst_ratio(
+    channel: Channel, default: Outcome, groups: list[list[Database]], definition: str
+) -> Finding:
+    best: Extended = Fraction(1)
+    where: tuple[int, int, Database, Database] | None = None
+    for person in range(people(channel)):
+        seen = {x: channel.masses(dropped(channel, x, person, default)) for x in channel.databases}
+        for group in groups:
+            for place in range(len(channel.outputs)):
+                ratio, high, low = _extremes(channel, group, seen, place)
+                if ratio > best or where is None:
+                    best, where = ratio, (person, place, high, low)
+    assert where is not None  # noqa: S101  (there is at least one person and one output)
+    return Finding(
+        definition,
+        {"tau": largest_shift(best), "ratio": best},
+        _witness(channel, default, best, where),
+    )
+
+
+def _extremes(
+    channel: Channel,
+    group: list[Database],
+    seen: dict[Database, tuple[Fraction, ...]],
+    place: int,
+) -> tuple[Extended, Database, Database]:
+    """Return max w / min w over the group with the databases that attain it; 0/0 is skipped."""
+    high = low = group[0]
+    top: Extended = Fraction(-1)
+    bottom: Extended = INFINITE
+    for x in group:
+        with_data, without = channel.masses(x)[place], seen[x][place]
+        if with_data == without == 0:
+            continue
+        w: Extended = with_data / without if without else INFINITE
+        if w > top:
+            top, high = w, x
+        if w < bottom:
+            bottom, low = w, x
+    if top < 0:
+        return Fraction(1), high, low
+    if bottom == 0 or top == INFINITE:
+        return INFINITE, high, low
+    return Fraction(top) / Fraction(bottom), high, low
+
+
+def _witness(
+    channel: Channel, default: Outcome, ratio: Extended, where: tuple[int, int, Database, Database]
+) -> BeliefWitness:
+    """Return the belief that attains it: b(X):b(Y) = 1/M[drop X] : sqrt(r)/M[drop Y].
+
+    At an infinite ratio the belief is certain of a database that explains the output in one game
+    only.
+    """
+    person, place, high, low = where
+    output = channel.outputs[place]
+    masses = [channel.masses(dropped(channel, x, person, default))[place] for x in (high, low)]
+    if ratio == INFINITE:
+        belief = Distribution.point(high if masses[0] == 0 else low)
+    elif high == low:
+        belief = Distribution.point(high)
+    else:
+        root = sqrt_exact(Fraction(ratio)) or Fraction(float(sqrt_upper(Fraction(ratio))))
+        belief = Distribution.from_weights({high: 1 / masses[0], low: root / masses[1]})
+    return BeliefWitness(
+        person + 1,
+        output,
+        belief,
+        game_posterior(channel, belief, output, 0, default),
+        game_posterior(channel, belief, output, person + 1, default),
+    )

@@ -1,0 +1,119 @@
+"""Simulation-based differential privacy (Vadhan Def. 2, after Gehrke et al.).
+
+A simulator that never sees person i's record must produce nearly the same output distribution. It
+is told the position i; without it Claim 1.1 can fail. At delta = 0 the best level has a closed
+form, otherwise it is a linear program for each (i, others).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sanql.theory.channels import Channel, Database
+from sanql.theory.definitions.finding import Finding, PairWitness, SimulatorWitness
+from sanql.theory.definitions.records import Others, by_others
+from sanql.theory.definitions.simulator_lp import Condition, best_simulator
+from sanql.theory.distributions import Distribution
+from sanql.theory.exact import INFINITE, Extended, Real, as_gamma, sqrt_upper
+
+
+def simulation_dp(channel: Channel) -> Finding:
+    """Return the least epsilon of any position-aware simulator at delta = 0.
+
+    For rows M_v, v the value of person i: e^epsilon = max(sqrt(max_t max_v M_v(t)/min_v M_v(t)),
+    sum_t max_v M_v(t), 1/sum_t min_v M_v(t)).
+
+    >>> from sanql.theory.channels import randomised_response
+    >>> simulation_dp(randomised_response(1, odds=3))["gamma"]
+    Fraction(2, 1)
+    """
+    return _closed_form(channel, by_others(channel), "simulation-based differential privacy")
+
+
+def anonymous_simulation_dp(channel: Channel) -> Finding:
+    """Return the least epsilon at delta = 0 of a simulator that is not told the position."""
+    groups: dict[Others, list[Database]] = {}
+    for (_, others), group in by_others(channel).items():
+        groups.setdefault((-1, others), []).extend(group)
+    return _closed_form(channel, groups, "simulation-based, position unknown")
+
+
+def simulation_dp_delta(channel: Channel, gamma: Real) -> Finding:
+    """Return the least delta of any position-aware simulator at a level, by linear programs."""
+    level = as_gamma(gamma)
+    best = Fraction(-1)
+    rows: dict[Others, Distribution] = {}
+    blocked: list[Database] = []
+    for others, group in by_others(channel).items():
+        given = Distribution.point(others)
+        conditions = [Condition(channel.row(x), given, (0, "record", x, None)) for x in group]
+        delta, simulator = best_simulator(conditions, level)
+        rows[others] = simulator.row(others)
+        if delta > best:
+            best, blocked = delta, group
+    return Finding(
+        "simulation-based differential privacy",
+        {"gamma": level, "delta": best},
+        SimulatorWitness(Channel.of(rows), _pair(channel, blocked)),
+        status="tight" if best == 0 else "upper bound",
+        note="delta is attained by the simulator shown; the solver found none smaller",
+    )
+
+
+def _closed_form(
+    channel: Channel, groups: dict[Others, list[Database]], definition: str
+) -> Finding:
+    best: Extended = Fraction(1)
+    blocked = next(iter(groups.values()))
+    for group in groups.values():
+        gamma = _group_gamma([channel.masses(x) for x in group])
+        if gamma > best:
+            best, blocked = gamma, group
+    if best == INFINITE:
+        return Finding(definition, {"gamma": best, "delta": Fraction(0)}, _pair(channel, blocked))
+    rows = {
+        others: _simulated(channel, [channel.masses(x) for x in group], Fraction(best))
+        for others, group in groups.items()
+    }
+    witness = SimulatorWitness(Channel.of(rows), _pair(channel, blocked))
+    return Finding(definition, {"gamma": best, "delta": Fraction(0)}, witness)
+
+
+def _group_gamma(rows: Sequence[Sequence[Fraction]]) -> Extended:
+    tops = [max(column) for column in zip(*rows, strict=True)]
+    bottoms = [min(column) for column in zip(*rows, strict=True)]
+    if any(top > 0 and bottom == 0 for top, bottom in zip(tops, bottoms, strict=True)):
+        return INFINITE
+    largest = max(top / bottom for top, bottom in zip(tops, bottoms, strict=True) if bottom)
+    return max(sqrt_upper(largest), sum(tops, Fraction(0)), 1 / sum(bottoms, Fraction(0)))
+
+
+def _simulated(
+    channel: Channel, rows: Sequence[Sequence[Fraction]], gamma: Fraction
+) -> Distribution:
+    """Return masses between max/gamma and gamma min that sum to 1."""
+    low = [max(column) / gamma for column in zip(*rows, strict=True)]
+    high = [min(column) * gamma for column in zip(*rows, strict=True)]
+    room = sum(high) - sum(low)
+    share = (1 - sum(low)) / room if room else Fraction(0)
+    masses = (a + share * (b - a) for a, b in zip(low, high, strict=True))
+    return Distribution(channel.outputs, tuple(masses))
+
+
+def _pair(channel: Channel, group: Sequence[Database]) -> PairWitness | None:
+    """The two databases of the group and the output with the largest ratio."""
+    if len(group) < 2:
+        return None
+
+    def ratio(x: Database, y: Database, place: int) -> Extended:
+        a, b = channel.masses(x)[place], channel.masses(y)[place]
+        return (INFINITE if a else Fraction(0)) if b == 0 else a / b
+
+    places = range(len(channel.outputs))
+    x, y, place = max(
+        ((x, y, j) for x in group for y in group if x != y for j in places),
+        key=lambda choice: ratio(*choice),
+    )
+    a, b = channel.masses(x)[place], channel.masses(y)[place]
+    return PairWitness(x, y, (channel.outputs[place],), a, b)
