@@ -1,0 +1,63 @@
+"""docs/policy.md is the reference: its examples load, and no key is left out of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sanql.policy import load
+from sanql.policy.keys import ENGINE_DEFAULT, FAILURES_MAX_DEFAULT, KEYS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+HEADINGS = {
+    "dataset": "[dataset]",
+    "budget": "budget",
+    "engine": "[engine]",
+    "analyst": "[analyst.NAME]",
+    "coalition": "[coalition.NAME]",
+    "table": "[table.NAME]",
+    "column": "[table.NAME.column]",
+    "domain": "domain",
+}
+
+
+def rows_under(heading: str) -> dict[str, str]:
+    """Return the keys in the table under a heading, each with its default."""
+    part = PAGE.split(f"\n## `{heading}`\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", part, re.MULTILINE)
+    return {key: default for key, _, default in rows}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_each_example_loads(write: Callable[[str], Path], example: str) -> None:
+    assert load(write(example)).tables
+
+
+@pytest.mark.parametrize("section", KEYS)
+def test_the_page_has_exactly_the_keys_that_are_read(section: str) -> None:
+    assert sorted(rows_under(HEADINGS[section])) == sorted(KEYS[section])
+
+
+def test_every_section_of_keys_has_a_heading() -> None:
+    assert HEADINGS.keys() == KEYS.keys()
+
+
+def test_the_page_states_the_defaults_that_hold() -> None:
+    assert rows_under("[dataset]")["failures_max"] == str(FAILURES_MAX_DEFAULT)
+    assert rows_under("[engine]") == {
+        "memory": f'`"{ENGINE_DEFAULT.memory_bytes // 10**9}GB"`',
+        "deadline": f"{ENGINE_DEFAULT.deadline_seconds:g}",
+        "workers": str(ENGINE_DEFAULT.workers),
+    }
+
+
+def test_every_key_is_used_by_an_example() -> None:
+    written = "\n".join(EXAMPLES)
+    unused = [
+        key for keys in KEYS.values() for key in keys if not re.search(rf"\b{key}\b", written)
+    ]
+    assert unused == []
