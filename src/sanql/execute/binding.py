@@ -1,0 +1,194 @@
+"""The policy's tables and columns found in a source's schema, or every fault in the way.
+
+Uses names and types only. Names match without regard to case, as DuckDB's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from sanql.errors import Fault, PolicyError
+from sanql.execute.canonical import CANONICAL, convert, identify_unit
+from sanql.execute.files import nearest
+from sanql.execute.lockdown import quote
+from sanql.execute.messages import Filling
+from sanql.execute.parts import base
+from sanql.policy.model import Column, ColumnUnit
+
+if TYPE_CHECKING:
+    from sanql.policy.model import Policy, Table
+
+SourceFormat = Literal["parquet", "csv", "duckdb"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column as a source file has it."""
+
+    name: str
+    physical: str
+    suggested: Column | None
+
+
+@dataclass(frozen=True)
+class BoundTable:
+    """A policy table found in the source: its name there, and per part what yields its columns."""
+
+    name: str
+    types: Mapping[str, str]
+    fillings: tuple[Filling, ...]
+    inferred: Mapping[str, Column] | None
+
+
+def bind(
+    policy: Policy, formats: Mapping[str, SourceFormat], schema: dict[str, object]
+) -> dict[str, BoundTable]:
+    """Return every policy table as found in the source; raise all faults at once."""
+    tables, unfit = _read(schema)
+    bound: dict[str, BoundTable] = {}
+    faults: list[Fault] = []
+    for table in policy.tables.values():
+        place = f"table.{table.name}"
+        names = [name for name in {**tables, **unfit} if name.lower() == table.name.lower()]
+        if not names:
+            hint = nearest(table.name, tables) or "name a table of the source"
+            faults.append(Fault(place, "the source has no such table", hint))
+        elif names[0] in unfit:
+            faults.append(Fault(place, unfit[names[0]], "store what it shows as a plain table"))
+        else:
+            found = _bind_table(table, names[0], formats[table.name], tables[names[0]])
+            if isinstance(found, BoundTable):
+                bound[table.name] = found
+            else:
+                faults.extend(found)
+    if faults:
+        raise PolicyError(faults)
+    return bound
+
+
+def _read(schema: dict[str, object]) -> tuple[dict[str, list[list[Field]]], dict[str, str]]:
+    """Return a worker's report as fields; it crossed a process boundary, so nothing is assumed."""
+    tables, unfit = schema["tables"], schema["unfit"]
+    if not isinstance(tables, dict) or not isinstance(unfit, dict):
+        raise TypeError
+    return (
+        {
+            str(name): [[_field(*column) for column in part] for part in parts]
+            for name, parts in tables.items()
+        },
+        {str(name): str(why) for name, why in unfit.items()},
+    )
+
+
+def _field(name: str, physical: str, kind: str | None, precision: str | None) -> Field:
+    suggested = next((known for known in CANONICAL if known == kind), None)
+    column = suggested and Column(
+        name, suggested, precision=Fraction(precision) if precision else None
+    )
+    return Field(str(name), str(physical), column)
+
+
+def _bind_table(
+    table: Table, name: str, form: SourceFormat, parts: list[list[Field]]
+) -> BoundTable | list[Fault]:
+    inferred = _infer(parts) if table.public and not table.columns else None
+    columns = table.columns if inferred is None else inferred
+    unit = table.unit.column if isinstance(table.unit, ColumnUnit) else None
+    wanted = dict.fromkeys([*([unit] if unit is not None else []), *columns])
+    faults: list[Fault] = []
+    types: dict[str, str] = {}
+    chosen: list[dict[str, tuple[str, str]]] = [{} for _ in parts]
+    for column in wanted:
+        is_unit = unit is not None and column.lower() == unit.lower()
+        place = f"table.{table.name}.{'privacy_unit' if is_unit else 'column.' + column}"
+        declared = columns.get(column)
+        found = _bind_column(place, column, declared, form, parts, is_unit=is_unit)
+        if isinstance(found, Fault):
+            faults.append(found)
+            continue
+        types[column], expressions = found
+        for part, expression in zip(chosen, expressions, strict=True):
+            part[column] = expression
+    if faults:
+        return faults
+    fillings = tuple(
+        Filling(
+            # Rows are counted by some column even where none is used.
+            tuple(dict.fromkeys(source for source, _ in part.values())) or (fields[0].name,),
+            tuple(expression for _, expression in part.values()),
+        )
+        for part, fields in zip(chosen, parts, strict=True)
+    )
+    frozen = None if inferred is None else MappingProxyType(inferred)
+    return BoundTable(name, MappingProxyType(types), fillings, frozen)
+
+
+def _bind_column(
+    place: str,
+    column: str,
+    declared: Column | None,
+    form: SourceFormat,
+    parts: list[list[Field]],
+    *,
+    is_unit: bool,
+) -> tuple[str, list[tuple[str, str]]] | Fault:
+    """Return a column's stored type, and for each part its source name and expression."""
+    expressions: list[tuple[str, str]] = []
+    stored: set[str] = set()
+    for fields in parts:
+        named = [field for field in fields if field.name.lower() == column.lower()]
+        if not named:
+            hint = nearest(column, [field.name for field in fields])
+            message = f'the source has no column "{column}"'
+            return Fault(place, message, hint or "name a column of the source")
+        if len(named) > 1:
+            return Fault(place, f'several columns are called "{column}"', "rename one of them")
+        (field,) = named
+        start = quote(field.name) if form == "duckdb" else base(form, field.name, field.physical)
+        if is_unit and not (form == "csv" and declared):
+            expression = identify_unit(start, field.physical, declared.type if declared else None)
+            stored.add(CANONICAL[declared.type] if declared else field.physical)
+        elif declared is not None:
+            expression = convert(start, field.physical, declared.type)
+            stored.add(CANONICAL[declared.type])
+        else:
+            raise AssertionError(column)
+        if expression is None:
+            kind = declared.type if declared else "privacy unit"
+            return Fault(
+                place,
+                f'the source stores "{column}" as {field.physical}, which is no {kind}',
+                "declare the type it is stored as, or store it as the type declared",
+            )
+        expressions.append((field.name, expression))
+    if len(stored) > 1:
+        kinds = ", ".join(sorted(stored))
+        return Fault(place, f"the parts store the unit as {kinds}", "write them with one type")
+    return stored.pop(), expressions
+
+
+def _infer(parts: list[list[Field]]) -> dict[str, Column]:
+    """Return the columns of a public table that its parts agree on, with the type that fits all."""
+    inferred: dict[str, Column] = {}
+    for field in parts[0]:
+        matches = [
+            other.suggested
+            for part in parts
+            for other in part
+            if other.name.lower() == field.name.lower()
+        ]
+        suggestions = [column for column in matches if column is not None]
+        if len(matches) != len(parts) or len(suggestions) != len(parts):
+            continue
+        kinds = {column.type for column in suggestions}
+        if len(kinds) == 1:
+            inferred[field.name] = suggestions[0]
+        elif kinds == {"integer", "float"}:
+            inferred[field.name] = Column(field.name, "float")
+        elif all(part_field.physical == "VARCHAR" for part_field in parts[0]):
+            inferred[field.name] = Column(field.name, "text")
+    return inferred

@@ -1,0 +1,118 @@
+"""How a stored DuckDB type becomes one of the policy's types, without a value that can fail.
+
+Only the conversions listed here are used, each tried on the extremes of its stored type: TRY_CAST
+is *not* total by itself (seconds-since-epoch timestamps to text, for one, end in a fatal error).
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sanql.policy.model import ColumnType
+
+CANONICAL: dict[ColumnType, str] = {
+    "integer": "BIGINT",
+    "decimal": "DOUBLE",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+
+_NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+_INTEGERS = _NARROW | {"UBIGINT", "HUGEINT", "UHUGEINT"}
+_FLOATS = {"FLOAT", "DOUBLE"}
+_NUMBERS = _INTEGERS | _FLOATS | {"DECIMAL"}
+_TIMES = {
+    "DATE",
+    "TIMESTAMP",
+    "TIMESTAMP_S",
+    "TIMESTAMP_MS",
+    "TIMESTAMP_NS",
+    "TIMESTAMP WITH TIME ZONE",
+}
+_ACCEPTED: dict[ColumnType, set[str]] = {
+    "integer": _NUMBERS | {"VARCHAR"},
+    "decimal": _NUMBERS | {"VARCHAR"},
+    "float": _NUMBERS | {"VARCHAR"},
+    "text": _INTEGERS | {"VARCHAR", "ENUM", "UUID", "BOOLEAN"},
+    "boolean": _INTEGERS | {"BOOLEAN", "VARCHAR"},
+    "date": _TIMES | {"VARCHAR"},
+    "timestamp": _TIMES | {"VARCHAR"},
+}
+_UNITS = _NUMBERS | _TIMES | {"VARCHAR", "ENUM", "UUID", "BOOLEAN", "BLOB"}
+
+
+def convert(expression: str, physical: str, to: ColumnType) -> str | None:
+    """Return SQL that yields the canonical type for any stored value; None if there is no such.
+
+    A time outside the years 1 to 9999 (infinities among them) is read as NULL: neither the engine's
+    calendar functions nor Python's dates are total beyond.
+
+    >>> convert('"age"', "INTEGER", "integer")
+    'TRY_CAST("age" AS BIGINT)'
+    >>> convert('"age"', "BIGINT", "integer")
+    '"age"'
+    """
+    if family(physical) not in _ACCEPTED[to]:
+        return None
+    target = CANONICAL[to]
+    converted = expression if physical == target else f"TRY_CAST({expression} AS {target})"
+    match to:
+        case "date":
+            last = "DATE '9999-12-31'"
+            first = "DATE '0001-01-01'"
+        case "timestamp":
+            last = "TIMESTAMP '9999-12-31 23:59:59.999999'"
+            first = "TIMESTAMP '0001-01-01 00:00:00'"
+        case _:
+            return converted
+    return f"CASE WHEN {converted} BETWEEN {first} AND {last} THEN {converted} END"
+
+
+def identify_unit(expression: str, physical: str, declared: ColumnType | None) -> str | None:
+    """Return SQL for a privacy unit: never a conversion that could merge two units; None if unfit.
+
+    A unit column that analysts may also use is widened to the canonical type where that keeps every
+    value apart; any other difference between its stored and declared type is refused.
+    """
+    if family(physical) not in _UNITS:
+        return None
+    if declared is None or physical == CANONICAL[declared]:
+        return expression
+    widens = (declared == "integer" and physical in _NARROW) or (
+        declared in ("float", "decimal") and physical == "FLOAT"
+    )
+    return f"TRY_CAST({expression} AS {CANONICAL[declared]})" if widens else None
+
+
+def suggest(physical: str) -> tuple[ColumnType, Fraction | None] | None:
+    """Return the policy type (and a decimal's precision) a stored type suggests, if any.
+
+    >>> suggest("DECIMAL(10,2)")
+    ('decimal', Fraction(1, 100))
+    """
+    kind = family(physical)
+    if kind == "DECIMAL":
+        scale = re.fullmatch(r"DECIMAL\(\d+,(\d+)\)", physical)
+        return "decimal", Fraction(1, 10 ** int(scale[1])) if scale else None
+    suggestions: tuple[tuple[ColumnType, set[str]], ...] = (
+        ("integer", _INTEGERS),
+        ("float", _FLOATS),
+        ("text", {"VARCHAR", "ENUM", "UUID"}),
+        ("boolean", {"BOOLEAN"}),
+        ("date", {"DATE"}),
+        ("timestamp", _TIMES - {"DATE"}),
+    )
+    return next(((name, None) for name, kinds in suggestions if kind in kinds), None)
+
+
+def family(physical: str) -> str:
+    """Return a stored type without its parameters; a nested type is its own, unknown family."""
+    if physical.endswith("]"):
+        return physical
+    return physical.split("(", 1)[0]

@@ -1,0 +1,65 @@
+"""Framed messages over a pipe: eight bytes of length, then the payload.
+
+A deadline is a reading of `time.monotonic()`; None waits for ever. Whatever goes wrong between two
+processes is one `ChannelLost`, because the side that notices cannot do anything finer about it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+import time
+
+_LENGTH = struct.Struct("!Q")
+_PIPE_CHUNK = 1 << 20
+
+
+class ChannelLost(Exception):
+    """The other process died, was too slow or broke the framing."""
+
+
+def send(pipe: int, payload: bytes, deadline: float | None = None) -> None:
+    """Write one message; with a deadline, the pipe must be non-blocking."""
+    for part in (_LENGTH.pack(len(payload)), payload):
+        rest = memoryview(part)
+        while rest:
+            _wait(pipe, select.POLLOUT, deadline)
+            try:
+                rest = rest[os.write(pipe, rest[:_PIPE_CHUNK]) :]
+            except BlockingIOError:
+                continue
+            except OSError as trouble:
+                raise ChannelLost from trouble
+
+
+def receive(pipe: int, bytes_max: int, deadline: float | None = None) -> bytearray:
+    """Return the next message, refusing one that announces more than `bytes_max`."""
+    (length,) = _LENGTH.unpack(_read(pipe, _LENGTH.size, deadline))
+    if length > bytes_max:
+        raise ChannelLost
+    return _read(pipe, length, deadline)
+
+
+def _read(pipe: int, length: int, deadline: float | None) -> bytearray:
+    received = bytearray()
+    while len(received) < length:
+        _wait(pipe, select.POLLIN, deadline)
+        try:
+            chunk = os.read(pipe, min(length - len(received), _PIPE_CHUNK))
+        except BlockingIOError:
+            continue
+        except OSError as trouble:
+            raise ChannelLost from trouble
+        if not chunk:
+            raise ChannelLost
+        received += chunk
+    return received
+
+
+def _wait(pipe: int, event: int, deadline: float | None) -> None:
+    poll = select.poll()
+    poll.register(pipe, event)
+    left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+    if not poll.poll(left):
+        raise ChannelLost

@@ -1,0 +1,94 @@
+"""What the parent asks of a worker process, and the kinds of reply it may get.
+
+Requests travel pickled, for only the parent ever writes them. Replies never are: a worker that a
+hostile file has taken over must not be able to make the parent run anything, so they are one byte
+of kind followed by JSON or an Arrow stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Format = Literal["parquet", "csv"]
+Identity = tuple[int, int, int, int]
+
+READY = b"r"
+TABLE = b"t"
+JSON = b"j"
+PROGRESS = b"p"
+FAILED = b"f"
+
+
+@dataclass(frozen=True)
+class Serve:
+    """Answer queries from a database until the pipe closes."""
+
+    database: Path
+    identity: Identity
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Query:
+    """One SELECT with its parameters."""
+
+    sql: str
+    parameters: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The files of one table; `infer` allows reading a public CSV's values for its types."""
+
+    table: str
+    format: Format
+    paths: tuple[Path, ...]
+    infer: bool = False
+
+
+@dataclass(frozen=True)
+class InspectDatabase:
+    """Report the names and types in a DuckDB file."""
+
+    database: Path
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class InspectParts:
+    """Report the names and types in Parquet and CSV files."""
+
+    tables: tuple[Parts, ...]
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """How one table is ingested: its columns' stored types, and for each part what fills them."""
+
+    parts: Parts
+    types: Mapping[str, str]
+    fillings: tuple[Filling, ...]
+
+
+@dataclass(frozen=True)
+class Filling:
+    """The columns one part is read for, and the expressions over them, in the order stored."""
+
+    columns: tuple[str, ...]
+    expressions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ingest:
+    """Copy declared columns of Parquet and CSV files into a new DuckDB file."""
+
+    target: Path
+    tables: tuple[StoredTable, ...]
+    memory_bytes: int
+
+
+Request = Serve | InspectDatabase | InspectParts | Ingest

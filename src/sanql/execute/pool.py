@@ -1,0 +1,196 @@
+"""Warm worker processes that run one query each at a time, and their replacement."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from sanql.errors import Unavailable
+from sanql.execute.channel import ChannelLost
+from sanql.execute.files import identify
+from sanql.execute.messages import READY, TABLE, Query, Serve
+from sanql.execute.process import WorkerProcess
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from sanql.execute.sources import Source
+    from sanql.policy.model import EngineLimits
+
+_START_SECONDS_MAX = 60.0
+_REPLY_BYTES_MAX = 300 << 20
+
+
+def unavailable() -> Unavailable:
+    """Return the one error of execution; it says the same whatever happened."""
+    return Unavailable(
+        "unavailable",
+        "the engine could not answer",
+        "the charge stays; ask the data owner if it happens again",
+    )
+
+
+class Workers:
+    """Up to `limits.workers` locked-down processes over one source; safe to share among threads.
+
+    A process that fails in any way, or overruns the deadline, is killed and its successor started
+    at once; the successor opens the source while nobody waits for it.
+    """
+
+    def __init__(self, source: Source, limits: EngineLimits) -> None:
+        self._limits = limits
+        self._free = threading.Condition()
+        self._idle: list[_Server] = []
+        self._started: set[_Server] = set()
+        self._closed = False
+        # Shared with other users of the file, and in the way of those who would clear it away.
+        self._source = os.open(source.database, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._source, fcntl.LOCK_SH)
+        self._serve = Serve(
+            source.database.resolve(), identify(source.database), limits.memory_bytes
+        )
+        self._finalizer = weakref.finalize(self, _discard_all, self._started, self._source)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def warm(self) -> None:
+        """Start every worker and wait until each has opened the source."""
+        taken = [self._take() for _ in range(self._limits.workers)]
+        failed = False
+        for server in taken:
+            try:
+                server.await_ready()
+            except ChannelLost:
+                failed = True
+                self._replace(server)
+            else:
+                self._give_back(server)
+        if failed:
+            raise unavailable()
+
+    def run(self, sql: str, parameters: Sequence[object]) -> pyarrow.Table:
+        """Return the result of one SELECT, or raise the constant `Unavailable`."""
+        server = self._take()
+        table = None
+        try:
+            table = server.answer(Query(sql, tuple(parameters)), self._limits.deadline_seconds)
+        except Exception:  # noqa: S110  (whatever it was must not be told)
+            pass
+        finally:
+            # Also when interrupted: a worker in the middle of a query must not be given another.
+            if table is None:
+                self._replace(server)
+            else:
+                self._give_back(server)
+        if table is None:
+            raise unavailable()
+        return table
+
+    def close(self) -> None:
+        """Kill every worker, in the middle of a query too, and remove what they spilled."""
+        with self._free:
+            self._closed = True
+            while self._idle:
+                self._drop(self._idle.pop())
+            for server in self._started:
+                server.kill()
+            self._free.notify_all()
+            # A busy worker's pipes belong to the thread that reads them, which lets go by itself.
+            self._free.wait_for(lambda: not self._started)
+            self._finalizer()
+
+    def _take(self) -> _Server:
+        with self._free:
+            while not self._closed:
+                while self._idle:
+                    server = self._idle.pop()
+                    if server.alive():
+                        return server
+                    self._drop(server)
+                if len(self._started) < self._limits.workers:
+                    return self._start()
+                self._free.wait()
+        raise unavailable()
+
+    def _give_back(self, server: _Server) -> None:
+        with self._free:
+            if self._closed:
+                self._drop(server)
+            else:
+                self._idle.append(server)
+            self._free.notify_all()
+
+    def _replace(self, server: _Server) -> None:
+        with self._free:
+            self._drop(server)
+            try:
+                if not self._closed:
+                    self._idle.append(self._start())
+            finally:
+                self._free.notify_all()
+
+    def _start(self) -> _Server:
+        try:
+            server = _Server(self._serve)
+        except OSError:
+            server = None
+        if server is None:
+            raise unavailable()
+        self._started.add(server)
+        return server
+
+    def _drop(self, server: _Server) -> None:
+        self._started.discard(server)
+        server.discard()
+
+
+class _Server(WorkerProcess):
+    """A worker process that has been told to serve queries."""
+
+    def __init__(self, serve: Serve) -> None:
+        super().__init__(serve)
+        self._ready = False
+        self._ready_deadline = time.monotonic() + _START_SECONDS_MAX
+
+    def await_ready(self) -> None:
+        """Return once the worker has opened and locked its source."""
+        if not self._ready:
+            kind, _ = self.receive(1, self._ready_deadline)
+            if kind != READY:
+                raise ChannelLost
+            self._ready = True
+
+    def answer(self, query: Query, seconds_max: float) -> pyarrow.Table:
+        """Return the result; the clock starts when the worker is ready for the query."""
+        import pyarrow
+
+        self.await_ready()
+        deadline = time.monotonic() + seconds_max
+        self.send(query, deadline)
+        kind, stream = self.receive(_REPLY_BYTES_MAX, deadline)
+        if kind != TABLE:
+            raise ChannelLost
+        table = pyarrow.ipc.open_stream(pyarrow.py_buffer(stream)).read_all()
+        table.validate(full=True)
+        return table
+
+
+def _discard_all(servers: set[_Server], source: int) -> None:
+    while servers:
+        servers.pop().discard()
+    os.close(source)

@@ -1,0 +1,130 @@
+"""One worker process as its parent sees it: start, ask, discard."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from sanql.execute.channel import ChannelLost, receive, send
+from sanql.execute.messages import FAILED, Query, Request
+
+_SPILL_PREFIX = "sanql-spill-"
+# A spill directory is locked within moments of its making; younger ones are left alone.
+_SPILL_SECONDS_UNLOCKED_MAX = 60.0
+
+
+class WorkerProcess:
+    """A spawned `sanql.execute.worker`, its two pipes and its private spill directory.
+
+    The lock on the directory is shared with the process, so it is free exactly when both are gone;
+    that is how leftovers of a killed parent are told from directories in use.
+    """
+
+    def __init__(self, request: Request) -> None:
+        sweep_spills()
+        self.spill = Path(tempfile.mkdtemp(prefix=_SPILL_PREFIX))
+        self._lock = os.open(self.spill, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "sanql.execute.worker", str(os.getpid()), self.spill],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd=self.spill,
+                env=_environment(),
+                pass_fds=(self._lock,),
+                start_new_session=True,
+            )
+        except BaseException:
+            self._remove_spill()
+            raise
+        assert self._process.stdin and self._process.stdout  # noqa: S101  (asked for above)
+        self._requests = self._process.stdin.fileno()
+        self._replies = self._process.stdout.fileno()
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self._replies, False)
+        with suppress(ChannelLost):  # a worker that died at once is noticed at the first reply
+            self.send(request, time.monotonic() + 1)
+
+    @property
+    def pid(self) -> int:
+        """The process id, for those who watch it."""
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Return whether the process still runs."""
+        return self._process.poll() is None
+
+    def send(self, message: Request | Query, deadline: float) -> None:
+        """Write one request; ChannelLost if it is not taken in time."""
+        send(self._requests, pickle.dumps(message), deadline)
+
+    def receive(self, bytes_max: int, deadline: float | None) -> tuple[bytes, memoryview]:
+        """Return the next reply's kind and payload; a reported failure is ChannelLost too."""
+        reply = memoryview(receive(self._replies, bytes_max, deadline))
+        kind = bytes(reply[:1])
+        if kind in (FAILED, b""):
+            raise ChannelLost
+        return kind, reply[1:]
+
+    def kill(self) -> None:
+        """End the process at once, whatever it is doing."""
+        self._process.kill()
+
+    def discard(self) -> None:
+        """Kill the process, and remove its spill directory."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+        self._remove_spill()
+
+    def _remove_spill(self) -> None:
+        shutil.rmtree(self.spill, ignore_errors=True)
+        with suppress(OSError):
+            os.close(self._lock)
+        self._lock = -1
+
+
+def sweep_spills() -> None:
+    """Remove spill directories whose parent and worker were both killed."""
+    for spill in Path(tempfile.gettempdir()).glob(f"{_SPILL_PREFIX}*"):
+        with suppress(OSError):
+            if time.time() - spill.lstat().st_mtime < _SPILL_SECONDS_UNLOCKED_MAX:
+                continue
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            handle = os.open(spill, flags)
+            try:
+                if os.fstat(handle).st_uid == os.geteuid():
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(spill, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _environment() -> dict[str, str]:
+    """Return all a worker needs to know: where its modules are. No secret of the parent's."""
+    specs = (importlib.util.find_spec(name) for name in ("sanql", "duckdb", "pyarrow"))
+    roots = (
+        str(Path(place).parent)
+        for spec in specs
+        if spec
+        for place in spec.submodule_search_locations or ()
+    )
+    return {
+        "LC_ALL": "C.UTF-8",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots)),
+    }

@@ -1,0 +1,117 @@
+"""Names and types in a source, read in a worker and reported as JSON.
+
+`{"tables": {name: [part, …]}, "unfit": {name: reason}}`, where a part is a list of columns: name,
+stored type, suggested policy type or null, precision or null.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sanql.execute.canonical import suggest
+from sanql.execute.lockdown import CATALOG, quote
+from sanql.execute.messages import Parts
+from sanql.execute.parts import csv_fields, parquet_fields, readable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import duckdb
+
+    from sanql.policy.model import ColumnType
+
+# In this order: the first type that every value of a public CSV column has.
+_INFERRED: tuple[tuple[ColumnType, str], ...] = (
+    ("integer", "regexp_full_match({c}, '0|-?[1-9][0-9]{{0,17}}')"),
+    ("float", "TRY_CAST({c} AS DOUBLE) IS NOT NULL AND NOT regexp_matches({c}, '^-?0[0-9]')"),
+    ("date", "regexp_full_match({c}, '\\d{{4}}-\\d\\d-\\d\\d') AND TRY_CAST({c} AS DATE) NOTNULL"),
+    ("timestamp", "length({c}) > 10 AND TRY_CAST({c} AS TIMESTAMP) IS NOT NULL"),
+    ("boolean", "lower({c}) IN ('true', 'false')"),
+)
+
+
+def database_schema(connection: duckdb.DuckDBPyConnection) -> dict[str, object]:
+    """Return the schema of the attached database; views and collated tables are unfit.
+
+    A view's expressions may fail on a row. A collation changes which texts, and so which privacy
+    units, count as equal.
+    """
+    tables: dict[str, list[list[list[str | None]]]] = {}
+    columns = connection.execute(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = ? AND schema_name = 'main' ORDER BY table_name, column_index",
+        [CATALOG],
+    ).fetchall()
+    for table, column, physical in columns:
+        tables.setdefault(table, [[]])[0].append(_field(column, physical))
+    unfit = {
+        name: "it is a view, and a view's expressions may fail on a row"
+        for (name,) in connection.execute(
+            "SELECT view_name FROM duckdb_views() "
+            "WHERE database_name = ? AND schema_name = 'main' AND NOT internal",
+            [CATALOG],
+        ).fetchall()
+    }
+    statements = connection.execute(
+        "SELECT table_name, sql FROM duckdb_tables() "
+        "WHERE database_name = ? AND schema_name = 'main'",
+        [CATALOG],
+    ).fetchall()
+    for name, statement in statements:
+        if " COLLATE " in statement.upper():
+            unfit[name] = "a column of it has a collation, which merges different texts"
+    return {"tables": tables, "unfit": unfit}
+
+
+def parts_schema(
+    connection: duckdb.DuckDBPyConnection, tables: tuple[Parts, ...]
+) -> dict[str, object]:
+    """Return the schema of Parquet footers and CSV headers; a file that has none is unfit."""
+    found: dict[str, list[list[list[str | None]]]] = {}
+    unfit: dict[str, str] = {}
+    for parts in tables:
+        found[parts.table] = []
+        for path in parts.paths:
+            try:
+                found[parts.table].append(_part_schema(connection, parts, path))
+            except Exception:
+                unfit[parts.table] = f"{path.name} cannot be read as {parts.format}"
+    return {"tables": found, "unfit": unfit}
+
+
+def _part_schema(
+    connection: duckdb.DuckDBPyConnection, parts: Parts, path: Path
+) -> list[list[str | None]]:
+    if parts.format == "parquet":
+        return [_field(*field) for field in parquet_fields(connection, path)]
+    fields = [_field(*field) for field in csv_fields(path)]
+    if not fields:
+        raise ValueError
+    return _inferred(connection, path, fields) if parts.infer else fields
+
+
+def _field(column: str, physical: str) -> list[str | None]:
+    suggestion = suggest(physical)
+    if suggestion is None:
+        return [column, physical, None, None]
+    kind, precision = suggestion
+    return [column, physical, kind, None if precision is None else str(precision)]
+
+
+def _inferred(
+    connection: duckdb.DuckDBPyConnection, path: Path, fields: list[list[str | None]]
+) -> list[list[str | None]]:
+    """Return fields typed by the values of a public CSV file: the first type that fits them all."""
+    tests = []
+    for name, *_ in fields:
+        column = quote(str(name))
+        filled = f"nullif({column}, '') IS NOT NULL"
+        tests += [f"bool_and({test.format(c=column)}) FILTER ({filled})" for _, test in _INFERRED]
+    with readable(connection, "csv", path, ()) as relation:
+        (row,) = connection.execute(f"SELECT {', '.join(tests)} FROM {relation}").fetchall()  # noqa: S608
+    verdicts = iter(row)
+    typed: list[list[str | None]] = []
+    for name, *_ in fields:
+        fits = [kind for kind, _ in _INFERRED if next(verdicts)]
+        typed.append([name, "VARCHAR", fits[0] if fits else "text", None])
+    return typed

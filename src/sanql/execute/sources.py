@@ -1,0 +1,259 @@
+"""A policy's data made ready for the workers: checked, and copied once if it is Parquet or CSV."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sanql.errors import Fault, PolicyError
+from sanql.execute.binding import BoundTable, SourceFormat, bind
+from sanql.execute.cache import Cache
+from sanql.execute.channel import ChannelLost
+from sanql.execute.files import DatabaseFile, Location, PartFiles, locate, stamp
+from sanql.execute.lockdown import CATALOG, quote
+from sanql.execute.messages import (
+    JSON,
+    READY,
+    Filling,
+    Ingest,
+    InspectDatabase,
+    InspectParts,
+    StoredTable,
+)
+from sanql.execute.process import WorkerProcess
+from sanql.policy.model import ColumnUnit
+
+if TYPE_CHECKING:
+    from sanql.policy.model import Column, Policy
+
+Progress = Callable[[str], None]
+
+# Part of every fingerprint: raise it when the same files would be prepared differently.
+_PREPARATION_VERSION = 1
+_INSPECT_SECONDS_MAX = 300.0
+_REPLY_BYTES_MAX = 64 << 20
+_ATTEMPTS_MAX = 3
+
+
+@dataclass(frozen=True)
+class Source:
+    """Data the workers can open: a database file, and how to read each table of the policy in it.
+
+    `scans` are expressions over a relation's columns that give the canonical type whatever a row
+    holds; `columns` are the facts about public tables whose columns the policy left to the source.
+    """
+
+    database: Path
+    fingerprint: str
+    relations: Mapping[str, str]
+    scans: Mapping[str, Mapping[str, str]]
+    columns: Mapping[str, Mapping[str, Column]]
+
+
+@dataclass(frozen=True)
+class Description:
+    """The policy's tables and columns as found in the source: only names and types were read."""
+
+    relations: Mapping[str, str]
+    columns: Mapping[str, Mapping[str, Column]]
+
+
+def describe(policy: Policy) -> Description:
+    """Check a policy against its source; raise PolicyError with every fault, touching no cache."""
+    location = locate(policy)
+    schema = Cache(policy.ledger).schema(_fingerprint(policy, location))
+    bound = bind(policy, _formats(policy, location), schema or _inspect(policy, location))
+    return Description(_relations(bound), _inferred_columns(bound))
+
+
+def prepare(policy: Policy, progress: Progress | None = None) -> Source:
+    """Return the policy's source, ready to open; copies Parquet and CSV files the first time."""
+    cache = Cache(policy.ledger)
+    for _ in range(_ATTEMPTS_MAX):
+        location = locate(policy)
+        fingerprint = _fingerprint(policy, location)
+        source = _recall(policy, location, fingerprint, cache)
+        if source is not None:
+            return source
+        with cache.writing():
+            source = _recall(policy, location, fingerprint, cache)
+            if source is None:
+                _build(policy, location, fingerprint, cache, progress)
+            cache.clear(keep=fingerprint)
+    raise PolicyError(
+        [
+            Fault(
+                "dataset.source",
+                "its files keep changing while they are read",
+                "wait until they are complete, then try again",
+            )
+        ]
+    )
+
+
+def _recall(policy: Policy, location: Location, fingerprint: str, cache: Cache) -> Source | None:
+    """Return the source if its entry is complete."""
+    schema = cache.schema(fingerprint)
+    if schema is None:
+        return None
+    bound = bind(policy, _formats(policy, location), schema)
+    match location:
+        case DatabaseFile(path):
+            database = path
+        case PartFiles():
+            database = cache.database(fingerprint)
+    if not database.is_file():
+        return None
+    cache.touch(fingerprint)
+    return Source(
+        database,
+        fingerprint,
+        _relations(bound),
+        _scans(bound, location),
+        _inferred_columns(bound),
+    )
+
+
+def _build(
+    policy: Policy,
+    location: Location,
+    fingerprint: str,
+    cache: Cache,
+    progress: Progress | None,
+) -> None:
+    """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
+    schema = _inspect(policy, location)
+    bound = bind(policy, _formats(policy, location), schema)
+    if isinstance(location, PartFiles):
+        target = cache.building(fingerprint)
+        try:
+            _ingest(policy, location, bound, target, progress)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+    if _fingerprint(policy, locate(policy)) == fingerprint:
+        cache.record(fingerprint, schema)
+
+
+def _inspect(policy: Policy, location: Location) -> dict[str, object]:
+    memory_bytes = policy.engine.memory_bytes
+    match location:
+        case DatabaseFile(path):
+            worker = WorkerProcess(InspectDatabase(path, memory_bytes))
+        case PartFiles(tables):
+            worker = WorkerProcess(InspectParts(tables, memory_bytes))
+    try:
+        kind, payload = worker.receive(_REPLY_BYTES_MAX, time.monotonic() + _INSPECT_SECONDS_MAX)
+        found = json.loads(bytes(payload)) if kind == JSON else None
+    except ChannelLost:
+        found = None
+    finally:
+        worker.discard()
+    if not isinstance(found, dict):
+        raise PolicyError(
+            [
+                Fault(
+                    "dataset.source",
+                    f"{policy.source!r} cannot be opened",
+                    "check that it is whole, readable and not being written by another program",
+                )
+            ]
+        )
+    return found
+
+
+def _ingest(
+    policy: Policy,
+    location: PartFiles,
+    bound: Mapping[str, BoundTable],
+    target: Path,
+    progress: Progress | None,
+) -> None:
+    tables = tuple(StoredTable(parts, *_stored(bound[parts.table])) for parts in location.tables)
+    total = sum(len(parts.paths) for parts in location.tables)
+    worker = WorkerProcess(Ingest(target, tables, policy.engine.memory_bytes))
+    table, done = location.tables[0].table, 0
+    try:
+        while True:
+            kind, payload = worker.receive(_REPLY_BYTES_MAX, None)
+            if kind == READY:
+                return
+            table, done = str(json.loads(bytes(payload))), done + 1
+            if progress is not None:
+                progress(f"preparing {table}: {done} of {total}")
+    except ChannelLost:
+        pass
+    finally:
+        worker.discard()
+    raise PolicyError(
+        [
+            Fault(
+                f"table.{table}",
+                "its files could not be read to the end",
+                "check that they are whole, that the disk has room, and the engine's memory limit",
+            )
+        ]
+    )
+
+
+def _stored(table: BoundTable) -> tuple[Mapping[str, str], tuple[Filling, ...]]:
+    """Return what to store; a table of which only rows are counted still needs a column."""
+    if table.types:
+        return dict(table.types), table.fillings
+    return {"row": "BOOLEAN"}, tuple(Filling(part.columns, ("true",)) for part in table.fillings)
+
+
+def _fingerprint(policy: Policy, location: Location) -> str:
+    """Return a digest of the files' stamps and of everything that shapes their preparation."""
+    declared = [
+        (
+            table.name,
+            table.public,
+            table.unit.column if isinstance(table.unit, ColumnUnit) else None,
+            [(column.name, column.type) for column in table.columns.values()],
+        )
+        for table in policy.tables.values()
+    ]
+    content = json.dumps([_PREPARATION_VERSION, stamp(location), declared])
+    return hashlib.sha256(content.encode()).hexdigest()[:40]
+
+
+def _formats(policy: Policy, location: Location) -> dict[str, SourceFormat]:
+    match location:
+        case DatabaseFile():
+            return dict.fromkeys(policy.tables, "duckdb")
+        case PartFiles(tables):
+            return {parts.table: parts.format for parts in tables}
+
+
+def _relations(bound: Mapping[str, BoundTable]) -> Mapping[str, str]:
+    return MappingProxyType(
+        {
+            name: f"{quote(CATALOG)}.{quote('main')}.{quote(table.name)}"
+            for name, table in bound.items()
+        }
+    )
+
+
+def _scans(bound: Mapping[str, BoundTable], location: Location) -> Mapping[str, Mapping[str, str]]:
+    """Return expressions over a database used in place; a copy holds canonical values already."""
+    scans: dict[str, Mapping[str, str]] = {}
+    for name, table in bound.items():
+        in_place = isinstance(location, DatabaseFile)
+        expressions = (
+            table.fillings[0].expressions if in_place else [quote(column) for column in table.types]
+        )
+        scans[name] = MappingProxyType(dict(zip(table.types, expressions, strict=True)))
+    return MappingProxyType(scans)
+
+
+def _inferred_columns(bound: Mapping[str, BoundTable]) -> Mapping[str, Mapping[str, Column]]:
+    return MappingProxyType(
+        {name: table.inferred for name, table in bound.items() if table.inferred is not None}
+    )

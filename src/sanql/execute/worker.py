@@ -1,0 +1,200 @@
+"""The process that touches rows: started with the parent's process id and a spill directory.
+
+It reads one request from its standard input and serves it. Whatever goes wrong, the reply is the
+same single byte: what DuckDB says about an error quotes data, so it is never put into words here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import resource
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from sanql.execute.channel import ChannelLost, receive, send
+from sanql.execute.confine import die_with_parent, limit_files, limit_memory
+from sanql.execute.files import identify
+from sanql.execute.lockdown import allow_only, attach, connect, limit, lock
+from sanql.execute.messages import (
+    FAILED,
+    JSON,
+    PROGRESS,
+    READY,
+    TABLE,
+    Ingest,
+    InspectDatabase,
+    InspectParts,
+    Query,
+    Request,
+    Serve,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+REQUEST_BYTES_MAX = 64 << 20
+RESULT_BYTES_MAX = 256 << 20
+_BATCH_ROWS = 1 << 17
+_REQUESTS = 0
+_FOR_QUERIES = ("datetime", "decimal", "pyarrow", "uuid")
+_FOR_FILES = (
+    "pyarrow.dataset",
+    "pyarrow.parquet",
+    "sanql.execute.ingest",
+    "sanql.execute.schema",
+)
+
+
+def main() -> None:
+    """Serve one request, then end."""
+    parent, spill = int(sys.argv[1]), Path(sys.argv[2])
+    replies = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        request: Request = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)
+        match request:
+            case Serve():
+                _serve(request, parent, spill, replies)
+            case InspectDatabase() | InspectParts():
+                _inspect(request, parent, spill, replies)
+            case Ingest():
+                _ingest(request, parent, spill, replies)
+            case _:
+                assert_never(request)
+    except ChannelLost:
+        pass  # the parent is gone, or has no more questions
+    except BaseException:
+        send(replies, FAILED)
+    os._exit(0)  # no tear-down of the engine's threads: nothing is left to save
+
+
+def _serve(request: Serve, parent: int, spill: Path, replies: int) -> None:
+    connection = _open(request, parent, spill)
+    send(replies, READY)
+    while True:
+        query = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (the parent's)
+        send(replies, TABLE + _answer(connection, query))
+
+
+def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection:
+    """Return the connection all queries use, locked before the first of them arrives."""
+    connection = connect()
+    attach(connection, request.database, read_only=True)
+    if identify(request.database) != request.identity:
+        raise ChannelLost  # the source was replaced after the parent had looked at it
+    threads = _threads()
+    limit_memory(request.memory_bytes, threads)
+    _import_last(_FOR_QUERIES)
+    confined = limit_files([], [spill])
+    die_with_parent(parent, _REQUESTS, spill)
+    limit(connection, request.memory_bytes, spill if confined else None, threads)
+    lock(connection, files_confined=confined)
+    # The first conversion to Arrow loads modules; do it now, while there is time.
+    _answer(connection, Query("SELECT ?::BIGINT AS warm", (1,)))
+    return connection
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> bytes:
+    """Return the result as an Arrow stream; a statement that is not one SELECT is an error."""
+    import duckdb
+    import pyarrow
+
+    cursor = connection.cursor()
+    (statement,) = cursor.extract_statements(query.sql)
+    if statement.type != duckdb.StatementType.SELECT:
+        raise PermissionError
+    relation = cursor.sql(query.sql, params=list(query.parameters))
+    batches = relation.to_arrow_reader(_BATCH_ROWS)
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, batches.schema) as writer:
+        _write_bounded(writer, batches, sink)
+    cursor.close()
+    return memoryview(sink.getvalue()).tobytes()
+
+
+def _write_bounded(
+    writer: pyarrow.RecordBatchStreamWriter,
+    batches: pyarrow.RecordBatchReader,
+    sink: pyarrow.BufferOutputStream,
+) -> None:
+    for batch in batches:
+        if sink.tell() + batch.nbytes > RESULT_BYTES_MAX:
+            raise MemoryError
+        writer.write_batch(batch)
+
+
+def _inspect(
+    request: InspectDatabase | InspectParts, parent: int, spill: Path, replies: int
+) -> None:
+    from sanql.execute.schema import database_schema, parts_schema
+
+    connection = connect()
+    if isinstance(request, InspectDatabase):
+        attach(connection, request.database, read_only=True)
+        readable: list[Path] = []
+    else:
+        readable = [path for parts in request.tables for path in parts.paths]
+    _harden(connection, request.memory_bytes, parent, spill, readable=readable, writable=[])
+    found = (
+        database_schema(connection)
+        if isinstance(request, InspectDatabase)
+        else parts_schema(connection, request.tables)
+    )
+    send(replies, JSON + json.dumps(found).encode())
+
+
+def _ingest(request: Ingest, parent: int, spill: Path, replies: int) -> None:
+    from sanql.execute.ingest import ingest
+
+    connection = connect()
+    attach(connection, request.target, read_only=False)
+    readable = [path for table in request.tables for path in table.parts.paths]
+    writable = [request.target.parent]
+    _harden(connection, request.memory_bytes, parent, spill, readable=readable, writable=writable)
+    for table in ingest(connection, request.tables):
+        send(replies, PROGRESS + json.dumps(table).encode())
+    connection.close()
+    send(replies, READY)
+
+
+def _harden(
+    connection: duckdb.DuckDBPyConnection,
+    memory_bytes: int,
+    parent: int,
+    spill: Path,
+    *,
+    readable: list[Path],
+    writable: list[Path],
+) -> None:
+    """Confine a preparing worker to the declared files; it needs DuckDB's file system for them."""
+    threads = _threads()
+    limit_memory(memory_bytes, threads)
+    _import_last(_FOR_FILES)
+    limit_files(readable, [spill, *writable])
+    die_with_parent(parent, _REQUESTS, spill)
+    limit(connection, memory_bytes, spill, threads)
+    allow_only(connection, readable)
+
+
+def _import_last(modules: tuple[str, ...]) -> None:
+    """Import what is still to be used, and never again: libraries probe for others on the way."""
+    for module in modules:
+        importlib.import_module(module)
+    sys.meta_path.clear()
+
+
+def _threads() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,354 @@
+"""Workers answer, fail in one way only, and come back."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from sanql.errors import Unavailable
+from sanql.execute import Source, Workers
+from sanql.policy.model import EngineLimits, Policy
+
+COUNT = 'SELECT count(*) AS n FROM "data"."main"."people"'
+ENDLESS = "SELECT sum(hash(a.range, b.range)) FROM range(10000000) a, range(10000000) b"
+
+
+def processes(workers: Workers) -> list[int]:
+    return [server.pid for server in workers._started]
+
+
+def wait_until(true: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if true():
+            return True
+        time.sleep(0.02)
+    return true()
+
+
+def running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_a_query_returns_its_result_with_integers_as_they_are(workers: Workers) -> None:
+    table = workers.run(
+        'SELECT "city", count(*) AS n, max("age")::BIGINT AS oldest '
+        'FROM "data"."main"."people" WHERE "age" >= ? GROUP BY "city" ORDER BY "city"',
+        [30],
+    )
+    assert table.schema == pa.schema(
+        [("city", pa.string()), ("n", pa.int64()), ("oldest", pa.int64())]
+    )
+    assert table.column("n").to_pylist() == [
+        sum(1 for i in range(1000) if i % 90 >= 30 and i % 7 == k) for k in range(7)
+    ]
+
+
+def test_parameters_of_every_kind_arrive_unchanged(workers: Workers) -> None:
+    values = [
+        None,
+        True,
+        -(2**63),
+        2**63 - 1,
+        0.1,
+        "it's \x01 ü 'x'; --",
+        b"\x00\xff",
+        date(2024, 2, 29),
+        datetime(2024, 2, 29, 12, 30, 1, 5),
+    ]
+    columns = ", ".join(f"? AS c{index}" for index in range(len(values)))
+    table = workers.run(f"SELECT {columns}", values)
+    assert [column[0].as_py() for column in table.columns] == values
+
+
+def test_an_empty_result_keeps_its_columns(workers: Workers) -> None:
+    table = workers.run('SELECT "age" FROM "data"."main"."people" WHERE false', [])
+    assert (table.num_rows, table.column_names) == (0, ["age"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT error('Alice')",
+        "SELECT 'Alice'::INTEGER",
+        'SELECT "nothing" FROM "data"."main"."people"',
+        "SELECT 9223372036854775807 + 1",
+        "SELEC",
+        "SELECT ?",
+    ],
+)
+def test_an_engine_error_says_nothing_and_leaves_no_trace_of_itself(
+    sql: str, workers: Workers, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Unavailable) as caught:
+        workers.run(sql, [])
+    error = caught.value
+    assert (error.code, error.message) == ("unavailable", "the engine could not answer")
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_failed_worker_is_replaced(workers: Workers) -> None:
+    workers.warm()
+    (before,) = processes(workers)
+    with pytest.raises(Unavailable):
+        workers.run("SELECT error('x')", [])
+    (after,) = processes(workers)
+    assert after != before
+    assert not running(before)
+    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+def test_a_query_past_its_deadline_is_killed_and_the_next_one_works(
+    source: Source, people: Policy
+) -> None:
+    with Workers(source, replace(people.engine, deadline_seconds=0.7)) as workers:
+        workers.warm()
+        started = time.monotonic()
+        with pytest.raises(Unavailable):
+            workers.run(ENDLESS, [])
+        assert 0.7 <= time.monotonic() - started < 1.7
+        assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "SELECT length(string_agg(repeat('x', 1000000) || range, '')) FROM range(100000)",
+        "SELECT len(list(repeat('y', 100000) || range)) FROM range(1000000)",
+        "SELECT length(repeat(repeat('z', 30000), 100000))",
+        "SELECT length(repeat('z', 4000000000 // 2)) + length(repeat('w', 4000000000 // 2))",
+        "SELECT length(histogram(md5(range::VARCHAR))::VARCHAR) FROM range(9000000)",
+        "SELECT quantile_cont(md5(range::VARCHAR)::VARCHAR, 0.5) FROM range(100000000)",
+    ],
+)
+def test_a_query_that_wants_all_memory_ends_in_the_worker_only(bomb: str, source: Source) -> None:
+    with Workers(source, EngineLimits(256 << 20, 30.0, 1)) as workers:
+        workers.warm()
+        (pid,) = processes(workers)
+        peak = 0
+        done = threading.Event()
+
+        def watch() -> None:
+            nonlocal peak
+            while not done.is_set():
+                try:
+                    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                except (FileNotFoundError, ProcessLookupError, IndexError):
+                    return
+                peak = max(peak, pages * os.sysconf("SC_PAGE_SIZE"))
+                time.sleep(0.01)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        with pytest.raises(Unavailable):
+            workers.run(bomb, [])
+        done.set()
+        watcher.join()
+        assert peak < (256 + 192 + 200 + 48 * (os.cpu_count() or 1)) << 20
+        assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+@pytest.mark.slow
+def test_a_query_larger_than_memory_spills_and_answers(source: Source) -> None:
+    with Workers(source, EngineLimits(160 << 20, 60.0, 1)) as workers:
+        table = workers.run(
+            "SELECT count(*) AS n FROM (SELECT md5(range::VARCHAR) AS key, count(*) AS n "
+            "FROM range(4000000) GROUP BY key) WHERE n = 1",
+            [],
+        )
+        assert table.to_pydict() == {"n": [4_000_000]}
+
+
+@pytest.mark.slow
+def test_a_result_beyond_the_size_limit_is_unavailable(source: Source) -> None:
+    with Workers(source, EngineLimits(1 << 30, 60.0, 1)) as workers:
+        with pytest.raises(Unavailable):
+            workers.run("SELECT range, repeat('x', 100) FROM range(5000000)", [])
+        assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+def test_a_worker_killed_in_the_middle_of_a_query_is_replaced(workers: Workers) -> None:
+    workers.warm()
+    (pid,) = processes(workers)
+    threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
+    with pytest.raises(Unavailable):
+        workers.run(ENDLESS, [])
+    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+def test_a_worker_that_died_while_idle_costs_nobody_an_answer(workers: Workers) -> None:
+    workers.warm()
+    (pid,) = processes(workers)
+    os.kill(pid, signal.SIGKILL)
+    assert wait_until(lambda: not running(pid), 5)
+    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_threads_share_workers_without_mixing_answers(
+    count: int, source: Source, people: Policy
+) -> None:
+    with Workers(source, replace(people.engine, workers=count)) as workers:
+
+        def ask(number: int) -> int:
+            if number % 10 == 7:
+                with pytest.raises(Unavailable):
+                    workers.run("SELECT error('x')", [])
+                return number
+            return int(workers.run("SELECT ?::BIGINT AS echo", [number]).column(0)[0].as_py())
+
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(ask, range(40))) == list(range(40))
+        assert len(processes(workers)) <= count
+
+
+def test_an_interrupted_caller_does_not_leave_its_query_to_the_next(workers: Workers) -> None:
+    workers.warm()
+    (before,) = processes(workers)
+    main = threading.main_thread().ident
+    threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        workers.run(ENDLESS, [])
+    assert not running(before)
+    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+def test_closing_kills_workers_and_removes_their_spill(source: Source, people: Policy) -> None:
+    workers = Workers(source, replace(people.engine, workers=2))
+    workers.warm()
+    pids, spills = processes(workers), [server.spill for server in workers._started]
+    assert [oct(spill.stat().st_mode & 0o777) for spill in spills] == ["0o700", "0o700"]
+    workers.close()
+    workers.close()
+    assert not any(map(running, pids))
+    assert not any(spill.exists() for spill in spills)
+    with pytest.raises(Unavailable):
+        workers.run(COUNT, [])
+
+
+def test_closing_ends_a_query_in_another_thread(source: Source, people: Policy) -> None:
+    workers = Workers(source, people.engine)
+    workers.warm()
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(workers.run, ENDLESS, [])
+        time.sleep(0.3)
+        workers.close()
+        with pytest.raises(Unavailable):
+            asked.result(timeout=5)
+
+
+def test_forgotten_workers_are_collected(source: Source, people: Policy) -> None:
+    workers = Workers(source, people.engine)
+    workers.warm()
+    (pid,), (spill,) = processes(workers), [server.spill for server in workers._started]
+    del workers
+    gc.collect()
+    assert not running(pid)
+    assert not spill.exists()
+
+
+def test_a_worker_knows_nothing_of_the_parents_environment(
+    source: Source, people: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANQL_TEST_SECRET", "secret")
+    with Workers(source, people.engine) as workers:
+        workers.warm()
+        (pid,) = processes(workers)
+        names = {
+            entry.split(b"=")[0] for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        }
+    assert names <= {b"", b"LC_ALL", b"OPENBLAS_NUM_THREADS", b"PYTHONPATH"}
+
+
+def test_a_source_replaced_after_opening_is_not_mixed_with_the_new_one(
+    source: Source, people: Policy
+) -> None:
+    with Workers(source, people.engine) as workers:
+        workers.warm()
+        source.database.unlink()
+        with duckdb.connect(str(source.database)) as connection:
+            connection.execute("CREATE TABLE people AS SELECT 1 AS person_id")
+        assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+        for _ in range(2):
+            os.kill(processes(workers)[0], signal.SIGKILL)
+            time.sleep(0.1)
+            with pytest.raises(Unavailable):
+                workers.run(COUNT, [])
+
+
+SCRIPT = """
+import sys, threading, time
+from pathlib import Path
+from sanql.execute import Source, Workers
+from sanql.policy.model import EngineLimits
+workers = Workers(Source(Path(sys.argv[1]), "", {}, {}, {}), EngineLimits(256 << 20, 600.0, 2))
+workers.warm()
+print(*[server.pid for server in workers._started], flush=True)
+threading.Thread(target=workers.run, args=(sys.argv[2], []), daemon=True).start()
+time.sleep(600)
+"""
+
+
+def test_no_worker_outlives_a_killed_parent_even_in_the_middle_of_a_query(source: Source) -> None:
+    """The script has no `__main__` guard, as a user's need not have."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(source.database), ENDLESS],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    time.sleep(0.3)
+    assert all(map(running, pids))
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert wait_until(lambda: not any(map(running, pids)), 3)
+
+
+def test_leftover_spill_directories_are_swept(
+    source: Source, people: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, fresh = tmp_path / "sanql-spill-left", tmp_path / "sanql-spill-fresh"
+    left.mkdir()
+    fresh.mkdir()
+    (left / "rows.tmp").write_text("rows")
+    hour_ago = time.time() - 3600
+    os.utime(left, (hour_ago, hour_ago))
+    with Workers(source, people.engine) as workers:
+        workers.warm()
+        (spill,) = [server.spill for server in workers._started]
+        os.utime(spill, (hour_ago, hour_ago))
+        with pytest.raises(Unavailable):
+            workers.run("SELECT error('x')", [])
+        (spill,) = [server.spill for server in workers._started]
+        os.utime(spill, (hour_ago, hour_ago))
+        with Workers(source, people.engine) as others:
+            others.warm()
+        assert spill.exists()
+    assert not left.exists()
+    assert fresh.exists()
