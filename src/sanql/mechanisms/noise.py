@@ -73,7 +73,7 @@ class SymmetricNoise(ABC):
         return least_reaching(self.tail, target, int(self._guess(target)))
 
     def tail_upper(self, t: int) -> Fraction:
-        """Return an upper bound of P(Z ≥ t), within 2^-190 of it."""
+        """Return an upper bound of P(Z ≥ t), within 2^-190 of it (1e-6 for a wide Gaussian)."""
         if t >= 1:
             return min(Fraction(1), self.tail(t, _TAIL_BITS).upper_fraction)
         beyond = self.tail(1 - t, _TAIL_BITS)
@@ -188,7 +188,8 @@ class TruncatedGeometric(SymmetricNoise):
 
     def __post_init__(self) -> None:
         _check_positive("epsilon of a truncated geometric", self.epsilon)
-        _check_positive("limit of a truncated geometric", Fraction(self.limit))
+        if type(self.limit) is not int or self.limit < 1:
+            raise _invalid("limit of a truncated geometric", "a whole number", self.limit)
         _check_small("1/epsilon of a truncated geometric", 1 / self.epsilon, SCALE_MAX)
         _check_small("limit of a truncated geometric", Fraction(self.limit), Fraction(LIMIT_MAX))
 
@@ -229,11 +230,15 @@ Noise = NoNoise | DiscreteLaplace | DiscreteGaussian | TruncatedGeometric
 
 def _check_positive(name: str, value: Fraction) -> None:
     if not isinstance(value, Fraction) or value <= 0:
-        raise Refused(
-            "noise_invalid",
-            f"the {name} must be an exact number above zero, not {value!r}",
-            "choose an epsilon above zero and at least one privacy unit's worth of sensitivity",
-        )
+        raise _invalid(name, "an exact rational", value)
+
+
+def _invalid(name: str, kind: str, value: object) -> Refused:
+    return Refused(
+        "noise_invalid",
+        f"the {name} must be {kind} above zero, not {value!r}",
+        "choose an epsilon and a sensitivity above zero",
+    )
 
 
 def _check_small(name: str, value: Fraction, largest: Fraction) -> None:
@@ -246,7 +251,7 @@ def _check_small(name: str, value: Fraction, largest: Fraction) -> None:
 
 
 def _short(value: Fraction | float) -> str:
-    return f"{float(value):.6g}"
+    return f"{float(value):.6g}" if value < 1e300 else "over 1e+300"
 
 
 def _minus_log(value: Fraction) -> float:

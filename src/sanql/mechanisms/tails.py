@@ -85,10 +85,11 @@ def least_reaching(tail: Callable[[int, int], Enclosure], target: Fraction, gues
 
 
 def _gaussian_tail_summed(sigma2: Fraction, t: int, bits: int) -> Enclosure:
-    beyond = _gaussian_sums(sigma2, bits)
-    one = rational(Fraction(1), bits)
+    work = bits + 32  # every term rounds once
+    beyond = _gaussian_sums(sigma2, work)
+    one = rational(Fraction(1), work)
     whole = one + beyond[1] + beyond[1]
-    return beyond[min(t, len(beyond) - 1)] / whole
+    return (beyond[min(t, len(beyond) - 1)] / whole).rounded_to(bits)
 
 
 @lru_cache(maxsize=32)
