@@ -1,0 +1,60 @@
+"""SanQL: a private statistical database.
+
+>>> import sanql
+>>> sanql.open  # doctest: +ELLIPSIS
+<function open_policy at ...>
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sanql.errors import (
+    BudgetExceeded,
+    LedgerError,
+    PolicyError,
+    Refused,
+    SanqlError,
+    Unavailable,
+)
+
+if TYPE_CHECKING:
+    from sanql.engine import San
+    from sanql.engine import open_policy as open
+    from sanql.explain import Explanation
+    from sanql.plan import Accuracy
+    from sanql.release import Answer
+
+__version__ = "0.1.0"
+__all__ = [
+    "Accuracy",
+    "Answer",
+    "BudgetExceeded",
+    "Explanation",
+    "LedgerError",
+    "PolicyError",
+    "Refused",
+    "San",
+    "SanqlError",
+    "Unavailable",
+    "__version__",
+    "open",
+]
+
+_LATE = {
+    "Accuracy": ("sanql.plan", "Accuracy"),
+    "Answer": ("sanql.release", "Answer"),
+    "Explanation": ("sanql.explain", "Explanation"),
+    "San": ("sanql.engine", "San"),
+    "open": ("sanql.engine", "open_policy"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the heavy parts when they are first used: `sanql --help` needs none of them."""
+    if name in _LATE:
+        from importlib import import_module
+
+        module, attribute = _LATE[name]
+        return getattr(import_module(module), attribute)
+    raise AttributeError(f"module 'sanql' has no attribute {name!r}")

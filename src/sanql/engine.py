@@ -1,0 +1,367 @@
+"""San: stands between the data and whoever asks. `answer` is the whole pipeline on one screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sanql.account import Balance, Ledger, parse_delta, parse_epsilon
+from sanql.errors import BudgetExceeded, Refused, Unavailable
+from sanql.execute import Source, Workers, prepare
+from sanql.execute.statement import Statement, statement
+from sanql.explain import Explanation, explain
+from sanql.mechanisms import ExactSampler, Sampler
+from sanql.parse import Question, parse
+from sanql.plan import Accuracy, Outline, Plan, least_epsilon, outline, plan
+from sanql.plan.limits import parse_groups
+from sanql.plan.wishes import parse_accuracy, parse_confidence
+from sanql.policy import Policy, Table, load
+from sanql.release import Answer, NoisyCells, add_noise, certify, show
+from sanql.release.answer import finite
+
+TIME_BUCKET_SECONDS = 0.01
+DELTA_SHARE = 100  # of an analyst's delta, for a question that needs one and names none
+
+Number = str | int | float | Fraction
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What an analyst asks of the answer besides its content, as typed."""
+
+    epsilon: Number | None = None
+    delta: Number | None = None
+    accuracy: object = None
+    confidence: Number = "0.95"
+    max_groups_contributed: int | str | None = None
+
+
+class San:
+    """A private statistical database, open for one analyst.
+
+    >>> import sanql
+    >>> san = sanql.open("policy.toml", analyst="ana")  # doctest: +SKIP
+    >>> san.query("SELECT COUNT(*) FROM people", epsilon=0.1)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        analyst: str | None = None,
+        *,
+        sampler: Sampler | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.analyst = _analyst(policy, analyst)
+        self._sampler = sampler or ExactSampler()
+        self._ledger = Ledger.open(policy, _terms(policy))
+        self._progress = progress
+        self._source_known: Source | None = None
+        self._workers_known: Workers | None = None
+
+    def query(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        accuracy: object = None,
+        confidence: Number = "0.95",
+        max_groups_contributed: int | None = None,
+    ) -> Answer:
+        """Return a private answer, charged to the ledger; an identical question is free.
+
+        Give `epsilon` (the whole question's) or an `accuracy` to reach: a half-width, or
+        {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
+        "guess": 10000}.
+        """
+        wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
+        return answer(self, sql, wishes)
+
+    def explain(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        accuracy: object = None,
+        confidence: Number = "0.95",
+        max_groups_contributed: int | None = None,
+    ) -> Explanation:
+        """Return what an answer would cost and how exact it would be; no row is read, nothing spent."""
+        wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
+        planned, _ = self.prepare(sql, wishes)
+        text = statement(planned, self.source, secret=0)
+        cached = (
+            self._ledger.find(self.analyst, planned.digest(self.source.fingerprint)) is not None
+        )
+        return explain(
+            planned,
+            text,
+            parse_confidence(wishes.confidence),
+            self.balances(),
+            cached=cached,
+            fits=cached or self._fits(planned),
+        )
+
+    def _fits(self, planned: Plan) -> bool:
+        try:
+            self._ledger.would_fit(self.analyst, planned.charge)
+        except BudgetExceeded:
+            return False
+        return True
+
+    def budget(self) -> list[Balance]:
+        """Return every account of the dataset as it stands."""
+        return list(self._ledger.balances())
+
+    def balances(self) -> tuple[Balance, ...]:
+        """Return the accounts this analyst's questions are charged to."""
+        mine = {self.analyst} | {
+            name for name, group in self.policy.coalitions.items() if self.analyst in group.members
+        }
+        return tuple(
+            balance
+            for balance in self._ledger.balances()
+            if balance.kind == "dataset" or balance.account in mine
+        )
+
+    def close(self) -> None:
+        """Stop the engine's workers and close the ledger."""
+        if self._workers_known is not None:
+            self._workers_known.close()
+            self._workers_known = None
+        self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The durable account."""
+        return self._ledger
+
+    @property
+    def sampler(self) -> Sampler:
+        """Where noise comes from."""
+        return self._sampler
+
+    @property
+    def source(self) -> Source:
+        """The data as the engine sees it, prepared on first use."""
+        if self._source_known is None:
+            self._source_known = prepare(self.policy, self._progress)
+        return self._source_known
+
+    @property
+    def workers(self) -> Workers:
+        """The engine's processes, started on first use."""
+        if self._workers_known is None:
+            self._workers_known = Workers(self.source, self.policy.engine)
+        return self._workers_known
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables of the policy; a public table without declared columns has the source's."""
+        known = self.source.columns
+        return {
+            name: replace(table, columns=known[name])
+            if name in known and not table.columns
+            else table
+            for name, table in self.policy.tables.items()
+        }
+
+    def prepare(self, sql: str, wishes: Wishes) -> tuple[Plan, Question]:
+        """Return the priced plan of a question; everything that can be refused is refused here."""
+        tables = self.tables
+        question = parse(sql, tables)
+        table = tables[question.query.table]
+        groups = parse_groups(
+            _one(
+                "max_groups_contributed",
+                question.options.max_groups_contributed,
+                wishes.max_groups_contributed,
+            )
+        )
+        _check_unit(table, question.options.privacy_unit_column)
+        outlined = outline(question.query, table, self.policy.neighbours, groups)
+        delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
+        epsilon = _one("epsilon", question.options.epsilon, wishes.epsilon)
+        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes.accuracy), delta), question
+
+    def _delta(self, outlined: Outline, typed: Number | None) -> Fraction:
+        if typed is not None:
+            return parse_delta(typed)
+        if not outlined.selects_keys:
+            return Fraction(0)
+        if self.policy.delta_per_query is not None:
+            return self.policy.delta_per_query
+        budgets = [balance.budget.delta for balance in self.balances()]
+        return min(budgets) / DELTA_SHARE
+
+
+def answer(san: San, sql: str, wishes: Wishes) -> Answer:
+    """Parse, plan, price, reserve (durable, before any row is read), run, add noise, spend, show."""
+    confidence = parse_confidence(wishes.confidence)
+    planned, _ = san.prepare(sql, wishes)
+    sent = statement(planned, san.source, san.sampler.secret())
+    digest = planned.digest(san.source.fingerprint)
+    recorded = san.ledger.find(san.analyst, digest)
+    if recorded is not None:
+        cells = NoisyCells.from_bytes(recorded)
+    else:
+        cells = _measure(san, planned, sent, digest)
+    return _shown(san, planned, cells, confidence, cached=recorded is not None)
+
+
+def _measure(san: San, planned: Plan, sent: Statement, digest: str) -> NoisyCells:
+    """Return noisy cells, charged before any row is read; a failure keeps its charge."""
+    workers = san.workers
+    reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
+    started = time.monotonic()
+    try:
+        exact = workers.run(sent.sql, sent.parameters)
+        cells = add_noise(planned, exact, san.sampler)
+        del exact
+    except Unavailable:
+        san.ledger.void(reservation)
+        raise
+    finally:
+        _wait_for_bucket(started)
+    san.ledger.spend(reservation, cells.to_bytes())
+    return cells
+
+
+def _wait_for_bucket(started: float) -> None:
+    """Let time show only in steps: what took 3 ms and what took 9 ms look the same."""
+    elapsed = time.monotonic() - started
+    time.sleep(-elapsed % TIME_BUCKET_SECONDS)
+
+
+def _shown(
+    san: San, planned: Plan, cells: NoisyCells, confidence: Fraction, cached: bool
+) -> Answer:
+    shown = show(planned, cells, confidence)
+    return Answer(
+        table=shown.table,
+        intervals={
+            name: [(finite(low), finite(high)) for low, high in zip(lows, highs, strict=True)]
+            for name, (lows, highs) in shown.intervals.items()
+        },
+        confidence=confidence,
+        noise=_noise(planned),
+        charge=planned.charge,
+        remaining=san.balances(),
+        certificate=certify(planned),
+        cached=cached,
+    )
+
+
+def _noise(planned: Plan) -> dict[str, float]:
+    """Return the noise's standard deviation in each column that is a count or a plain sum."""
+    from sanql.parse.tree import AggregateRef
+    from sanql.plan.measurements import CountOf, SumOf
+
+    found: dict[str, float] = {}
+    for output in planned.query.outputs:
+        if isinstance(output.expression, AggregateRef):
+            match planned.estimates[output.expression.index]:
+                case CountOf(index) | SumOf(index, None):
+                    grid = float(planned.measurements[index].grid)
+                    found[output.name] = planned.noises[index].standard_deviation * grid
+                case _:
+                    pass
+    return found
+
+
+def open_policy(
+    policy: str | Path | Policy,
+    analyst: str | None = None,
+    *,
+    progress: Callable[[str], None] | None = None,
+) -> San:
+    """Return San for a policy file; `analyst` may be left out when the policy names at most one."""
+    loaded = policy if isinstance(policy, Policy) else load(policy)
+    return San(loaded, analyst, progress=progress)
+
+
+def _analyst(policy: Policy, analyst: str | None) -> str:
+    if analyst is not None:
+        return analyst
+    if len(policy.analysts) <= 1:
+        return next(iter(policy.analysts), "analyst")
+    raise Refused(
+        "analyst_needed",
+        "the policy names several analysts, and the question does not say who asks",
+        f"pass analyst=…, one of {', '.join(sorted(policy.analysts))}",
+    )
+
+
+def _terms(policy: Policy) -> dict[str, str]:
+    """Return what every charge means; the ledger refuses to go on when it changes."""
+    units = {
+        name: getattr(table.unit, "column", "row")
+        for name, table in policy.tables.items()
+        if not table.public
+    }
+    return {"neighbours": policy.neighbours, "source": policy.source} | {
+        f"unit of {name}": unit for name, unit in units.items()
+    }
+
+
+def _one(name: str, in_text: str | None, passed: Any) -> Any:
+    """Return an option given in the question or beside it; two different ones are refused."""
+    if in_text is not None and passed is not None and str(passed) != in_text:
+        raise Refused(
+            "option_twice",
+            f"{name} is {in_text} in the question and {str(passed)[:40]} beside it",
+            "give it once",
+        )
+    return passed if passed is not None else in_text
+
+
+def _check_unit(table: Table, named: str | None) -> None:
+    unit = getattr(table.unit, "column", None)
+    if named is not None and (unit is None or named.lower() != unit.lower()):
+        raise Refused(
+            "unit_differs",
+            f"privacy_unit_column={named} is not the privacy unit of {table.name}",
+            "leave it out: the owner's policy decides the unit",
+        )
+
+
+def _epsilon(
+    outlined: Outline, typed: Number | None, delta: Fraction, accuracy: object
+) -> Fraction:
+    if outlined.free and typed is None:
+        return Fraction(1)  # nothing is charged and nothing is noisy: any number does
+    if typed is not None and accuracy is not None:
+        raise Refused(
+            "epsilon_and_accuracy",
+            "epsilon and accuracy are both given",
+            "give one: accuracy finds the least epsilon by itself",
+        )
+    if typed is not None:
+        return parse_epsilon(typed)
+    if accuracy is not None:
+        wanted: Accuracy = parse_accuracy(accuracy)
+        return least_epsilon(outlined, delta, wanted)
+    raise Refused(
+        "epsilon_needed",
+        "the question does not say what it may cost",
+        "pass epsilon (for example 0.1), or an accuracy to reach",
+    )

@@ -1,0 +1,371 @@
+"""A plan as one SQL statement whose result is the exact cells: keys and one integer a measurement.
+
+Read the common table expressions from top to bottom:
+
+    input     rows that count, with unit, keys and gridded values
+    pairs     one row for each unit and group
+    heavy     units in more groups than they may be, with the hash below which their groups stay
+    kept      the pairs that stay
+    crowded   units with more rows than may count
+    bounded   each pair's contribution, scaled down where the limits ask for it
+    cells     one row for each group
+
+Which groups of a unit stay is decided by hashes of the unit's own keys under a secret drawn for this
+answer. A unit keeps the groups whose hash is *strictly below* its (limit + 1)-th smallest, so ties can
+only remove groups, never let one too many through.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.errors import Refused
+from sanql.execute.emit import ENGINE_TYPES, Emitter, real, row_leaf, within
+from sanql.execute.sources import Source
+from sanql.parse.tree import ColumnRef, Expr, Type
+from sanql.plan import Plan
+from sanql.plan.keys import KeyColumn, PublicKeys
+from sanql.plan.measurements import Measured, Measurement
+from sanql.policy import ColumnUnit, TableDomain
+
+CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
+
+
+@dataclass(frozen=True)
+class Statement:
+    """SQL with its parameters; columns k0… are keys, m0… measurements in the plan's order."""
+
+    sql: str
+    parameters: tuple[object, ...]
+
+
+def statement(plan: Plan, source: Source, secret: int) -> Statement:
+    """Return the statement that computes a plan's exact cells."""
+    return _Writer(plan, source, secret).write()
+
+
+class _Writer:
+    def __init__(self, plan: Plan, source: Source, secret: int) -> None:
+        self._plan = plan
+        self._source = source
+        self._table = plan.outline.table
+        self._emitter = Emitter(row_leaf(source.scans[self._table.name]))
+        self._parts: list[str] = []
+        self._keys = [f"k{index}" for index in range(len(plan.query.keys))]
+        self._secret = f"({secret})::BIGINT"
+        self._limits = plan.outline.limits
+        self._by_unit = isinstance(self._table.unit, ColumnUnit)
+
+    def write(self) -> Statement:
+        self._write_domains()
+        self._write_input()
+        if self._by_unit:
+            self._write_pairs()
+            self._write_bounded()
+            self._write_cells("bounded")
+        else:
+            self._write_cells("input")
+        for index, part in enumerate(self._plan.measurements):
+            if part.kind is Measured.DISTINCT:
+                self._write_distinct(index)
+        sql = "WITH " + ",\n".join(self._parts) + "\n" + self._final()
+        return Statement(sql, tuple(self._emitter.parameters))
+
+    def _add(self, name: str, body: str) -> None:
+        self._parts.append(f"{name} AS ({body})")
+
+    def _write_domains(self) -> None:
+        keys = self._plan.outline.keys
+        if not isinstance(keys, PublicKeys):
+            return
+        for index, column in enumerate(keys.columns):
+            self._parts.append(f"domain{index} AS MATERIALIZED ({self._domain(index, column)})")
+
+    def _domain(self, index: int, column: KeyColumn) -> str:
+        if isinstance(column.values, TableDomain):
+            scan = self._source.scans[column.values.table][column.values.column]
+            relation = self._source.relations[column.values.table]
+            return f"SELECT DISTINCT {scan} AS v FROM {relation} WHERE {scan} IS NOT NULL"
+        expression = self._plan.query.keys[index]
+        engine_type = ENGINE_TYPES[expression.facts.type]
+        values = list(column.values)
+        if expression.facts.type is Type.REAL:
+            engine_type = "BIGINT"
+            grid = _key_grid(expression)
+            values = [
+                None if v is None else math.floor(Fraction(v) / grid + Fraction(1, 2))
+                for v in values
+            ]  # type: ignore[arg-type]
+        listed = self._emitter.parameter(values, f"{engine_type}[]")
+        return f"SELECT unnest({listed}) AS v"
+
+    def _write_input(self) -> None:
+        columns = []
+        conditions = []
+        unit = self._table.unit
+        if isinstance(unit, ColumnUnit):
+            scan = self._source.scans[self._table.name][unit.column]
+            columns.append(f"{scan} AS u")
+            conditions.append(f"{scan} IS NOT NULL")
+        columns += [f"{self._key(key)} AS k{i}" for i, key in enumerate(self._plan.query.keys)]
+        for index, part in enumerate(self._plan.measurements):
+            if part.expression is not None and self._column_of(index) == index:
+                columns.append(f"{self._value(part)} AS x{index}")
+        if self._plan.query.where is not None:
+            conditions.append(self._emitter.sql(self._plan.query.where))
+        keys = self._plan.outline.keys
+        if isinstance(keys, PublicKeys):
+            for index, column in enumerate(keys.columns):
+                if column.filtered:
+                    key = self._key(self._plan.query.keys[index])
+                    conditions.append(f"{key} IN (SELECT v FROM domain{index})")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        relation = self._source.relations[self._table.name]
+        self._add(
+            "input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {relation}{where}"
+        )
+
+    def _column_of(self, index: int) -> int:
+        """Return the measurement whose column has this one's values: a sum's serves its count."""
+        part = self._plan.measurements[index]
+        if part.kind is Measured.VALUES:
+            for other, summed in enumerate(self._plan.measurements):
+                if summed.kind is Measured.SUM and summed.expression == part.expression:
+                    return other
+        return index
+
+    def _key(self, key: Expr) -> str:
+        text = self._emitter.sql(key)
+        if key.facts.type is Type.REAL:
+            return _on_grid(text, _key_grid(key))
+        return text
+
+    def _value(self, part: Measurement) -> str:
+        expression = part.expression
+        assert expression is not None  # noqa: S101  (only measurements with a value come here)
+        text = self._emitter.sql(expression)
+        if part.kind is Measured.VALUES:
+            if expression.facts.type is Type.REAL:
+                return f"system.main.isfinite({text}) OR NULL"
+            return f"({text} IS NOT NULL) OR NULL"
+        if part.kind is Measured.DISTINCT:
+            return self._key(expression)
+        if expression.facts.type is Type.REAL:
+            low, high = expression.facts.low, expression.facts.high
+            assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+            if not isinstance(expression, ColumnRef):
+                text = f"({within(text, real(low), real(high), True)})"
+            text = _on_grid(text, part.grid)
+        else:
+            text = f"CAST({text} AS BIGINT)"
+        if part.centre:
+            text = f"({text} - {part.centre})"
+        if not _clamped_on_reading(part):
+            text = within(f"({text})", str(part.low), str(part.high), False)
+        return text
+
+    def _write_pairs(self) -> None:
+        columns = ["u", *self._keys, "system.main.count(*) AS n"]
+        for index, part in enumerate(self._plan.measurements):
+            if part.kind is Measured.VALUES:
+                columns.append(f"system.main.count(x{self._column_of(index)}) AS c{index}")
+            elif part.kind is Measured.SUM:
+                columns.append(f"system.main.sum(x{index}) AS c{index}")
+        limited = self._limits_groups()
+        if limited:
+            hashed = ", ".join([self._secret, "u", *self._keys])
+            columns.append(f"system.main.hash({hashed}) AS h")
+        grouping = ", ".join(["u", *self._keys])
+        body = f"SELECT {', '.join(columns)} FROM input GROUP BY {grouping}"
+        if not limited:
+            self._add("kept", body)
+            return
+        groups = self._limits.groups
+        self._parts.append(f"pairs AS MATERIALIZED ({body})")
+        self._add(
+            "heavy",
+            f"SELECT u, system.main.list_last(system.main.min(h, {groups + 1})) AS below "
+            f"FROM pairs GROUP BY u HAVING system.main.count(*) > {groups}",
+        )
+        kept = "SELECT pairs.* FROM pairs LEFT JOIN heavy ON pairs.u = heavy.u WHERE below IS NULL OR h < below"
+        if self._limits_rows_in_all():
+            self._parts.append(f"kept AS MATERIALIZED ({kept})")
+        else:
+            self._add("kept", kept)
+
+    def _limits_groups(self) -> bool:
+        """Whether a unit could be in more groups than it may."""
+        keys = self._plan.outline.keys
+        if not self._keys:
+            return False
+        count = keys.count if isinstance(keys, PublicKeys) else None
+        return count is None or count > self._limits.groups
+
+    def _limits_rows_in_all(self) -> bool:
+        """Whether the limit on all rows of a unit says more than the limit in one group."""
+        limits = self._limits
+        return limits.groups > 1 and limits.rows < limits.groups * limits.rows_per_group
+
+    def _write_bounded(self) -> None:
+        source, per_unit = "kept", "NULL"
+        if self._limits_rows_in_all():
+            most = self._limits.rows_per_group
+            self._add(
+                "crowded",
+                f"SELECT u, system.main.sum(system.main.least(n, {most})) AS t FROM kept GROUP BY u "
+                f"HAVING system.main.sum(system.main.least(n, {most})) > {self._limits.rows}",
+            )
+            source, per_unit = "kept LEFT JOIN crowded ON kept.u = crowded.u", "t"
+        columns = list(self._keys)
+        for index, part in enumerate(self._plan.measurements):
+            if part.kind is Measured.ROWS:
+                columns.append(f"{self._scaled('n', per_unit)} AS m{index}")
+            elif part.kind in (Measured.VALUES, Measured.SUM):
+                text = self._scaled(f"coalesce(c{index}, 0)", per_unit)
+                if part.total is not None:
+                    low, high = part.total
+                    text = f"system.main.greatest({low}, system.main.least({high}, {text}))"
+                columns.append(f"{text} AS m{index}")
+        self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}")
+
+    def _scaled(self, text: str, per_unit: str) -> str:
+        """Return a contribution scaled to the unit's limits; // rounds toward zero."""
+        rows, most = self._limits.rows, self._limits.rows_per_group
+        scaled = f"CASE WHEN n > {most} THEN {text}::HUGEINT * {most} // n ELSE {text} END"
+        if per_unit != "NULL":
+            scaled = f"CASE WHEN {per_unit} IS NULL THEN {scaled} ELSE ({scaled})::HUGEINT * {rows} // {per_unit} END"
+        return scaled
+
+    def _write_cells(self, source: str) -> None:
+        columns = list(self._keys)
+        for index, part in enumerate(self._plan.measurements):
+            columns.append(f"{self._total(index, part)} AS m{index}")
+        grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
+        self._add("cells", f"SELECT {', '.join(columns)} FROM {source}{grouping}")
+
+    def _total(self, index: int, part: Measurement) -> str:
+        if part.kind is Measured.DISTINCT:
+            # by unit it is joined on later; an aggregate keeps this one row for each group
+            return (
+                "system.main.count(*) * 0"
+                if self._by_unit
+                else f"system.main.count(DISTINCT x{index})"
+            )
+        if part.kind is Measured.UNITS:
+            return "system.main.count(*)"
+        if self._by_unit:
+            return f"system.main.sum(m{index})"
+        match part.kind:
+            case Measured.ROWS:
+                return "system.main.count(*)"
+            case Measured.VALUES:
+                return f"system.main.count(x{self._column_of(index)})"
+            case _:
+                return f"system.main.sum(x{index})"
+
+    def _write_distinct(self, index: int) -> None:
+        """Count distinct values, at most `rows` of one unit over all the groups it keeps."""
+        if not self._by_unit:
+            return
+        name, most = f"distinct{index}", self._limits.rows
+        hashed = ", ".join([self._secret, "u", *self._keys, f"x{index}"])
+        keys = "".join(f", {key}" for key in self._keys)
+        self._parts.append(
+            f"{name}_all AS MATERIALIZED (SELECT u{keys}, x{index} AS x, system.main.hash({hashed}) AS h "
+            f"FROM (SELECT DISTINCT u{keys}, x{index} FROM input WHERE x{index} IS NOT NULL))"
+        )
+        kept = f"{name}_all"
+        if self._limits_groups():
+            same = " AND ".join(
+                [
+                    "a.u = kept.u",
+                    *(f"a.{key} IS NOT DISTINCT FROM kept.{key}" for key in self._keys),
+                ]
+            )
+            self._parts.append(
+                f"{name}_kept AS MATERIALIZED (SELECT a.* FROM {kept} a SEMI JOIN kept ON {same})"
+            )
+            kept = f"{name}_kept"
+        self._add(
+            f"{name}_heavy",
+            f"SELECT u, system.main.list_last(system.main.min(h, {most + 1})) AS below FROM {kept} "
+            f"GROUP BY u HAVING system.main.count(*) > {most}",
+        )
+        grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
+        self._add(
+            name,
+            f"SELECT {''.join(key + ', ' for key in self._keys)}system.main.count(DISTINCT x) AS d "
+            f"FROM {kept} LEFT JOIN {name}_heavy ON {kept}.u = {name}_heavy.u "
+            f"WHERE below IS NULL OR h < below{grouping}",
+        )
+
+    def _final(self) -> str:
+        keys = self._plan.outline.keys
+        source = "cells"
+        key_columns = [f"cells.{key}" for key in self._keys]
+        if isinstance(keys, PublicKeys):
+            domains = " CROSS JOIN ".join(f"domain{i}" for i in range(len(keys.columns)))
+            same = " AND ".join(
+                f"cells.k{i} IS NOT DISTINCT FROM domain{i}.v" for i in range(len(keys.columns))
+            )
+            source = f"{domains} LEFT JOIN cells ON {same}"
+            key_columns = [f"domain{i}.v" for i in range(len(keys.columns))]
+        columns = [f"{self._shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)]
+        for index, part in enumerate(self._plan.measurements):
+            exact = f"cells.m{index}"
+            if part.kind is Measured.DISTINCT and self._by_unit:
+                exact = f"distinct{index}.d"
+                on = " AND ".join(
+                    f"{key_columns[i]} IS NOT DISTINCT FROM distinct{index}.{key}"
+                    for i, key in enumerate(self._keys)
+                )
+                source += f" LEFT JOIN distinct{index} ON {on or 'TRUE'}"
+            saturated = f"system.main.greatest(-{CELL_LIMIT}, system.main.least({CELL_LIMIT}, coalesce({exact}, 0)))"
+            columns.append(f"CAST({saturated} AS BIGINT) AS m{index}")
+        return f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}"
+
+    def _shown(self, index: int, text: str) -> str:
+        key = self._plan.query.keys[index]
+        if key.facts.type is Type.REAL:
+            grid = _key_grid(key)
+            return f"(CAST({text} AS DOUBLE) * {grid.numerator} / {grid.denominator})"
+        if key.facts.type is Type.INTEGER:
+            return f"TRY_CAST({text} AS BIGINT)"
+        return text
+
+
+def _clamped_on_reading(part: Measurement) -> bool:
+    """Return whether a column's own bounds already put its grid value between low and high.
+
+    Reading clamps the column; turning it into grid steps is monotone, also in floating point, so it
+    is enough that the two bounds land on the two ends.
+    """
+    if not isinstance(part.expression, ColumnRef):
+        return False
+    if part.expression.facts.type is not Type.REAL:
+        return True
+    steps = Fraction(part.grid)
+    ends = (part.expression.facts.low, part.expression.facts.high)
+    landed = [
+        math.floor(float(end) * float(steps.denominator) / float(steps.numerator) + 0.5)  # type: ignore[arg-type]
+        for end in ends
+    ]
+    return landed == [part.low + part.centre, part.high + part.centre]
+
+
+def _on_grid(text: str, grid: Fraction) -> str:
+    """Return a real number as the nearest whole number of grid steps."""
+    steps = f"CAST({text} AS DOUBLE) * {real(Fraction(grid.denominator))} / {real(Fraction(grid.numerator))}"
+    return f"TRY_CAST(system.main.floor({steps} + 0.5e0) AS BIGINT)"
+
+
+def _key_grid(key: Expr) -> Fraction:
+    if key.facts.grid is None:
+        raise Refused(
+            "key_not_rounded",
+            "a group key is a number with no fixed precision, so equal groups would hardly exist",
+            "round it: GROUP BY ROUND(x, 1), or FLOOR(x / 10) * 10",
+        )
+    return key.facts.grid

@@ -1,0 +1,146 @@
+"""What an answer will cost and how exact it will be, known before a row is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sanql.account import Balance, Charge
+from sanql.execute.statement import Statement
+from sanql.mechanisms import appearance_probability
+from sanql.parse.tree import AggregateRef
+from sanql.plan import Plan
+from sanql.plan.accuracy import half_width
+from sanql.plan.measurements import AverageOf
+from sanql.release.answer import remaining_to_dict
+from sanql.release.certificate import Certificate, certify, number_upper
+
+GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows they are over
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The exactness of one column of the answer."""
+
+    column: str
+    half_width: float
+    note: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The price, the noise and the guarantee of an answer that has not been asked for yet."""
+
+    charge: Charge
+    remaining: tuple[Balance, ...]
+    fits: bool
+    cached: bool
+    confidence: Fraction
+    expected: tuple[Expected, ...]
+    hidden: tuple[tuple[int, float], ...]
+    certificate: Certificate
+    statement: Statement
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "charge": {
+                "epsilon": number_upper(self.charge.epsilon),
+                "delta": number_upper(self.charge.delta),
+            },
+            "remaining": remaining_to_dict(self.remaining),
+            "fits": self.fits,
+            "cached": self.cached,
+            "confidence": float(self.confidence),
+            "expected": [
+                {"column": part.column, "half_width": part.half_width, "note": part.note}
+                for part in self.expected
+            ],
+            "selection": [
+                {"units": units, "probability_of_appearing": chance}
+                for units, chance in self.hidden
+            ],
+            "certificate": self.certificate.to_dict(),
+            "sql": self.statement.sql,
+            "parameters": [_plain(value) for value in self.statement.parameters],
+        }
+
+    def __str__(self) -> str:
+        price = (
+            f"price: epsilon {float(self.charge.epsilon):.6g}, delta {float(self.charge.delta):.3g}"
+        )
+        if self.cached:
+            price += " (recorded already: free)"
+        elif not self.fits:
+            price += " (does not fit what is left)"
+        lines = [price, f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
+        lines += [
+            f"  {part.column}: ± {part.half_width:,.6g} at {float(self.confidence):.4g}{part.note}"
+            for part in self.expected
+        ]
+        lines += [
+            f"  a group of {units} units appears with probability {chance:.3g}"
+            for units, chance in self.hidden
+        ]
+        lines += [
+            f"  {part['measures']}: {part['mechanism']}" for part in self.certificate.measurements
+        ]
+        lines += [str(self.certificate.meaning["words"]), "SQL sent to the engine:"]
+        return "\n".join([*lines, self.statement.sql])
+
+
+def explain(
+    plan: Plan,
+    statement: Statement,
+    confidence: Fraction,
+    remaining: tuple[Balance, ...],
+    cached: bool,
+    fits: bool,
+) -> Explanation:
+    """Return the explanation of a plan."""
+    return Explanation(
+        charge=plan.charge,
+        remaining=remaining,
+        fits=fits,
+        cached=cached,
+        confidence=confidence,
+        expected=tuple(_expected(plan, confidence)),
+        hidden=tuple(_hidden(plan)),
+        certificate=certify(plan),
+        statement=statement,
+    )
+
+
+def _expected(plan: Plan, confidence: Fraction) -> list[Expected]:
+    found = []
+    for output in plan.query.outputs:
+        if not isinstance(output.expression, AggregateRef):
+            continue
+        index = output.expression.index
+        average = isinstance(plan.estimates[index], AverageOf)
+        width = half_width(plan, index, confidence, ROWS_ASSUMED)
+        note = f" if the group has {ROWS_ASSUMED:,} rows" if average else ""
+        found.append(Expected(output.name, float(width or 0), note))
+    return found
+
+
+def _hidden(plan: Plan) -> list[tuple[int, float]]:
+    """Return how likely groups of several sizes are to appear, where keys are selected."""
+    selection = plan.outline.measuring.selection
+    threshold = plan.priced.threshold
+    if selection is None or threshold is None or plan.outline.free:
+        return []
+    noise = plan.noises[selection]
+    chances = [(size, appearance_probability(noise, threshold, size)) for size in GROUP_SIZES]
+    surely = next((i for i, (_, chance) in enumerate(chances) if chance > 1 - 1e-9), len(chances))
+    return chances[: surely + 1]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, list) and len(value) > 20:
+        return [*map(_plain, value[:20]), f"… {len(value) - 20} more"]
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -1,0 +1,103 @@
+"""Limits on the text of a question, checked before anything tries to understand it.
+
+Parsers can be made to run for minutes by short texts; so bytes, tokens and nesting are limited first,
+and everything outside quotes must be plain ASCII (look-alike letters and digits end here).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sanql.errors import Refused
+
+if TYPE_CHECKING:
+    from sqlglot.tokens import Token
+
+BYTES_MAX = 64 * 1024
+TOKENS_MAX = 5_000
+DEPTH_MAX = 100
+
+
+def tokens_within_limits(sql: str) -> list[Token]:
+    """Return the tokens of a text that is safe to parse, or refuse it by the limit it breaks."""
+    if not isinstance(sql, str):
+        raise Refused(
+            "not_text",
+            f"a question is SQL text, and was given as {type(sql).__name__}",
+            "pass the SQL as a string",
+        )
+    size = len(sql.encode("utf-8", "surrogatepass"))
+    if size > BYTES_MAX:
+        raise Refused(
+            "query_too_long",
+            f"the question has {size:,} bytes; the limit is {BYTES_MAX:,}",
+            "shorten it: replace long IN lists by a range, a LIKE pattern or a public table",
+        )
+    if any(character < " " and character not in "\t\n\r\f" for character in sql):
+        raise Refused(
+            "control_character",
+            "the question contains a control character",
+            "remove it; only tabs and line ends are taken",
+        )
+    tokens = _tokenize(sql)
+    if len(tokens) > TOKENS_MAX:
+        raise Refused(
+            "query_too_long",
+            f"the question has {len(tokens):,} words and signs; the limit is {TOKENS_MAX:,}",
+            "shorten it, or ask it in parts",
+        )
+    _check_letters(tokens)
+    _check_nesting(tokens)
+    return tokens
+
+
+def _tokenize(sql: str) -> list[Token]:
+    from sqlglot.dialects import DuckDB
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return list(DuckDB().tokenize(sql))
+    except (SqlglotError, RecursionError, ValueError):
+        raise Refused(
+            "not_sql",
+            "the question cannot be read as SQL",
+            "check quotes and comments: each must be closed",
+        ) from None
+
+
+def _check_letters(tokens: list[Token]) -> None:
+    from sqlglot.tokens import TokenType
+
+    quoted = {TokenType.STRING, TokenType.IDENTIFIER}
+    for token in tokens:
+        if token.token_type not in quoted and not token.text.isascii():
+            raise Refused(
+                "not_ascii",
+                f"letters outside ASCII stand outside quotes at line {token.line}",
+                "write values in single quotes and names in double quotes, and use the digits 0-9",
+            )
+
+
+def _check_nesting(tokens: list[Token]) -> None:
+    from sqlglot.tokens import TokenType
+
+    opening = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+    closing = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+    chaining = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.DCOLON}
+    depth = casts = run = 0
+    for token in tokens:
+        kind = token.token_type
+        depth += (kind in opening) - (kind in closing)
+        casts += kind is TokenType.DCOLON
+        run = run + 1 if kind in chaining else 0
+        if max(depth, run, casts) > DEPTH_MAX:
+            raise too_deep()
+
+
+def too_deep() -> Refused:
+    """Return the refusal of a question nested beyond the limit."""
+    return Refused(
+        "query_too_deep",
+        f"the question nests deeper than {DEPTH_MAX} levels",
+        "flatten it: chain conditions with AND and OR, use IN for lists, CASE with several WHENs",
+    )

@@ -1,0 +1,76 @@
+"""The clause `WITH DIFFERENTIAL_PRIVACY OPTIONS(…)` that travels inside a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sanql.errors import Refused
+
+if TYPE_CHECKING:
+    from sqlglot.tokens import Token
+
+KNOWN = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a question asks of its own privacy, as typed; numbers are judged later, once."""
+
+    epsilon: str | None = None
+    delta: str | None = None
+    max_groups_contributed: str | None = None
+    privacy_unit_column: str | None = None
+
+
+def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:
+    """Return the question without its clause, and the clause's options.
+
+    >>> from sanql.parse.guard import tokens_within_limits
+    >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
+    >>> split_options(text, tokens_within_limits(text))[1].epsilon
+    '0.5'
+    """
+    words = [token.text.upper() for token in tokens[:3]]
+    if words != ["SELECT", "WITH", "DIFFERENTIAL_PRIVACY"]:
+        return sql, Options()
+    if len(tokens) < 5 or tokens[3].text.upper() != "OPTIONS" or tokens[4].text != "(":
+        rest = sql[: tokens[1].start] + " " + sql[tokens[2].end + 1 :]
+        return rest, Options()
+    end = next((i for i, token in enumerate(tokens[5:], 5) if token.text == ")"), None)
+    if end is None:
+        raise _malformed()
+    found = _pairs(tokens[5:end])
+    rest = sql[: tokens[1].start] + " " + sql[tokens[end].end + 1 :]
+    return rest, Options(**found)
+
+
+def _pairs(tokens: list[Token]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    while tokens:
+        if len(tokens) < 3 or tokens[1].text not in ("=", "=>"):
+            raise _malformed()
+        name = tokens[0].text.lower()
+        name = "max_groups_contributed" if name == "kappa" else name
+        if name not in KNOWN:
+            raise Refused(
+                "option_unknown",
+                f"the privacy option {tokens[0].text} is not known",
+                f"the options are {', '.join(KNOWN)}",
+            )
+        if name in found:
+            raise Refused(
+                "option_twice", f"the privacy option {name} is given twice", "give it once"
+            )
+        stop = next((i for i, token in enumerate(tokens) if token.text == ","), len(tokens))
+        found[name] = "".join(token.text for token in tokens[2:stop])
+        tokens = tokens[stop + 1 :]
+    return found
+
+
+def _malformed() -> Refused:
+    return Refused(
+        "options_malformed",
+        "the clause WITH DIFFERENTIAL_PRIVACY OPTIONS(…) cannot be read",
+        "write it as SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-6) …",
+    )

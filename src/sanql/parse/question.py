@@ -1,0 +1,331 @@
+"""From SQL text to a Query: one SELECT over one table, clause by clause."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import sqlglot
+from sqlglot import exp
+
+from sanql.errors import Refused
+from sanql.parse.bind import Binder
+from sanql.parse.guard import tokens_within_limits, too_deep
+from sanql.parse.operators import unknown_construct
+from sanql.parse.options import Options, split_options
+from sanql.parse.tree import Expr, Ordering, Output, Query, Type
+from sanql.policy import Table
+
+# the grammar library reports what it cannot read to its logger, quoting the text
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+UNSUPPORTED = {
+    "with_": ("WITH (common table expressions)", "ask over the table itself"),
+    "joins": ("joining tables", "ask over one table"),
+    "laterals": ("LATERAL", "ask over one table"),
+    "qualify": ("QUALIFY", "use HAVING"),
+    "windows": ("WINDOW", "use GROUP BY"),
+    "pivots": ("PIVOT", "GROUP BY the column and pivot the answer"),
+    "sample": ("sampling", "leave it out; San adds what noise is needed"),
+    "into": ("SELECT INTO", "take the answer and store it yourself"),
+    "locks": ("row locks", "leave them out"),
+    "hint": ("hints", "leave them out"),
+    "kind": ("SELECT AS STRUCT/VALUE", "name the columns"),
+    "connect": ("CONNECT BY", "ask over one table"),
+    "match": ("MATCH_RECOGNIZE", "ask over one table"),
+    "distinct_on": ("DISTINCT ON", "use GROUP BY"),
+}
+CLAUSES = frozenset(["expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"])
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked: the query and the privacy options its text carries."""
+
+    query: Query
+    options: Options
+
+
+def parse(sql: str, tables: Mapping[str, Table]) -> Question:
+    """Return the question a text asks of these tables, or refuse it by name with a remedy."""
+    text, options = split_options(sql, tokens_within_limits(sql))
+    try:
+        return Question(_query(_one_select(text), tables), options)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _one_select(text: str) -> exp.Select:
+    try:
+        statements = [part for part in sqlglot.parse(text, dialect="duckdb") if part is not None]
+    except sqlglot.errors.SqlglotError as error:
+        raise _unreadable(error) from None
+    if len(statements) != 1:
+        raise Refused(
+            "one_statement",
+            f"a question is one SELECT, and {len(statements)} statements were given",
+            "ask one question at a time",
+        )
+    statement = statements[0]
+    while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
+        statement = statement.this
+    if not isinstance(statement, exp.Select):
+        raise Refused(
+            "not_a_select",
+            f"{type(statement).__name__.upper()} cannot be asked; a question is one SELECT",
+            "ask, for example, SELECT COUNT(*) FROM a_table",
+        )
+    return statement
+
+
+def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
+    details = getattr(error, "errors", None)
+    place = (
+        f" near line {details[0].get('line')}, column {details[0].get('col')}" if details else ""
+    )
+    return Refused(
+        "not_sql",
+        f"the question cannot be read as SQL{place}",
+        "check spelling, commas, quotes and brackets",
+    )
+
+
+def _query(select: exp.Select, tables: Mapping[str, Table]) -> Query:
+    _only_known_clauses(select)
+    table, alias = _table(select, tables)
+    binder = Binder(table, alias)
+    where = select.args.get("where")
+    condition = binder.row(where.this) if where is not None else None
+    if condition is not None and condition.facts.type not in (Type.BOOLEAN, Type.NULL):
+        raise Refused("type_mismatch", "WHERE needs a condition", "compare, for example age > 40")
+    binder.keys = _keys(select, binder)
+    _no_rows(select, binder, table)
+    _bind_outputs(select, binder)
+    having = select.args.get("having")
+    order = select.args.get("order")
+    return Query(
+        table=table.name,
+        where=condition,
+        keys=binder.keys,
+        having=_condition(having.this, binder) if having is not None else None,
+        order=tuple(_ordering(item, binder) for item in order.expressions) if order else (),
+        limit=_whole(select.args.get("limit"), "LIMIT"),
+        offset=_whole(select.args.get("offset"), "OFFSET") or 0,
+        distinct=_distinct(select),
+        outputs=tuple(binder.outputs),
+        aggregates=tuple(binder.aggregates),
+    )
+
+
+def _only_known_clauses(select: exp.Select) -> None:
+    for name, value in select.args.items():
+        if not value or name in CLAUSES:
+            continue
+        what, remedy = UNSUPPORTED.get(name, (name.strip("_").upper(), "leave it out"))
+        raise Refused("clause_unsupported", f"{what} is not supported", remedy)
+
+
+def _table(select: exp.Select, tables: Mapping[str, Table]) -> tuple[Table, str | None]:
+    source = select.args.get("from_")
+    listed = ", ".join(tables) or "none"
+    if source is None:
+        raise Refused(
+            "no_table", "the question reads no table", f"add FROM; the tables are {listed}"
+        )
+    node = source.this
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise Refused(
+            "not_a_table",
+            "FROM must name one table of the policy",
+            f"the tables are {listed}",
+        )
+    for name, value in node.args.items():
+        if value and name not in ("this", "alias"):
+            what, remedy = UNSUPPORTED.get(name, (f"{name} on a table", "name the table alone"))
+            raise Refused("clause_unsupported", f"{what} is not supported", remedy)
+    by_name = {name.lower(): table for name, table in tables.items()}
+    table = by_name.get(str(node.name).lower())
+    if table is None:
+        near = get_close_matches(str(node.name).lower(), list(by_name), n=1)
+        hint = f"did you mean {by_name[near[0]].name}? " if near else ""
+        raise Refused(
+            "table_unknown",
+            f"there is no table {node.name}",
+            f"{hint}the tables are {listed}",
+        )
+    alias = node.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        raise Refused("clause_unsupported", "column aliases on a table", "use the column's name")
+    return table, str(node.alias) or None
+
+
+def _keys(select: exp.Select, binder: Binder) -> tuple[Expr, ...]:
+    group = select.args.get("group")
+    if group is None:
+        return ()
+    if group.args.get("all"):
+        nodes = [
+            item
+            for item in (_unaliased(each) for each in select.expressions)
+            if not any(item.find_all(exp.AggFunc))
+        ]
+    else:
+        extra = [name for name, value in group.args.items() if value and name != "expressions"]
+        if extra:
+            raise Refused(
+                "clause_unsupported",
+                f"GROUP BY {extra[0].replace('_', ' ').upper()} is not supported",
+                "ask one grouping at a time",
+            )
+        nodes = [_group_item(item, select, binder) for item in group.expressions]
+    keys: list[Expr] = []
+    for node in nodes:
+        key = binder.row(node)
+        if key not in keys:
+            keys.append(key)
+    return tuple(keys)
+
+
+def _group_item(item: exp.Expression, select: exp.Select, binder: Binder) -> exp.Expression:
+    if isinstance(item, exp.Literal) and not item.args.get("is_string"):
+        position = str(item.this)
+        if position.isdecimal() and 1 <= int(position) <= len(select.expressions):
+            return _unaliased(select.expressions[int(position) - 1])
+        raise _bad_position("GROUP BY", position, len(select.expressions))
+    if isinstance(item, exp.Column) and not item.args.get("table"):
+        try:
+            binder.row(item)
+        except Refused:
+            for output in select.expressions:
+                if isinstance(output, exp.Alias) and output.alias.lower() == item.name.lower():
+                    return _unaliased(output)
+            raise
+    return item
+
+
+def _bad_position(clause: str, position: str, count: int) -> Refused:
+    return Refused(
+        "position_invalid",
+        f"{clause} {position} is not the position of a column of the answer",
+        f"positions run from 1 to {count}",
+    )
+
+
+def _unaliased(node: exp.Expression) -> exp.Expression:
+    return node.this if isinstance(node, exp.Alias) else node
+
+
+def _no_rows(select: exp.Select, binder: Binder, table: Table) -> None:
+    """Refuse what would return individual rows, showing the statistic nearest to it."""
+    star = any(isinstance(_unaliased(item), exp.Star) for item in select.expressions)
+    aggregates = any(
+        any(item.find_all(exp.AggFunc)) for item in select.expressions
+    ) or select.args.get("having")
+    if star or (not aggregates and not binder.keys):
+        columns = [
+            item.name for item in select.expressions if isinstance(item, exp.Column) and not star
+        ]
+        where = select.args.get("where")
+        tail = f" {where.sql(dialect='duckdb', comments=False)}" if where is not None else ""
+        keys = ", ".join(columns)
+        nearest = (
+            f"SELECT {keys}, COUNT(*) FROM {table.name}{tail} GROUP BY {keys}"
+            if columns
+            else f"SELECT COUNT(*) FROM {table.name}{tail}"
+        )
+        raise Refused(
+            "returns_rows",
+            "the question returns individual rows; San answers with statistics only",
+            f"ask: {nearest}",
+        )
+
+
+def _bind_outputs(select: exp.Select, binder: Binder) -> None:
+    names: set[str] = set()
+    for item in select.expressions:
+        if isinstance(item, exp.Alias) and set(item.args) - {"this", "alias"}:
+            raise unknown_construct(item)
+        node = _unaliased(item)
+        expression = binder.outer(node)
+        name = _fresh_name(_name(item, node), names)
+        names.add(name.lower())
+        binder.outputs.append(Output(name, expression))
+
+
+def _name(item: exp.Expression, node: exp.Expression) -> str:
+    if isinstance(item, exp.Alias):
+        return str(item.alias)
+    if isinstance(node, exp.Column):
+        return str(node.name)
+    if isinstance(node, exp.Count | exp.Sum | exp.Avg):
+        return node.sql_name().lower()
+    return "column"
+
+
+def _fresh_name(name: str, taken: set[str]) -> str:
+    if name.lower() not in taken:
+        return name
+    number = 2
+    while f"{name}_{number}".lower() in taken:
+        number += 1
+    return f"{name}_{number}"
+
+
+def _condition(node: exp.Expression, binder: Binder) -> Expr:
+    condition = binder.outer(node, aliases=True)
+    if condition.facts.type not in (Type.BOOLEAN, Type.NULL):
+        raise Refused(
+            "type_mismatch", "HAVING needs a condition", "compare, for example COUNT(*) > 10"
+        )
+    return condition
+
+
+def _ordering(item: exp.Expression, binder: Binder) -> Ordering:
+    if set(name for name, value in item.args.items() if value) - {"this", "desc", "nulls_first"}:
+        raise unknown_construct(item)
+    node = item.this
+    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+        position = str(node.this)
+        if not position.isdecimal() or not 1 <= int(position) <= len(binder.outputs):
+            raise _bad_position("ORDER BY", position, len(binder.outputs))
+        expression = binder.outputs[int(position) - 1].expression
+    else:
+        expression = _alias_first(node, binder)
+    return Ordering(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
+
+
+def _alias_first(node: exp.Expression, binder: Binder) -> Expr:
+    if isinstance(node, exp.Column) and not node.args.get("table"):
+        for output in binder.outputs:
+            if output.name.lower() == str(node.name).lower():
+                return output.expression
+    return binder.outer(node, aliases=True)
+
+
+def _whole(node: exp.Expression | None, clause: str) -> int | None:
+    if node is None:
+        return None
+    value = node.args.get("expression")
+    extra = [name for name, part in node.args.items() if part and name != "expression"]
+    if (
+        extra
+        or not isinstance(value, exp.Literal)
+        or value.args.get("is_string")
+        or not str(value.this).isdecimal()
+        or len(str(value.this)) > 15
+    ):
+        raise Refused(
+            "limit_invalid", f"{clause} takes a constant whole number", f"write {clause} 10"
+        )
+    return int(str(value.this))
+
+
+def _distinct(select: exp.Select) -> bool:
+    distinct = select.args.get("distinct")
+    if distinct is None:
+        return False
+    if distinct.args.get("on"):
+        raise Refused("clause_unsupported", "DISTINCT ON is not supported", "use GROUP BY")
+    return True

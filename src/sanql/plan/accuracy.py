@@ -1,0 +1,125 @@
+"""How wide an answer's intervals will be, known before spending; and the least epsilon for a width.
+
+The width of a count or sum depends on the noise alone. An average's also depends on how many rows it
+is over, so a guess of that number is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.errors import Refused
+from sanql.plan.measurements import AverageOf, CountOf, SumOf
+from sanql.plan.plan import Outline, Plan, plan
+
+EPSILON_MAX = Fraction(1000)
+STEPS = 40
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The half-width an analyst wants at a confidence: absolute, or relative to a guessed answer.
+
+    `rows` is a guess of the rows in the smallest group that matters; only averages need it.
+    """
+
+    half_width: Fraction
+    confidence: Fraction = Fraction(95, 100)
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the wish can be met by some epsilon."""
+        if self.half_width <= 0 or not 0 < self.confidence < 1:
+            raise Refused(
+                "accuracy_invalid",
+                f"accuracy ±{float(self.half_width):g} at {float(self.confidence):g} is impossible",
+                "ask for a half-width above 0 at a confidence between 0 and 1",
+            )
+        if self.rows is not None and self.rows < 1:
+            raise Refused(
+                "accuracy_invalid", "the guess of rows must be at least 1", "guess more rows"
+            )
+
+
+def half_width(
+    planned: Plan, aggregate: int, confidence: Fraction, rows: int | None = None
+) -> Fraction | None:
+    """Return the half-width of an aggregate's interval, or None for an average without a guess."""
+    estimate = planned.estimates[aggregate]
+    parts = planned.measurements
+    match estimate:
+        case CountOf(index):
+            return Fraction(planned.noises[index].half_width(confidence))
+        case SumOf(index, None):
+            return planned.noises[index].half_width(confidence) * parts[index].grid
+        case SumOf(index, count) if count is not None:
+            each = shared_confidence(confidence, 2)
+            own = planned.noises[index].half_width(each)
+            moved = abs(parts[index].centre) * planned.noises[count].half_width(each)
+            return (own + moved) * parts[index].grid
+        case AverageOf(index, count, low, high):
+            if rows is None:
+                return None
+            each = shared_confidence(confidence, 2)
+            own = planned.noises[index].half_width(each) * parts[index].grid
+            lost = planned.noises[count].half_width(each)
+            least = max(1, rows - lost)
+            return min((own + lost * (high - low) / 2) / least, high - low)
+    raise AssertionError(estimate)
+
+
+def shared_confidence(confidence: Fraction, parts: int) -> Fraction:
+    """Return the confidence each of several intervals needs so that all hold together."""
+    return 1 - (1 - confidence) / parts
+
+
+def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fraction:
+    """Return the smallest epsilon (to a part in a thousand) whose intervals are narrow enough."""
+    if any(isinstance(e, AverageOf) for e in outlined.measuring.estimates) and wanted.rows is None:
+        raise Refused(
+            "accuracy_needs_rows",
+            "how exact an average is depends on how many rows it is over",
+            "add a guess of the rows in a group: accuracy = {half_width, rows}",
+        )
+    if outlined.free or not outlined.measuring.estimates:
+        raise Refused(
+            "accuracy_not_applicable",
+            "nothing in this answer has noise that an accuracy could choose",
+            "ask with epsilon instead",
+        )
+    if not _narrow_enough(outlined, EPSILON_MAX, delta, wanted):
+        raise Refused(
+            "accuracy_impossible",
+            f"±{float(wanted.half_width):g} cannot be reached with epsilon up to {EPSILON_MAX}",
+            "ask for a wider interval, fewer aggregates, or coarser groups",
+        )
+    low, high = Fraction(0), EPSILON_MAX
+    for _ in range(STEPS):
+        middle = _short((low + high) / 2)
+        if not low < middle < high:
+            break
+        if _narrow_enough(outlined, middle, delta, wanted):
+            high = middle
+        else:
+            low = middle
+        if high - low < high / 1000:
+            break
+    return high
+
+
+def _short(epsilon: Fraction) -> Fraction:
+    """Return epsilon with few digits, so that the charge reads well."""
+    digits = 10**6 if epsilon > Fraction(1, 100) else 10**10
+    return Fraction(int(epsilon * digits), digits)
+
+
+def _narrow_enough(outlined: Outline, epsilon: Fraction, delta: Fraction, wanted: Accuracy) -> bool:
+    if epsilon <= 0:
+        return False
+    planned = plan(outlined, epsilon, delta)
+    widths = [
+        half_width(planned, index, wanted.confidence, wanted.rows)
+        for index in range(len(planned.estimates))
+    ]
+    return all(width is not None and width <= wanted.half_width for width in widths)

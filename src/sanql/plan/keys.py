@@ -1,0 +1,160 @@
+"""Which groups an answer has: keys known without the data, or keys that must be selected privately."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+
+from sanql.parse.functions import TRUNCATIONS, truncate
+from sanql.parse.tree import Call, ColumnRef, Expr, Literal, LiteralValue, Type
+from sanql.policy import ListedDomain, Table, TableDomain
+
+RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
+PRODUCT_MAX = 200_000
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """The public values of one key; rows with another value are left out when `filtered`."""
+
+    values: tuple[LiteralValue, ...] | TableDomain
+    filtered: bool
+
+
+@dataclass(frozen=True)
+class OneGroup:
+    """No GROUP BY: one group, always there."""
+
+
+@dataclass(frozen=True)
+class PublicKeys:
+    """Every combination of these values appears, empty or not."""
+
+    columns: tuple[KeyColumn, ...]
+
+    @property
+    def count(self) -> int | None:
+        """How many groups there are, where a public table does not decide it."""
+        sizes = [len(c.values) if isinstance(c.values, tuple) else None for c in self.columns]
+        known = [size for size in sizes if size is not None]
+        return math.prod(known) if len(known) == len(sizes) else None
+
+
+@dataclass(frozen=True)
+class PrivateKeys:
+    """Keys come from the data, so only those that enough units share may appear."""
+
+
+Keys = OneGroup | PublicKeys | PrivateKeys
+
+
+def keys_of(expressions: tuple[Expr, ...], table: Table) -> Keys:
+    """Return how the groups of a question are known."""
+    if not expressions:
+        return OneGroup()
+    columns = [_key_column(expression, table) for expression in expressions]
+    known = [column for column in columns if column is not None]
+    if len(known) < len(columns):
+        return PrivateKeys()
+    keys = PublicKeys(tuple(known))
+    return keys if (keys.count or 0) <= PRODUCT_MAX else PrivateKeys()
+
+
+def _key_column(expression: Expr, table: Table) -> KeyColumn | None:
+    if isinstance(expression, ColumnRef):
+        domain = table.columns[expression.name].domain
+        match domain:
+            case ListedDomain(values):
+                return KeyColumn(values, filtered=True)
+            case TableDomain():
+                return KeyColumn(domain, filtered=True)
+            case None:
+                pass
+    values = _values(expression, table)
+    if values is None:
+        return None
+    distinct = tuple(dict.fromkeys(values))
+    filtered = expression.facts.nullable and None not in distinct
+    return KeyColumn(distinct, filtered)
+
+
+def _values(expression: Expr, table: Table) -> tuple[LiteralValue, ...] | None:
+    """Return values among which every value of the expression lies, if there are few."""
+    match expression:
+        case Literal(value):
+            return (value,)
+        case Call("case", args):
+            return _union([*args[1:-1:2], args[-1]], table)
+        case Call("coalesce", args):
+            known = _union(list(args), table)
+            sure = not expression.facts.nullable
+            return tuple(v for v in known if v is not None) if known and sure else known
+        case Call(op, args) if op.startswith("trunc_") and op[6:] in TRUNCATIONS:
+            return _periods(expression, op[6:])
+        case ColumnRef(name):
+            domain = table.columns[name].domain
+            if isinstance(domain, ListedDomain):
+                return None  # values outside the list are not of the list: only a key by itself
+        case _:
+            pass
+    return _range(expression)
+
+
+def _union(parts: list[Expr], table: Table) -> tuple[LiteralValue, ...] | None:
+    found: list[LiteralValue] = []
+    for part in parts:
+        values = _values(part, table)
+        if values is None:
+            return None
+        found += values
+    return tuple(found) if len(set(found)) <= RANGE_MAX else None
+
+
+def _range(expression: Expr) -> tuple[LiteralValue, ...] | None:
+    facts = expression.facts
+    if facts.type is Type.BOOLEAN:
+        return (False, True)
+    if facts.type is Type.INTEGER and facts.grid is not None and facts.grid.denominator == 1:
+        assert isinstance(facts.low, Fraction) and isinstance(facts.high, Fraction)  # noqa: S101
+        step = int(facts.grid)
+        low, high = math.ceil(facts.low / step), math.floor(facts.high / step)
+        return tuple(range(low * step, high * step + 1, step)) if high - low < RANGE_MAX else None
+    if facts.type is Type.DATE and isinstance(facts.low, date) and isinstance(facts.high, date):
+        days = (facts.high - facts.low).days
+        if days < RANGE_MAX:
+            return tuple(facts.low + timedelta(days=day) for day in range(days + 1))
+    return None
+
+
+def _periods(expression: Expr, unit: str) -> tuple[LiteralValue, ...] | None:
+    """Return the starts of all years, months, weeks … between the bounds of a truncated date."""
+    low, high = expression.facts.low, expression.facts.high
+    if not isinstance(low, date) or not isinstance(high, date):
+        return None
+    found: list[LiteralValue] = []
+    moment = truncate(low, unit)
+    while moment <= high:
+        found.append(moment)
+        if len(found) > RANGE_MAX:
+            return None
+        following = _next(moment, unit)
+        if following is None:
+            break
+        moment = following
+    return tuple(found)
+
+
+def _next(moment: date, unit: str) -> date | None:
+    """Return the start of the period after this one, or None at the end of the calendar."""
+    try:
+        if unit in ("hour", "minute"):
+            return moment + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1))
+        if unit in ("day", "week"):
+            return moment + timedelta(days=1 if unit == "day" else 7)
+        months = {"month": 1, "quarter": 3, "year": 12}[unit]
+        total = moment.year * 12 + moment.month - 1 + months
+        return moment.replace(year=total // 12, month=total % 12 + 1)
+    except (OverflowError, ValueError):
+        return None

@@ -1,0 +1,238 @@
+"""What is measured, and how each aggregate is computed from noisy measurements.
+
+Measurements are shared: COUNT is measured once however often it appears, and where rows with a value
+are counted anyway, SUM and AVG of that value are both computed from one *centred* sum, of x - c with c
+the middle of its bounds. A centred sum has half the width of the bounds as its sensitivity, and
+SUM = centred + c · count is never noisier than a sum by itself: (low² + high²)/2 <= max(low², high²).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from sanql.errors import Refused
+from sanql.parse.tree import Aggregate, Aggregation, ColumnRef, Expr, Type
+from sanql.plan import sensitivity
+from sanql.plan.sensitivity import Sensitivity, Setting
+from sanql.policy import Table
+
+GRID_POINTS = 2**24  # steps across the bounds of a value that has no precision of its own
+GRID_POINTS_MAX = 2**52
+
+
+class Measured(StrEnum):
+    """The kinds of integer that the engine computes for each group."""
+
+    ROWS = "rows"
+    VALUES = "rows with a value"
+    UNITS = "units"
+    SUM = "sum"
+    DISTINCT = "distinct values"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One integer per group, its sensitivity, and how much its error matters.
+
+    A SUM adds `round(x / grid) - centre`, enclosed in [low, high]. `size` is the magnitude of one
+    row's part, by which errors of different measurements are compared.
+    """
+
+    kind: Measured
+    expression: Expr | None
+    sensitivity: Sensitivity
+    grid: Fraction = Fraction(1)
+    centre: int = 0
+    low: int = 0
+    high: int = 1
+    total: tuple[int, int] | None = None
+    weight: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """The largest part of one row, in steps of the grid."""
+        return max(abs(self.low), abs(self.high), 1)
+
+
+@dataclass(frozen=True)
+class CountOf:
+    """A noisy count, as it is."""
+
+    measurement: int
+
+
+@dataclass(frozen=True)
+class SumOf:
+    """A noisy sum; a centred one is moved back by its noisy count."""
+
+    measurement: int
+    count: int | None
+    whole: bool
+
+
+@dataclass(frozen=True)
+class AverageOf:
+    """The centre plus noisy centred sum over noisy count, within the bounds."""
+
+    measurement: int
+    count: int
+    low: Fraction
+    high: Fraction
+
+
+Estimate = CountOf | SumOf | AverageOf
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """All measurements of a question, and each aggregate as an estimate from them."""
+
+    measurements: tuple[Measurement, ...]
+    estimates: tuple[Estimate, ...]
+    selection: int | None  # the measurement of units that decides which unknown keys appear
+
+
+def measure(
+    aggregates: tuple[Aggregate, ...], table: Table, setting: Setting, select_keys: bool
+) -> Measuring:
+    """Return the measurements a question needs, each once."""
+    return _Collector(aggregates, table, setting).collect(select_keys)
+
+
+class _Collector:
+    def __init__(self, aggregates: tuple[Aggregate, ...], table: Table, setting: Setting) -> None:
+        self._aggregates = aggregates
+        self._table = table
+        self._setting = setting
+        self._found: list[Measurement] = []
+        # the values that are counted anyway, so that their sums can be centred
+        self._counted = {
+            aggregate.argument if _can_be_null(aggregate.argument) else None
+            for aggregate in aggregates
+            if aggregate.kind in (Aggregation.COUNT, Aggregation.AVERAGE)
+        }
+
+    def collect(self, select_keys: bool) -> Measuring:
+        estimates = tuple(self._estimate(aggregate) for aggregate in self._aggregates)
+        selection = None
+        if select_keys:
+            selection = self._count(Measured.UNITS, None, 1.0)
+        return Measuring(tuple(self._found), estimates, selection)
+
+    def _estimate(self, aggregate: Aggregate) -> Estimate:
+        match aggregate.kind:
+            case Aggregation.COUNT:
+                return CountOf(self._rows(aggregate.argument, 1.0))
+            case Aggregation.COUNT_UNITS:
+                return CountOf(self._count(Measured.UNITS, None, 1.0))
+            case Aggregation.COUNT_DISTINCT:
+                return CountOf(self._count(Measured.DISTINCT, aggregate.argument, 1.0))
+            case Aggregation.SUM:
+                return self._sum(aggregate)
+            case Aggregation.AVERAGE:
+                return self._average(aggregate)
+
+    def _sum(self, aggregate: Aggregate) -> SumOf:
+        argument = aggregate.argument
+        assert argument is not None  # noqa: S101  (the binder gives SUM an argument)
+        whole = argument.facts.type is Type.INTEGER
+        total = self._total_bounds(argument)
+        counted = (argument if _can_be_null(argument) else None) in self._counted
+        if counted and total is None:
+            part = self._gridded(argument, centred=True)
+            half, centre = part.size, abs(part.centre)
+            largest = half + centre
+            index = self._add(part, (half / largest) ** 2)
+            return SumOf(index, self._rows(argument, (centre / largest) ** 2), whole)
+        part = self._gridded(argument, centred=False)
+        if total is not None:
+            low, high = math.floor(total[0] / part.grid), math.ceil(total[1] / part.grid)
+            bounds = sensitivity.of_sums(self._setting, part.low, part.high, (low, high))
+            part = replace(part, total=(low, high), sensitivity=bounds)
+        return SumOf(self._add(part, 1.0), None, whole)
+
+    def _average(self, aggregate: Aggregate) -> AverageOf:
+        argument = aggregate.argument
+        assert argument is not None  # noqa: S101  (the binder gives AVG an argument)
+        low, high = argument.facts.low, argument.facts.high
+        assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+        index = self._add(self._gridded(argument, centred=True), 1.0)
+        # the count's noise enters times (average - centre), a third of the width squared on average
+        return AverageOf(index, self._rows(argument, 1 / 3), low, high)
+
+    def _rows(self, argument: Expr | None, weight: float) -> int:
+        if _can_be_null(argument):
+            return self._count(Measured.VALUES, argument, weight)
+        # where one row of a unit counts, rows and units are the same number, measured once
+        kind = Measured.UNITS if self._setting.limits.rows == 1 else Measured.ROWS
+        return self._count(kind, None, weight)
+
+    def _count(self, kind: Measured, expression: Expr | None, weight: float) -> int:
+        setting = self._setting
+        if expression is not None:
+            setting = replace(setting, always_present=False)
+        match kind:
+            case Measured.UNITS:
+                bounds = sensitivity.of_units(setting)
+            case Measured.DISTINCT:
+                bounds = sensitivity.of_distinct(setting)
+            case _:
+                bounds = sensitivity.of_counts(setting)
+        return self._add(Measurement(kind, expression, bounds), weight)
+
+    def _gridded(self, argument: Expr, centred: bool) -> Measurement:
+        low, high = argument.facts.low, argument.facts.high
+        assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+        grid = grid_for(argument)
+        bottom, top = (
+            math.floor(low / grid + Fraction(1, 2)),
+            math.floor(high / grid + Fraction(1, 2)),
+        )
+        centre = (bottom + top) // 2 if centred else 0
+        bottom, top = bottom - centre, top - centre
+        setting = self._setting
+        if argument.facts.nullable:
+            setting = replace(setting, always_present=False)
+        bounds = sensitivity.of_sums(setting, bottom, top, None)
+        return Measurement(Measured.SUM, argument, bounds, grid, centre, bottom, top)
+
+    def _total_bounds(self, argument: Expr) -> tuple[Fraction, Fraction] | None:
+        if isinstance(argument, ColumnRef):
+            return self._table.columns[argument.name].total_bounds
+        return None
+
+    def _add(self, measurement: Measurement, weight: float) -> int:
+        for index, known in enumerate(self._found):
+            if replace(known, weight=measurement.weight) == measurement:
+                self._found[index] = replace(known, weight=known.weight + weight)
+                return index
+        self._found.append(replace(measurement, weight=weight))
+        return len(self._found) - 1
+
+
+def _can_be_null(argument: Expr | None) -> bool:
+    return argument is not None and argument.facts.nullable
+
+
+def grid_for(argument: Expr) -> Fraction:
+    """Return the step on which the values of an expression are summed, exactly, as integers."""
+    facts = argument.facts
+    low, high = facts.low, facts.high
+    assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+    largest = max(abs(low), abs(high))
+    if facts.type is Type.INTEGER:
+        if largest > GRID_POINTS_MAX:
+            raise Refused(
+                "bounds_too_wide",
+                f"the whole numbers summed may reach {float(largest):.3g}; sums are exact only "
+                f"up to {float(GRID_POINTS_MAX):.3g} a row",
+                "limit the values in the question: SUM(GREATEST(0, LEAST(1000000, x)))",
+            )
+        return Fraction(1)
+    if facts.grid is not None and largest / facts.grid <= GRID_POINTS_MAX:
+        return facts.grid
+    width = max(high - low, largest / GRID_POINTS, Fraction(1, 2**40))
+    return Fraction(2) ** math.floor(math.log2(width / GRID_POINTS))

@@ -1,0 +1,144 @@
+"""The plan of an answer: what is measured under which limits, with which noise, at which price."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sanql.account import Charge
+from sanql.errors import Refused
+from sanql.mechanisms import Noise
+from sanql.parse import Query
+from sanql.plan.keys import Keys, OneGroup, PrivateKeys, keys_of
+from sanql.plan.limits import Limits, limits_of
+from sanql.plan.measurements import Estimate, Measurement, Measuring, measure
+from sanql.plan.price import Priced, price
+from sanql.plan.sensitivity import Sensitivity, Setting
+from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Everything about an answer that does not depend on epsilon."""
+
+    query: Query
+    table: Table
+    neighbours: Neighbours
+    keys: Keys
+    limits: Limits
+    measuring: Measuring
+
+    @property
+    def selects_keys(self) -> bool:
+        """Whether unknown keys must be selected privately, which needs a delta."""
+        return self.measuring.selection is not None and not self.free
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing in the answer depends on any unit."""
+        return all(part.sensitivity.zero for part in self.measuring.measurements)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A bounded, priced answer that has only to be run."""
+
+    outline: Outline
+    priced: Priced
+
+    @property
+    def query(self) -> Query:
+        """The question."""
+        return self.outline.query
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What the engine computes for every group."""
+        return self.outline.measuring.measurements
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """How each aggregate is computed from noisy measurements."""
+        return self.outline.measuring.estimates
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        """The noise of each measurement."""
+        return self.priced.noises
+
+    @property
+    def charge(self) -> Charge:
+        """What the answer costs."""
+        return self.priced.charge
+
+    def digest(self, fingerprint: str) -> str:
+        """Return the name of this question: equal for equal measurements of an unchanged source.
+
+        What runs on the noisy cells (HAVING, ORDER BY, arithmetic) is not part of it: asking for the
+        same cells again in another form is free.
+        """
+        outline = self.outline
+        inner = (
+            outline.table,
+            outline.query.where,
+            outline.query.keys,
+            outline.neighbours,
+            outline.keys,
+            outline.limits,
+            outline.measuring.measurements,
+            outline.measuring.selection,
+            self.priced,
+            fingerprint,
+        )
+        return hashlib.sha256(repr(inner).encode()).hexdigest()
+
+
+def outline(
+    query: Query, table: Table, neighbours: Neighbours, groups_asked: int | None = None
+) -> Outline:
+    """Return what must be measured to answer a question, with sensitivities."""
+    keys = keys_of(query.keys, table)
+    limits = limits_of(table, keys, groups_asked)
+    setting = Setting(
+        neighbours=neighbours,
+        limits=limits,
+        one_group=isinstance(keys, OneGroup),
+        always_present=neighbours == "change-one"
+        and isinstance(table.unit, RowUnit)
+        and query.where is None
+        and isinstance(keys, OneGroup | PrivateKeys),
+    )
+    measuring = measure(query.aggregates, table, setting, isinstance(keys, PrivateKeys))
+    if table.public:
+        measuring = _insensitive(measuring)
+    return Outline(query, table, neighbours, keys, limits, measuring)
+
+
+def _insensitive(measuring: Measuring) -> Measuring:
+    zero = Sensitivity(0, 0, 0)
+    parts = tuple(replace(part, sensitivity=zero) for part in measuring.measurements)
+    return replace(measuring, measurements=parts)
+
+
+def plan(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
+    """Return the least noisy plan within (epsilon, delta)."""
+    if outlined.selects_keys and delta == 0:
+        raise Refused(
+            "delta_needed",
+            "the groups of this question are not declared, so they are selected privately, "
+            "which needs a delta above zero",
+            "pass a delta (for example 1e-9), or let the owner declare the column's domain",
+        )
+    return Plan(outlined, price(outlined.measuring, epsilon, delta))
+
+
+def unit_in_words(table: Table) -> str:
+    """Return whose presence is protected, in words."""
+    match table.unit:
+        case ColumnUnit(column):
+            return f"everything about one {column}"
+        case RowUnit():
+            return "one row"
+        case None:
+            return "nobody: the table is public"

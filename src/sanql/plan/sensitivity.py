@@ -1,0 +1,117 @@
+"""How far one unit can move a measurement: L1, L-infinity and squared L2, as exact integers.
+
+Notation: a unit's row counts are a vector r with |r|_1 <= n1, |r|_inf <= n8, |r|_2^2 <= n2 (limits.py);
+a sum's grid values lie in [low, high], p = max(high, 0), q = max(-low, 0), M = max(p, q).
+
+add-remove. One unit's vector v appears or disappears: the norms of v itself. For sums |v_i| <= M r_i.
+
+change-one. v is replaced by v'. Always |v - v'|_1 <= |v|_1 + |v'|_1.
+In one cell, both values lie in one interval, so the difference is at most its length.
+Squared L2 of a count: entries of v and v' are nonnegative, so (v_i - v'_i)^2 <= v_i^2 + v'_i^2, and
+the sum is at most 2 n2. Of a sum: |v_i - v'_i| <= max(p r_i + q r'_i, q r_i + p r'_i). Splitting the
+cells by which is larger and maximising over the angles of (r, r') gives at most
+(p^2 + q^2 + sqrt((p^2 - q^2)^2 + 4 p^2 q^2)) n2 = 2 (p^2 + q^2) n2. With one row in one group there is
+no splitting: the row stays in its cell (high - low, or p + q if it may be absent) or moves to another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sanql.plan.limits import Limits
+from sanql.policy import Neighbours
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The most one unit can change a measurement's cells, in steps of its grid."""
+
+    l1: int
+    linf: int
+    l2_squared: int
+
+    @property
+    def zero(self) -> bool:
+        """Whether no unit can change anything: the value is public."""
+        return self.l1 == 0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a sensitivity depends on besides the measurement."""
+
+    neighbours: Neighbours
+    limits: Limits
+    one_group: bool
+    always_present: bool  # every unit has exactly one row, and it counts
+
+
+def of_units(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of counting distinct units in each group."""
+    if setting.always_present:
+        return _always_one(setting)
+    if setting.one_group:
+        return Sensitivity(1, 1, 1)
+    cells = setting.limits.groups * (2 if setting.neighbours == "change-one" else 1)
+    return Sensitivity(cells, 1, cells)
+
+
+def _always_one(setting: Setting) -> Sensitivity:
+    if setting.one_group:
+        return Sensitivity(0, 0, 0)
+    return Sensitivity(2, 1, 2)
+
+
+def of_counts(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of counting rows, or rows with a value, in each group."""
+    if setting.always_present:
+        return _always_one(setting)
+    n1, n8, n2 = setting.limits.row_norms
+    if setting.neighbours == "add-remove" or setting.one_group:
+        return Sensitivity(n1, n8, n2)
+    return Sensitivity(2 * n1, n8, 2 * n2)
+
+
+def of_sums(setting: Setting, low: int, high: int, total: tuple[int, int] | None) -> Sensitivity:
+    """Return the sensitivity of summing grid values between low and high in each group.
+
+    `total`, when given, encloses what one unit may add to one group.
+    """
+    n1, n8, n2 = setting.limits.row_norms
+    up, down = max(high, 0), max(-low, 0)
+    largest = max(up, down)
+    if setting.neighbours == "add-remove":
+        found = Sensitivity(n1 * largest, n8 * largest, n2 * largest**2)
+    elif setting.one_group:
+        width = high - low if setting.always_present else up + down
+        found = Sensitivity(n8 * width, n8 * width, (n8 * width) ** 2)
+    else:
+        single = n1 == 1
+        squared = max((up + down) ** 2, 2 * largest**2) if single else 2 * (up**2 + down**2)
+        found = Sensitivity(2 * n1 * largest, n8 * (up + down), n2 * squared)
+    return found if total is None else _with_total(found, setting, total)
+
+
+def _with_total(found: Sensitivity, setting: Setting, total: tuple[int, int]) -> Sensitivity:
+    low, high = total
+    largest, width, groups = max(high, -low), high - low, setting.limits.groups
+    if setting.neighbours == "add-remove":
+        other = Sensitivity(groups * largest, largest, groups * largest**2)
+    elif setting.one_group:
+        other = Sensitivity(width, width, width**2)
+    else:
+        squared = groups * max(width**2, 2 * largest**2)
+        other = Sensitivity(2 * groups * largest, width, squared)
+    return Sensitivity(
+        min(found.l1, other.l1),
+        min(found.linf, other.linf),
+        min(found.l2_squared, other.l2_squared),
+    )
+
+
+def of_distinct(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of counting distinct values, at most `rows` of them from one unit."""
+    values = setting.limits.rows
+    if setting.one_group or setting.neighbours == "add-remove":
+        return Sensitivity(values, values, values**2)
+    return Sensitivity(2 * values, values, 2 * values**2)

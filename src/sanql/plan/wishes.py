@@ -1,0 +1,109 @@
+"""What analysts ask of an answer's exactness, read from the forms they type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sanql.errors import Refused
+from sanql.plan.accuracy import Accuracy
+
+_NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
+KEYS = ("half_width", "relative", "guess", "confidence", "rows")
+
+
+def parse_confidence(typed: object) -> Fraction:
+    """Return a confidence between 0 and 1.
+
+    >>> parse_confidence("0.95")
+    Fraction(19, 20)
+    """
+    value = _number(typed, "confidence")
+    if not 0 < value < 1 or value > 1 - Fraction(1, 10**9):
+        raise Refused(
+            "confidence_invalid",
+            f"confidence {str(typed)[:40]} does not lie between 0 and 1",
+            "pass, for example, 0.95",
+        )
+    return value
+
+
+def parse_accuracy(typed: object) -> Accuracy:
+    """Return the accuracy wished for.
+
+    A number is a half-width. A mapping may say {"half_width": 50}, or {"relative": 0.02, "guess":
+    10000}, and add "confidence" and "rows". Text is read as `50`, or `2% of 10000`, with optional
+    ` at 0.99` and ` over 500 rows`.
+
+    >>> parse_accuracy("2% of 10000 at 0.9")
+    Accuracy(half_width=Fraction(200, 1), confidence=Fraction(9, 10), rows=None)
+    """
+    if isinstance(typed, Accuracy):
+        return typed
+    if isinstance(typed, str):
+        typed = _from_text(typed)
+    if not isinstance(typed, Mapping):
+        return Accuracy(_number(typed, "accuracy"))
+    unknown = [key for key in typed if key not in KEYS]
+    if unknown or ("half_width" in typed) == ("relative" in typed):
+        raise _unreadable(typed)
+    if "relative" in typed:
+        if "guess" not in typed:
+            raise Refused(
+                "accuracy_invalid",
+                "a relative accuracy needs a guess of the answer",
+                "add it: 2% of 10000, or {'relative': 0.02, 'guess': 10000}",
+            )
+        width = _number(typed["relative"], "accuracy") * _number(typed["guess"], "guess")
+    else:
+        width = _number(typed["half_width"], "accuracy")
+    rows = typed.get("rows")
+    return Accuracy(
+        width,
+        parse_confidence(typed.get("confidence", "0.95")),
+        int(_number(rows, "rows")) if rows is not None else None,
+    )
+
+
+_TEXT = re.compile(
+    r"\s*(?P<width>[\d.e+-]+)\s*(?:(?P<percent>%)\s*of\s*(?P<guess>[\d.e+]+))?"
+    r"(?:\s+at\s+(?P<confidence>[\d.]+))?(?:\s+over\s+(?P<rows>\d+)(?:\s+rows)?)?\s*",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def _from_text(text: str) -> Mapping[str, object]:
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise _unreadable(text)
+    found: dict[str, object] = {
+        name: match[name] for name in ("confidence", "rows") if match[name] is not None
+    }
+    if match["percent"]:
+        found["relative"] = _number(match["width"], "accuracy") / 100
+        found["guess"] = match["guess"]
+    else:
+        found["half_width"] = match["width"]
+    return found
+
+
+def _number(typed: object, name: str) -> Fraction:
+    if isinstance(typed, Fraction):
+        return typed
+    text = typed if isinstance(typed, str) else repr(typed)
+    if isinstance(typed, bool) or not _NUMBER.fullmatch(text):
+        raise Refused(
+            f"{name}_invalid",
+            f"{name} {text[:40]!r} is not a number above zero",
+            "write plain digits, for example 0.95 or 50",
+        )
+    return Fraction(text)
+
+
+def _unreadable(typed: object) -> Refused:
+    return Refused(
+        "accuracy_invalid",
+        f"the accuracy {str(typed)[:60]!r} cannot be read",
+        "write 50, or 2% of 10000, with optional ' at 0.99' and ' over 500 rows'",
+    )

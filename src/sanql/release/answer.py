@@ -1,0 +1,232 @@
+"""An answer that has left: rows with intervals, what they cost, what remains, and the guarantee."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import math
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sanql.account import Balance, Charge
+from sanql.release.certificate import Certificate, number_lower, number_upper
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+Interval = tuple[float | None, float | None]
+TYPE_NAMES = {"int64": "integer", "double": "real", "string": "text", "bool": "boolean"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Private statistics, ready to use.
+
+    `intervals` holds, for each column that has noise, one (low, high) for each row; an end that is
+    unbounded is None. `noise` holds the standard deviation of the noise in columns that are an
+    aggregate by themselves.
+    """
+
+    table: pyarrow.Table
+    intervals: dict[str, list[Interval]]
+    confidence: Fraction
+    noise: dict[str, float]
+    charge: Charge
+    remaining: tuple[Balance, ...]
+    certificate: Certificate
+    cached: bool
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.table.column_names)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows, as tuples."""
+        columns = [column.to_pylist() for column in self.table.columns]
+        return list(zip(*columns, strict=True))
+
+    @property
+    def value(self) -> Any:
+        """The only value, of an answer that has one."""
+        rows = self.rows
+        if len(rows) != 1 or len(rows[0]) != 1:
+            raise ValueError(f"the answer has {len(rows)} rows and {len(self.columns)} columns")
+        return rows[0][0]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the rows as an Arrow table."""
+        return self.table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a pandas frame (extra `sanql[pandas]`)."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the rows as a polars frame (extra `sanql[polars]`)."""
+        import polars
+
+        frame = polars.from_arrow(self.table)
+        assert isinstance(frame, polars.DataFrame)  # noqa: S101  (a table becomes a frame)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data: the JSON form of an answer."""
+        return {
+            "columns": [
+                {"name": field.name, "type": _type_name(str(field.type))}
+                for field in self.table.schema
+            ],
+            "rows": [[_plain(value) for value in row] for row in self.rows],
+            "intervals": {
+                name: [list(interval) for interval in column]
+                for name, column in self.intervals.items()
+            },
+            "confidence": float(self.confidence),
+            "noise": self.noise,
+            "charge": {
+                "epsilon": 0.0 if self.cached else number_upper(self.charge.epsilon),
+                "delta": 0.0 if self.cached else number_upper(self.charge.delta),
+            },
+            "remaining": remaining_to_dict(self.remaining),
+            "certificate": self.certificate.to_dict(),
+            "cached": self.cached,
+        }
+
+    def to_json(self) -> str:
+        """Return the JSON form."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def to_csv(self) -> str:
+        """Return the rows as CSV, with columns for interval ends; cells cannot become formulas."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        header: list[str] = []
+        for name in self.columns:
+            header += [name, f"{name}_low", f"{name}_high"] if name in self.intervals else [name]
+        writer.writerow([guarded(name) for name in header])
+        for number, row in enumerate(self.rows):
+            cells: list[object] = []
+            for name, value in zip(self.columns, row, strict=True):
+                cells.append(guarded(value) if isinstance(value, str) else _plain(value))
+                if name in self.intervals:
+                    cells += list(self.intervals[name][number])
+            writer.writerow(["" if cell is None else cell for cell in cells])
+        return out.getvalue()
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.cells()
+        )
+        return (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"<p>{html.escape(self.summary())}</p>"
+        )
+
+    def cells(self) -> list[list[str]]:
+        """Return every cell as text, noisy ones with their interval."""
+        shown = []
+        for number, row in enumerate(self.rows):
+            shown.append(
+                [
+                    _cell(value, self.intervals[name][number] if name in self.intervals else None)
+                    for name, value in zip(self.columns, row, strict=True)
+                ]
+            )
+        return shown
+
+    def summary(self) -> str:
+        """Return one line: the confidence, the price and what is left."""
+        left = remaining_to_dict(self.remaining)
+        price = (
+            "a repeat, free"
+            if self.cached
+            else f"epsilon {float(self.charge.epsilon):.6g}, delta {float(self.charge.delta):.3g}"
+        )
+        return (
+            f"{float(self.confidence):.4g} intervals; price: {price}; "
+            f"left: epsilon {left['epsilon']:.6g}, delta {left['delta']:.3g}"
+        )
+
+    def __str__(self) -> str:
+        widths = [
+            max(len(name), *(len(row[i]) for row in self.cells()), 1) if self.rows else len(name)
+            for i, name in enumerate(self.columns)
+        ]
+        lines = ["  ".join(name.ljust(widths[i]) for i, name in enumerate(self.columns))]
+        lines += [
+            "  ".join(cell.ljust(widths[i]) for i, cell in enumerate(row)) for row in self.cells()
+        ]
+        return "\n".join([*lines, self.summary()])
+
+
+def remaining_to_dict(balances: tuple[Balance, ...]) -> dict[str, Any]:
+    """Return what is left in every account, and the least of it on top, rounded down."""
+    accounts = {
+        f"{balance.kind} {balance.account}": {
+            "epsilon": number_lower(balance.remaining_lower.epsilon),
+            "delta": number_lower(balance.remaining_lower.delta),
+        }
+        for balance in balances
+    }
+    return {
+        "epsilon": min(number_lower(balance.remaining_lower.epsilon) for balance in balances),
+        "delta": min(number_lower(balance.remaining_lower.delta) for balance in balances),
+        "accounts": accounts,
+    }
+
+
+def guarded(text: str) -> str:
+    """Return text that a spreadsheet will not run as a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number, or None where it is unbounded or undefined."""
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _type_name(arrow: str) -> str:
+    if arrow.startswith("timestamp"):
+        return "timestamp"
+    if arrow.startswith("date"):
+        return "date"
+    return TYPE_NAMES.get(arrow, arrow)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float):
+        return finite(value)
+    return value
+
+
+def _cell(value: object, interval: Interval | None) -> str:
+    if value is None:
+        return "NULL"
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, float):
+        text = f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    if interval is None:
+        return text
+    low, high = interval
+    if low is None or high is None:
+        return f"{text} (unbounded)"
+    below, above = float(value) - low, high - float(value)  # type: ignore[arg-type]
+    if math.isclose(below, above, rel_tol=1e-9, abs_tol=1e-9):
+        return f"{text} ± {_short(above)}"
+    return f"{text} [{_short(low)}, {_short(high)}]"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.4g}"

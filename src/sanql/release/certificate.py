@@ -1,0 +1,235 @@
+"""The guarantee that travels with an answer: what is claimed, why it is true, and what it means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.account.numbers import show_upper
+from sanql.mechanisms import NoNoise
+from sanql.plan import Plan
+from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
+from sanql.plan.measurements import AverageOf, CountOf, Estimate, Measured, Measurement, SumOf
+from sanql.plan.plan import unit_in_words
+from sanql.policy import ColumnUnit
+
+PRIOR = 0.5
+FALSE_ALARM = 0.05
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A claim with its mechanism, sensitivity, theorem, assumptions and meaning."""
+
+    definition: str
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: str
+    unit: str
+    mechanism: str
+    theorem: str
+    measurements: tuple[dict[str, object], ...]
+    aggregates: tuple[dict[str, object], ...]
+    keys: str
+    limits: dict[str, int]
+    assumptions: tuple[str, ...]
+    meaning: dict[str, object]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the certificate as plain data; epsilon and delta are rounded up."""
+        return {
+            "definition": self.definition,
+            "epsilon": number_upper(self.epsilon),
+            "delta": number_upper(self.delta),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "mechanism": self.mechanism,
+            "theorem": self.theorem,
+            "measurements": list(self.measurements),
+            "aggregates": list(self.aggregates),
+            "keys": self.keys,
+            "limits": self.limits,
+            "assumptions": list(self.assumptions),
+            "meaning": self.meaning,
+        }
+
+
+def number_upper(value: Fraction) -> float:
+    """Return the least double that is not below an exact number.
+
+    >>> number_upper(Fraction(1, 10)) >= Fraction(1, 10)
+    True
+    """
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def number_lower(value: Fraction) -> float:
+    """Return the greatest double that is not above an exact number."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
+def certify(plan: Plan) -> Certificate:
+    """Return the certificate of a plan's answer."""
+    charge = plan.charge
+    return Certificate(
+        definition=_definition(plan),
+        epsilon=charge.epsilon,
+        delta=charge.delta,
+        neighbours=plan.outline.neighbours,
+        unit=unit_in_words(plan.outline.table),
+        mechanism=plan.priced.mechanism,
+        theorem=_theorem(plan),
+        measurements=tuple(
+            _measurement(plan, index, part) for index, part in enumerate(plan.measurements)
+        ),
+        aggregates=tuple(
+            {"aggregate": aggregate.text, "from": _in_words(estimate)}
+            for aggregate, estimate in zip(plan.query.aggregates, plan.estimates, strict=True)
+        ),
+        keys=_keys(plan),
+        limits=_limits(plan),
+        assumptions=_assumptions(plan),
+        meaning=meaning(charge.epsilon, charge.delta),
+    )
+
+
+def _definition(plan: Plan) -> str:
+    if plan.outline.free:
+        return "perfect privacy: the answer is the same on all neighbouring datasets"
+    if plan.charge.delta == 0:
+        return "epsilon-differential privacy"
+    return "(epsilon, delta)-differential privacy"
+
+
+def _theorem(plan: Plan) -> str:
+    match plan.priced.mechanism:
+        case "discrete Laplace":
+            return (
+                "Epsilons and deltas of the measurements add up (basic composition); what is "
+                "computed from noisy values costs nothing more (post-processing)."
+            )
+        case "discrete Gaussian":
+            return (
+                "The measurements' concentrated-privacy costs add up and convert to (epsilon, "
+                "delta) by the bound of Canonne, Kamath & Steinke (2020), optimised over the "
+                "order; selection's failure probability is added to delta."
+            )
+        case _:
+            return "Nothing in the answer depends on any unit."
+
+
+def _measurement(plan: Plan, index: int, part: Measurement) -> dict[str, object]:
+    noise = plan.noises[index]
+    bounds = part.sensitivity
+    described: dict[str, object] = {
+        "measures": part.kind.value,
+        "mechanism": noise.describe(),
+        "noise_standard_deviation": noise.standard_deviation * float(part.grid),
+        "sensitivity": {
+            "l1": float(bounds.l1 * part.grid),
+            "linf": float(bounds.linf * part.grid),
+            "l2": math.sqrt(bounds.l2_squared) * float(part.grid),
+        },
+        "grid": float(part.grid),
+        "argument": noise.argument,
+    }
+    if index == plan.outline.measuring.selection and not isinstance(noise, NoNoise):
+        described["selects_keys"] = (
+            f"a key appears when its noisy count reaches {plan.priced.threshold}"
+        )
+    return described
+
+
+def _in_words(estimate: Estimate) -> str:
+    match estimate:
+        case CountOf(index):
+            return f"measurement {index + 1}"
+        case SumOf(index, None):
+            return f"measurement {index + 1}"
+        case SumOf(index, count):
+            return f"measurement {index + 1} (centred) + centre × measurement {(count or 0) + 1}"
+        case AverageOf(index, count):
+            return f"centre + measurement {index + 1} / measurement {count + 1}, within its bounds"
+
+
+def _keys(plan: Plan) -> str:
+    match plan.outline.keys:
+        case OneGroup():
+            return "one group"
+        case PublicKeys():
+            return (
+                "declared keys: every one appears, empty or not; rows with other keys are left out"
+            )
+        case PrivateKeys():
+            if plan.outline.free:
+                return "keys of public data"
+            return (
+                "unknown keys, selected privately on distinct units: a key appears when its noisy "
+                f"count of units reaches {plan.priced.threshold}"
+            )
+
+
+def _limits(plan: Plan) -> dict[str, int]:
+    if not isinstance(plan.outline.table.unit, ColumnUnit):
+        return {}
+    limits = plan.outline.limits
+    return {
+        "groups_per_unit": limits.groups,
+        "rows_per_unit": limits.rows,
+        "rows_per_group": limits.rows_per_group,
+    }
+
+
+def _assumptions(plan: Plan) -> tuple[str, ...]:
+    table = plan.outline.table
+    if table.public:
+        return (f"the owner declares the table {table.name} public",)
+    found = ["values outside a column's declared bounds are read as the nearest bound"]
+    if isinstance(table.unit, ColumnUnit):
+        found += [
+            f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
+            "a unit beyond its limits keeps some of its groups, drawn at random for this answer, and "
+            "has its counts and sums scaled down in proportion",
+        ]
+    if plan.outline.neighbours == "change-one":
+        found.append("the number of units is public")
+    if any(part.kind is Measured.SUM for part in plan.measurements):
+        found.append("sums are exact on the stated grid")
+    found.append("intervals cover the noise, not what limits and bounds took away")
+    return tuple(found)
+
+
+def meaning(epsilon: Fraction, delta: Fraction) -> dict[str, object]:
+    """Return what a guarantee means: the best belief and the best test of an informed attacker."""
+    from sanql.theory.meaning import best_test, posterior_band
+
+    e, d = number_upper(epsilon), number_upper(delta)
+    failure = min(1e-3, 1000 * d) if d else 0.0
+    low, high = posterior_band(PRIOR, e, d, failure=failure)
+    missed = best_test(FALSE_ALARM, e, d)
+    exception = f", except with probability {failure:g}" if d else ""
+    return {
+        "prior": PRIOR,
+        "posterior": [low, high],
+        "posterior_failure": failure,
+        "false_alarm": FALSE_ALARM,
+        "missed_at_least": missed,
+        "words": (
+            f"Somebody who thinks it {PRIOR:.0%} likely that a person's data is in, and knows "
+            f"everybody else's, can come to think it at most {_percent_up(high)} and at least "
+            f"{_percent_down(low)} likely{exception}. A test for that person with {FALSE_ALARM:.0%} "
+            f"false alarms misses at least {_percent_down(missed)} of the time. "
+            f"(epsilon = {show_upper(epsilon)}, delta = {show_upper(delta)})"
+        ),
+    }
+
+
+def _percent_up(share: float) -> str:
+    return f"{math.ceil(share * 1000) / 10:g}%"
+
+
+def _percent_down(share: float) -> str:
+    return f"{math.floor(share * 1000) / 10:g}%"

@@ -1,0 +1,154 @@
+"""Ordinary SQL over noisy cells: HAVING, ORDER BY, LIMIT, DISTINCT and arithmetic, at no cost.
+
+It runs in a throw-away in-memory DuckDB that sees the noisy cells and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sanql.execute.emit import Emitter
+from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Type
+from sanql.plan import Plan
+from sanql.release.cells import NoisyCells
+from sanql.release.estimates import Band, value_of
+from sanql.release.intervals import output_band
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An answer's columns, and the interval ends of those that have any."""
+
+    table: pyarrow.Table
+    intervals: dict[str, tuple[list[float], list[float]]]
+
+
+def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
+    """Return the answer: what the analyst wrote around the aggregates, on noisy values."""
+    query = plan.query
+    bands = {}
+    if not _merges_groups(plan):
+        found = (
+            (i, output_band(plan, cells, o.expression, confidence))
+            for i, o in enumerate(query.outputs)
+        )
+        bands = {index: band for index, band in found if band is not None}
+    emitter = Emitter(_leaf)
+    sql = _select(plan, emitter, bands)
+    table = _run(sql, emitter.parameters, _input(plan, cells, bands))
+    return Shown(
+        table.select([f"o{i}" for i in range(len(query.outputs))]).rename_columns(
+            [output.name for output in query.outputs]
+        ),
+        {
+            query.outputs[index].name: (
+                table.column(f"low{index}").to_pylist(),
+                table.column(f"high{index}").to_pylist(),
+            )
+            for index in bands
+        },
+    )
+
+
+def _merges_groups(plan: Plan) -> bool:
+    """Whether DISTINCT may merge groups, so that a row of the answer is not one group."""
+    shown = {o.expression.index for o in plan.query.outputs if isinstance(o.expression, KeyRef)}
+    return plan.query.distinct and shown != set(range(len(plan.query.keys)))
+
+
+def _leaf(expression: Expr) -> str:
+    match expression:
+        case KeyRef(index):
+            return f"k{index}"
+        case AggregateRef(index):
+            return f"a{index}"
+        case _:
+            raise AssertionError("rows are not visible here")
+
+
+def _select(plan: Plan, emitter: Emitter, bands: dict[int, Band]) -> str:
+    query = plan.query
+    columns = [f"{_output(emitter, o)} AS o{i}" for i, o in enumerate(query.outputs)]
+    columns += [f"low{i}, high{i}" for i in bands]
+    distinct = "DISTINCT " if _merges_groups(plan) else ""
+    having = f" WHERE {emitter.sql(query.having)}" if query.having is not None else ""
+    order = [
+        f"{emitter.sql(item.expression)} {'DESC' if item.descending else 'ASC'} "
+        f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
+        for item in query.order
+    ]
+    if not distinct:
+        order += [f"k{index} ASC NULLS LAST" for index in range(len(query.keys))]
+    ordering = f" ORDER BY {', '.join(order)}" if order else ""
+    limit = f" LIMIT {query.limit}" if query.limit is not None else ""
+    offset = f" OFFSET {query.offset}" if query.offset else ""
+    source = f"SELECT {distinct}{', '.join(columns)} FROM cells{having}"
+    if distinct and order:
+        # ORDER BY under DISTINCT may only use what is shown; wrap so that aliases are all there is
+        shown = {output.expression: f"o{i}" for i, output in enumerate(query.outputs)}
+        named = [
+            f"{shown[item.expression]} {'DESC' if item.descending else 'ASC'} "
+            f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
+            for item in query.order
+            if item.expression in shown
+        ]
+        ordering = f" ORDER BY {', '.join(named)}" if named else ""
+        return f"SELECT * FROM ({source}){ordering}{limit}{offset}"
+    return f"{source}{ordering}{limit}{offset}"
+
+
+def _output(emitter: Emitter, output: Output) -> str:
+    text = emitter.sql(output.expression)
+    if output.expression.facts.type is Type.INTEGER:
+        return f"TRY_CAST({text} AS BIGINT)"
+    return text
+
+
+def _input(plan: Plan, cells: NoisyCells, bands: dict[int, Band]) -> pyarrow.Table:
+    import pyarrow as pa
+
+    columns = {
+        name: cells.table.column(name)
+        for name in cells.table.column_names
+        if name.startswith("k") or name == "present"
+    }
+    for index in range(len(plan.estimates)):
+        columns[f"a{index}"] = pa.array(value_of(plan, cells, index))
+    for index, band in bands.items():
+        columns[f"low{index}"] = pa.array(band.low)
+        columns[f"high{index}"] = pa.array(band.high)
+    return pa.table(columns)
+
+
+def _run(sql: str, parameters: list[object], cells: pyarrow.Table) -> pyarrow.Table:
+    connection = _database().cursor()
+    try:
+        connection.register("cells", cells)
+        return connection.sql(sql, params=parameters).to_arrow_table()
+    finally:
+        connection.unregister("cells")
+        connection.close()
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:", config={"threads": 1, "autoload_known_extensions": False}
+    )
+    for setting in (
+        "python_enable_replacements = false",
+        "error_on_division_by_zero = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}")
+    return connection
