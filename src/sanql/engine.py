@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from sanql.account import Balance, Ledger, parse_delta, parse_epsilon
-from sanql.errors import BudgetExceeded, Refused, Unavailable
+from sanql.errors import BudgetExceeded, Refused
 from sanql.execute import Source, Workers, prepare
+from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, statement
 from sanql.explain import Explanation, explain
 from sanql.mechanisms import ExactSampler, Sampler
@@ -20,7 +21,7 @@ from sanql.parse import Question, parse
 from sanql.plan import Accuracy, Outline, Plan, least_epsilon, outline, plan
 from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import parse_accuracy, parse_confidence
-from sanql.policy import Policy, Table, load
+from sanql.policy import Budget, Policy, Table, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
 from sanql.release.answer import finite
 
@@ -94,7 +95,7 @@ class San:
         confidence: Number = "0.95",
         max_groups_contributed: int | None = None,
     ) -> Explanation:
-        """Return what an answer would cost and how exact it would be; no row is read, nothing spent."""
+        """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
         planned, _ = self.prepare(sql, wishes)
         text = statement(planned, self.source, secret=0)
@@ -210,12 +211,20 @@ class San:
             return Fraction(0)
         if self.policy.delta_per_query is not None:
             return self.policy.delta_per_query
-        budgets = [balance.budget.delta for balance in self.balances()]
-        return min(budgets) / DELTA_SHARE
+        return min(budget.delta for budget in self._budgets()) / DELTA_SHARE
+
+    def _budgets(self) -> list[Budget]:
+        analyst = self.policy.analysts.get(self.analyst)
+        groups = self.policy.coalitions.values()
+        return [
+            self.policy.budget,
+            *([analyst.budget] if analyst is not None and analyst.budget is not None else []),
+            *(group.budget for group in groups if self.analyst in group.members),
+        ]
 
 
 def answer(san: San, sql: str, wishes: Wishes) -> Answer:
-    """Parse, plan, price, reserve (durable, before any row is read), run, add noise, spend, show."""
+    """Parse, plan, price, reserve (durably, before any row is read), run, add noise, spend."""
     confidence = parse_confidence(wishes.confidence)
     planned, _ = san.prepare(sql, wishes)
     sent = statement(planned, san.source, san.sampler.secret())
@@ -237,9 +246,10 @@ def _measure(san: San, planned: Plan, sent: Statement, digest: str) -> NoisyCell
         exact = workers.run(sent.sql, sent.parameters)
         cells = add_noise(planned, exact, san.sampler)
         del exact
-    except Unavailable:
+    except Exception:
+        # whatever happened must not be told: it could depend on a row
         san.ledger.void(reservation)
-        raise
+        raise unavailable() from None
     finally:
         _wait_for_bucket(started)
     san.ledger.spend(reservation, cells.to_bytes())

@@ -7,8 +7,8 @@
     ├── Unavailable      the engine could not answer; never says why        exit code 4
     └── LedgerError      the account cannot be trusted; nothing is answered exit code 5
 
-Each carries a stable `code`, a `message` (what, the value typed, the rule) and a `remedy`. They quote
-what the analyst typed or the owner configured, never what a row contains.
+Each carries a stable `code`, a `message` (what, the value typed, the rule) and a `remedy`. They
+quote what the analyst typed or the owner configured, never what a row contains.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The command `sanql`: argument parsing only."""

@@ -1,8 +1,8 @@
-"""Expressions as DuckDB SQL: freshly written, fully qualified, total for every value a row can hold.
+"""Expressions as DuckDB SQL: freshly written, fully qualified, total for every value of a row.
 
-Nothing an analyst typed is copied: names come from the policy, strings travel as parameters, numbers
-and dates are printed from exact values. Division guards against zero, casts yield NULL, whole numbers
-are widened to 128 bits wherever their proved range asks for it.
+Nothing an analyst typed is copied: names come from the policy, strings travel as parameters,
+numbers and dates are printed from exact values. Division guards against zero, casts yield NULL,
+whole numbers are widened to 128 bits wherever their proved range asks for it.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Emitter:
                 return f"TRY_CAST({text} AS BOOLEAN)"
             case "date" | "timestamp":
                 moment = f"TRY_CAST({text} AS {target.upper()})"
-                return within(moment, self.literal(facts.low), self.literal(facts.high), True)  # type: ignore[arg-type]
+                return within(moment, self.literal(facts.low), self.literal(facts.high), True)
             case _:
                 return f"CAST(TRY_CAST({text} AS {target.upper()}) AS BIGINT)"
 

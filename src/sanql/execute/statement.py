@@ -10,9 +10,9 @@ Read the common table expressions from top to bottom:
     bounded   each pair's contribution, scaled down where the limits ask for it
     cells     one row for each group
 
-Which groups of a unit stay is decided by hashes of the unit's own keys under a secret drawn for this
-answer. A unit keeps the groups whose hash is *strictly below* its (limit + 1)-th smallest, so ties can
-only remove groups, never let one too many through.
+Which groups of a unit stay is decided by hashes of the unit's own keys under a secret drawn for
+this answer. A unit keeps the groups whose hash is *strictly below* its (limit + 1)-th smallest, so
+ties can only remove groups, never let one too many through.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fractions import Fraction
 from sanql.errors import Refused
 from sanql.execute.emit import ENGINE_TYPES, Emitter, real, row_leaf, within
 from sanql.execute.sources import Source
-from sanql.parse.tree import ColumnRef, Expr, Type
+from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
 from sanql.plan.keys import KeyColumn, PublicKeys
 from sanql.plan.measurements import Measured, Measurement
@@ -90,14 +90,10 @@ class _Writer:
             return f"SELECT DISTINCT {scan} AS v FROM {relation} WHERE {scan} IS NOT NULL"
         expression = self._plan.query.keys[index]
         engine_type = ENGINE_TYPES[expression.facts.type]
-        values = list(column.values)
+        values: list[object] = list(column.values)
         if expression.facts.type is Type.REAL:
             engine_type = "BIGINT"
-            grid = _key_grid(expression)
-            values = [
-                None if v is None else math.floor(Fraction(v) / grid + Fraction(1, 2))
-                for v in values
-            ]  # type: ignore[arg-type]
+            values = [_steps(value, _key_grid(expression)) for value in column.values]
         listed = self._emitter.parameter(values, f"{engine_type}[]")
         return f"SELECT unnest({listed}) AS v"
 
@@ -189,7 +185,10 @@ class _Writer:
             f"SELECT u, system.main.list_last(system.main.min(h, {groups + 1})) AS below "
             f"FROM pairs GROUP BY u HAVING system.main.count(*) > {groups}",
         )
-        kept = "SELECT pairs.* FROM pairs LEFT JOIN heavy ON pairs.u = heavy.u WHERE below IS NULL OR h < below"
+        kept = (
+            "SELECT pairs.* FROM pairs LEFT JOIN heavy ON pairs.u = heavy.u "
+            "WHERE below IS NULL OR h < below"
+        )
         if self._limits_rows_in_all():
             self._parts.append(f"kept AS MATERIALIZED ({kept})")
         else:
@@ -214,8 +213,8 @@ class _Writer:
             most = self._limits.rows_per_group
             self._add(
                 "crowded",
-                f"SELECT u, system.main.sum(system.main.least(n, {most})) AS t FROM kept GROUP BY u "
-                f"HAVING system.main.sum(system.main.least(n, {most})) > {self._limits.rows}",
+                f"SELECT u, system.main.sum(system.main.least(n, {most})) AS t "
+                f"FROM kept GROUP BY u HAVING t > {self._limits.rows}",
             )
             source, per_unit = "kept LEFT JOIN crowded ON kept.u = crowded.u", "t"
         columns = list(self._keys)
@@ -235,7 +234,8 @@ class _Writer:
         rows, most = self._limits.rows, self._limits.rows_per_group
         scaled = f"CASE WHEN n > {most} THEN {text}::HUGEINT * {most} // n ELSE {text} END"
         if per_unit != "NULL":
-            scaled = f"CASE WHEN {per_unit} IS NULL THEN {scaled} ELSE ({scaled})::HUGEINT * {rows} // {per_unit} END"
+            crowded = f"({scaled})::HUGEINT * {rows} // {per_unit}"
+            scaled = f"CASE WHEN {per_unit} IS NULL THEN {scaled} ELSE {crowded} END"
         return scaled
 
     def _write_cells(self, source: str) -> None:
@@ -273,8 +273,9 @@ class _Writer:
         hashed = ", ".join([self._secret, "u", *self._keys, f"x{index}"])
         keys = "".join(f", {key}" for key in self._keys)
         self._parts.append(
-            f"{name}_all AS MATERIALIZED (SELECT u{keys}, x{index} AS x, system.main.hash({hashed}) AS h "
-            f"FROM (SELECT DISTINCT u{keys}, x{index} FROM input WHERE x{index} IS NOT NULL))"
+            f"{name}_all AS MATERIALIZED ("
+            f"SELECT u{keys}, x{index} AS x, system.main.hash({hashed}) AS h FROM "
+            f"(SELECT DISTINCT u{keys}, x{index} FROM input WHERE x{index} IS NOT NULL))"
         )
         kept = f"{name}_all"
         if self._limits_groups():
@@ -322,7 +323,8 @@ class _Writer:
                     for i, key in enumerate(self._keys)
                 )
                 source += f" LEFT JOIN distinct{index} ON {on or 'TRUE'}"
-            saturated = f"system.main.greatest(-{CELL_LIMIT}, system.main.least({CELL_LIMIT}, coalesce({exact}, 0)))"
+            below = f"system.main.least({CELL_LIMIT}, coalesce({exact}, 0))"
+            saturated = f"system.main.greatest(-{CELL_LIMIT}, {below})"
             columns.append(f"CAST({saturated} AS BIGINT) AS m{index}")
         return f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}"
 
@@ -355,9 +357,17 @@ def _clamped_on_reading(part: Measurement) -> bool:
     return landed == [part.low + part.centre, part.high + part.centre]
 
 
+def _steps(value: LiteralValue, grid: Fraction) -> int | None:
+    """Return a declared key as a whole number of grid steps."""
+    if not isinstance(value, int | Fraction):
+        return None
+    return math.floor(Fraction(value) / grid + Fraction(1, 2))
+
+
 def _on_grid(text: str, grid: Fraction) -> str:
     """Return a real number as the nearest whole number of grid steps."""
-    steps = f"CAST({text} AS DOUBLE) * {real(Fraction(grid.denominator))} / {real(Fraction(grid.numerator))}"
+    top, bottom = real(Fraction(grid.denominator)), real(Fraction(grid.numerator))
+    steps = f"CAST({text} AS DOUBLE) * {top} / {bottom}"
     return f"TRY_CAST(system.main.floor({steps} + 0.5e0) AS BIGINT)"
 
 

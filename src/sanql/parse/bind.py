@@ -177,7 +177,7 @@ class Binder:
             f"{'AVG' if column.facts.type in NUMERIC else 'COUNT'}({column.name})",
         )
 
-    def _aggregate(self, node: exp.Expression) -> AggregateRef:
+    def _aggregate(self, node: exp.Count | exp.Sum | exp.Avg) -> AggregateRef:
         aggregate = self._bound_aggregate(node)
         for index, known in enumerate(self.aggregates):
             if (known.kind, known.argument) == (aggregate.kind, aggregate.argument):
@@ -185,7 +185,7 @@ class Binder:
         self.aggregates.append(aggregate)
         return AggregateRef(len(self.aggregates) - 1, aggregate.facts)
 
-    def _bound_aggregate(self, node: exp.Expression) -> Aggregate:
+    def _bound_aggregate(self, node: exp.Count | exp.Sum | exp.Avg) -> Aggregate:
         text = node.sql(dialect="duckdb", comments=False)
         inner = node.args.get("this")
         extra = {name for name, value in node.args.items() if value} - {"this", "big_int"}
@@ -207,7 +207,7 @@ class Binder:
         return self._numeric_aggregate(node, argument, text)
 
     def _numeric_aggregate(
-        self, node: exp.Expression, argument: Expr | None, text: str
+        self, node: exp.Sum | exp.Avg, argument: Expr | None, text: str
     ) -> Aggregate:
         name = node.sql_name()
         if argument is None or argument.facts.type not in NUMERIC:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
-    from sqlglot.tokens import Token
+    from sqlglot.tokenizer_core import Token
 
 BYTES_MAX = 64 * 1024
 TOKENS_MAX = 5_000
@@ -66,7 +66,7 @@ def _tokenize(sql: str) -> list[Token]:
 
 
 def _check_letters(tokens: list[Token]) -> None:
-    from sqlglot.tokens import TokenType
+    from sqlglot.tokenizer_core import TokenType
 
     quoted = {TokenType.STRING, TokenType.IDENTIFIER}
     for token in tokens:
@@ -79,7 +79,7 @@ def _check_letters(tokens: list[Token]) -> None:
 
 
 def _check_nesting(tokens: list[Token]) -> None:
-    from sqlglot.tokens import TokenType
+    from sqlglot.tokenizer_core import TokenType
 
     opening = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
     closing = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}

@@ -22,7 +22,7 @@ from sanql.parse.tree import TEMPORAL, Expr, Literal, Type
 
 Bind = Callable[[exp.Expression], Expr]
 
-BINARY = {
+BINARY: dict[type[exp.Expression], str] = {
     exp.Add: "add",
     exp.Sub: "subtract",
     exp.Mul: "multiply",
@@ -41,9 +41,18 @@ BINARY = {
     exp.Nullif: "nullif",
 }
 COMPARISONS = frozenset(
-    ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "not_distinct_from", "distinct_from"]
+    [
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "not_distinct_from",
+        "distinct_from",
+    ]
 )
-UNARY = {
+UNARY: dict[type[exp.Expression], str] = {
     exp.Not: "not",
     exp.Abs: "abs",
     exp.Sign: "sign",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
-    from sqlglot.tokens import Token
+    from sqlglot.tokenizer_core import Token
 
 KNOWN = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column")
 

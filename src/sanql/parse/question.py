@@ -37,7 +37,9 @@ UNSUPPORTED = {
     "match": ("MATCH_RECOGNIZE", "ask over one table"),
     "distinct_on": ("DISTINCT ON", "use GROUP BY"),
 }
-CLAUSES = frozenset(["expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"])
+CLAUSES = frozenset(
+    ["expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"]
+)
 
 
 @dataclass(frozen=True)
@@ -283,7 +285,7 @@ def _condition(node: exp.Expression, binder: Binder) -> Expr:
 
 
 def _ordering(item: exp.Expression, binder: Binder) -> Ordering:
-    if set(name for name, value in item.args.items() if value) - {"this", "desc", "nulls_first"}:
+    if {name for name, value in item.args.items() if value} - {"this", "desc", "nulls_first"}:
         raise unknown_construct(item)
     node = item.this
     if isinstance(node, exp.Literal) and not node.args.get("is_string"):

@@ -55,9 +55,8 @@ def half_width(
             return planned.noises[index].half_width(confidence) * parts[index].grid
         case SumOf(index, count) if count is not None:
             each = shared_confidence(confidence, 2)
-            own = planned.noises[index].half_width(each)
             moved = abs(parts[index].centre) * planned.noises[count].half_width(each)
-            return (own + moved) * parts[index].grid
+            return (planned.noises[index].half_width(each) + moved) * parts[index].grid
         case AverageOf(index, count, low, high):
             if rows is None:
                 return None

@@ -72,10 +72,10 @@ def _key_column(expression: Expr, table: Table) -> KeyColumn | None:
                 return KeyColumn(domain, filtered=True)
             case None:
                 pass
-    values = _values(expression, table)
-    if values is None:
+    derived = _values(expression, table)
+    if derived is None:
         return None
-    distinct = tuple(dict.fromkeys(values))
+    distinct = tuple(dict.fromkeys(derived))
     filtered = expression.facts.nullable and None not in distinct
     return KeyColumn(distinct, filtered)
 

@@ -44,8 +44,8 @@ def value_of(plan: Plan, cells: NoisyCells, aggregate: int) -> NDArray[np.float6
             return steps if whole else steps.astype(np.float64) * float(parts[index].grid)
         case AverageOf(index, count, low, high):
             rows = np.maximum(cells.measurement(count).astype(np.float64), 1.0)
-            steps = cells.measurement(index).astype(np.float64) / rows + parts[index].centre
-            return np.clip(steps * float(parts[index].grid), float(low), float(high))
+            mean = cells.measurement(index).astype(np.float64) / rows + parts[index].centre
+            return np.clip(mean * float(parts[index].grid), float(low), float(high))
 
 
 def _moved(steps: NDArray[np.int64], counts: NDArray[np.int64], centre: int) -> NDArray[np.int64]:

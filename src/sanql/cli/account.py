@@ -1,0 +1,101 @@
+"""`sanql budget` and `sanql ledger`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from sanql.cli.failing import reported
+
+POLICY = click.option(
+    "--policy",
+    "-p",
+    type=click.Path(path_type=Path),
+    default=Path("policy.toml"),
+    show_default=True,
+    help="The owner's policy.",
+)
+FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+
+
+@click.command()
+@POLICY
+@click.option("--analyst", "-a", help="Only the accounts this analyst is charged to.")
+@FORM
+def budget(policy: Path, analyst: str | None, form: str) -> None:
+    """Show every account: its budget, what is spent at most and what is left at least."""
+    with reported(form):
+        from sanql.engine import San
+        from sanql.policy import load
+
+        loaded = load(policy)
+        asking = analyst or next(iter(loaded.analysts), "analyst")
+        with San(loaded, asking) as san:
+            balances = san.budget() if analyst is None else list(san.balances())
+        from sanql.cli.tables import balances_to_dicts, print_balances
+
+        if form == "json":
+            click.echo(json.dumps({"accounts": balances_to_dicts(balances)}))
+        else:
+            print_balances(balances)
+
+
+@click.group()
+def ledger() -> None:
+    """The durable account of everything that has been answered."""
+
+
+@ledger.command("list")
+@POLICY
+@FORM
+def list_records(policy: Path, form: str) -> None:
+    """List the records in order."""
+    with reported(form):
+        from sanql.account import export
+        from sanql.policy import load
+
+        lines = list(export(load(policy).ledger))
+        if form == "json":
+            click.echo(json.dumps([json.loads(line) for line in lines]))
+        else:
+            from sanql.cli.tables import print_records
+
+            print_records([json.loads(line) for line in lines])
+
+
+@ledger.command("export")
+@POLICY
+def export_records(policy: Path) -> None:
+    """Print the records as JSON lines, for somebody else to recompute."""
+    with reported("table"):
+        from sanql.account import export
+        from sanql.policy import load
+
+        for line in export(load(policy).ledger):
+            click.echo(line)
+
+
+@ledger.command("verify")
+@POLICY
+@FORM
+def verify_records(policy: Path, form: str) -> None:
+    """Recompute every hash and balance by an independent path; name the first bad record."""
+    with reported(form):
+        from sanql.account import verify
+        from sanql.cli.tables import print_verification, verification_to_dict
+        from sanql.errors import LedgerError
+        from sanql.policy import load
+
+        found = verify(load(policy).ledger)
+        if not found.sound:
+            raise LedgerError(
+                "ledger_damaged",
+                f"the ledger is damaged: {found.fault}",
+                "restore the ledger and its head from the same backup, or start a new dataset",
+            )
+        if form == "json":
+            click.echo(json.dumps(verification_to_dict(found)))
+        else:
+            print_verification(found)

@@ -1,0 +1,140 @@
+"""`sanql query` and `sanql explain`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sanql.cli.failing import reported
+
+if TYPE_CHECKING:
+    from sanql.release import Answer
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def asking(forms: list[str]) -> Callable[[F], F]:
+    """Give a command the options that go with a question."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(
+            [
+                click.option(
+                    "--policy",
+                    "-p",
+                    type=click.Path(path_type=Path),
+                    default=Path("policy.toml"),
+                    show_default=True,
+                    help="The owner's policy.",
+                ),
+                click.option("--analyst", "-a", help="Who asks."),
+                click.option("--epsilon", "-e", help="The whole question's epsilon."),
+                click.option("--delta", "-d", help="The whole question's delta."),
+                click.option(
+                    "--accuracy",
+                    help="A half-width to reach instead of epsilon: '50', or '2% of 10000', "
+                    "with ' at 0.99' and, for averages, ' over 500 rows'.",
+                ),
+                click.option(
+                    "--confidence", default="0.95", show_default=True, help="Of the intervals."
+                ),
+                click.option("--max-groups", type=int, help="Groups one unit may be in."),
+                click.option(
+                    "--format", "form", type=click.Choice(forms), default="table", show_default=True
+                ),
+                click.argument("sql"),
+            ]
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _text(sql: str) -> str:
+    return sys.stdin.read() if sql == "-" else sql
+
+
+def _progress(message: str) -> None:
+    click.echo(message, err=True)
+
+
+@click.command()
+@asking(["table", "json", "csv", "arrow"])
+def query(
+    policy: Path,
+    analyst: str | None,
+    epsilon: str | None,
+    delta: str | None,
+    accuracy: str | None,
+    confidence: str,
+    max_groups: int | None,
+    form: str,
+    sql: str,
+) -> None:
+    """Ask SQL (or - to read it) and pay for the answer; an identical question is free."""
+    with reported(form):
+        from sanql.engine import open_policy
+
+        with open_policy(policy, analyst, progress=_progress) as san:
+            answer = san.query(
+                _text(sql),
+                epsilon=epsilon,
+                delta=delta,
+                accuracy=accuracy,
+                confidence=confidence,
+                max_groups_contributed=max_groups,
+            )
+        _write(answer, form)
+
+
+def _write(answer: Answer, form: str) -> None:
+    match form:
+        case "json":
+            click.echo(answer.to_json())
+        case "csv":
+            click.echo(answer.to_csv(), nl=False)
+        case "arrow":
+            import pyarrow as pa
+
+            table = answer.to_arrow()
+            with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
+                writer.write_table(table)
+        case _:
+            from sanql.cli.tables import print_answer
+
+            print_answer(answer)
+
+
+@click.command()
+@asking(["table", "json"])
+def explain(
+    policy: Path,
+    analyst: str | None,
+    epsilon: str | None,
+    delta: str | None,
+    accuracy: str | None,
+    confidence: str,
+    max_groups: int | None,
+    form: str,
+    sql: str,
+) -> None:
+    """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
+    with reported(form):
+        from sanql.engine import open_policy
+
+        with open_policy(policy, analyst, progress=_progress) as san:
+            explanation = san.explain(
+                _text(sql),
+                epsilon=epsilon,
+                delta=delta,
+                accuracy=accuracy,
+                confidence=confidence,
+                max_groups_contributed=max_groups,
+            )
+        click.echo(json.dumps(explanation.to_dict()) if form == "json" else str(explanation))

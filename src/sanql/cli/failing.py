@@ -1,0 +1,30 @@
+"""How commands fail: one line of what and one of remedy, or JSON, with an exit code by kind."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from sanql.errors import SanqlError
+
+
+@contextmanager
+def reported(form: str) -> Iterator[None]:
+    """Report what goes wrong inside, in the form asked for, and leave with its exit code."""
+    try:
+        yield
+    except SanqlError as error:
+        if form == "json":
+            click.echo(json.dumps(error.to_dict(), ensure_ascii=False))
+        else:
+            click.echo(f"{_kind(error)} [{error.code}]: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _kind(error: SanqlError) -> str:
+    words = {2: "refused", 3: "budget", 4: "unavailable", 5: "ledger"}
+    return "policy" if error.code == "policy_invalid" else words.get(error.exit_code, "error")

@@ -1,0 +1,45 @@
+"""The command `sanql`; each subcommand is imported when it is used, so that help is quick."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "init": ("sanql.cli.policy", "init", "Draft a policy from the schemas of data files."),
+    "check": ("sanql.cli.policy", "check", "Check a policy and its source; report every fault."),
+    "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
+    "explain": ("sanql.cli.ask", "explain", "Show the price and exactness of an answer first."),
+    "budget": ("sanql.cli.account", "budget", "Show what is spent and what is left."),
+    "ledger": ("sanql.cli.account", "ledger", "List, verify or export the account."),
+    "demo": ("sanql.cli.demo", "demo", "Make a small hospital and ask it questions."),
+    "theory": ("sanql.cli.theory", "theory", "Compute with definitions of privacy."),
+}
+
+
+class LateGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of the flow."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, _, words) in COMMANDS.items()])
+
+
+@click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name=None, version="0.1.0", prog_name="sanql")
+def main() -> None:
+    """SanQL: private statistics from SQL, with a proven guarantee and a durable account."""

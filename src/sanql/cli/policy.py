@@ -1,0 +1,56 @@
+"""`sanql init` and `sanql check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from sanql.cli.failing import reported
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--name", default="dataset", show_default=True, help="The dataset's name.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Write here instead of printing."
+)
+def init(files: tuple[Path, ...], name: str, output: Path | None) -> None:
+    """Draft a policy from Parquet, CSV or DuckDB files: names and types only, never values."""
+    with reported("table"):
+        from sanql.policy import draft
+
+        text = draft(list(files), name)
+        if output is None:
+            click.echo(text, nl=False)
+            return
+        if output.exists():
+            raise click.UsageError(f"{output} exists already; choose another name")
+        output.write_text(text, encoding="utf-8")
+        click.echo(f"wrote {output}; fill in what is left blank, then run: sanql check {output}")
+
+
+@click.command()
+@click.argument("policy", type=click.Path(path_type=Path), default=Path("policy.toml"))
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+def check(policy: Path, form: str) -> None:
+    """Check a policy and its source; reports every fault with its place and remedy."""
+    with reported(form):
+        from sanql.execute import describe
+        from sanql.policy import load
+
+        loaded = load(policy)
+        describe(loaded)
+        if form == "json":
+            click.echo(json.dumps({"policy": loaded.name, "faults": []}))
+        else:
+            click.echo(f"{policy}: the policy of {loaded.name} has no faults")
+            for table in loaded.tables.values():
+                click.echo(
+                    f"  {table.name}: {_unit(table.public, getattr(table.unit, 'column', 'row'))}"
+                )
+
+
+def _unit(public: bool, unit: str) -> str:
+    return "public" if public else f"protects each {unit}"

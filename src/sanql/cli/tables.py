@@ -1,0 +1,138 @@
+"""Answers, balances and records as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sanql.account import Balance, Verification
+from sanql.account.numbers import show_lower, show_upper
+
+if TYPE_CHECKING:
+    from sanql.release import Answer
+
+
+def console() -> Console:
+    """Return the terminal; piped output is not cut at a width nobody chose."""
+    terminal = Console(highlight=False)
+    return terminal if terminal.is_terminal else Console(highlight=False, width=160)
+
+
+def print_answer(answer: Answer, terminal: Console | None = None) -> None:
+    """Print rows with their intervals, and the price under them."""
+    out = terminal or console()
+    table = Table(show_edge=False, header_style="bold")
+    for name in answer.columns:
+        table.add_column(_safe(name), justify="right" if name in answer.intervals else "left")
+    for row in answer.cells():
+        table.add_row(*(_safe(cell) for cell in row))
+    out.print(table)
+    if not answer.rows:
+        out.print("(no group had enough units to appear)", style="dim")
+    out.print(_safe(answer.summary()), style="dim")
+
+
+def print_balances(balances: Sequence[Balance], terminal: Console | None = None) -> None:
+    """Print every account: budget, spent at most, left at least."""
+    table = Table(show_edge=False, header_style="bold")
+    for heading in ("account", "budget", "spent at most", "left at least"):
+        table.add_column(heading)
+    for balance in balances:
+        table.add_row(
+            _safe(f"{balance.kind} {balance.account}"),
+            _pair(balance.budget.epsilon, balance.budget.delta, show_lower),
+            _pair(balance.spent_upper.epsilon, balance.spent_upper.delta, show_upper),
+            _pair(balance.remaining_lower.epsilon, balance.remaining_lower.delta, show_lower),
+        )
+    (terminal or console()).print(table)
+
+
+def balances_to_dicts(balances: Sequence[Balance]) -> list[dict[str, Any]]:
+    """Return accounts as plain data; every number is rounded to the safe side."""
+    return [
+        {
+            "account": balance.account,
+            "kind": balance.kind,
+            "budget": _numbers(balance.budget.epsilon, balance.budget.delta, show_lower),
+            "spent": _numbers(balance.spent_upper.epsilon, balance.spent_upper.delta, show_upper),
+            "remaining": _numbers(
+                balance.remaining_lower.epsilon, balance.remaining_lower.delta, show_lower
+            ),
+            "reserved": balance.reserved,
+        }
+        for balance in balances
+    ]
+
+
+def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = None) -> None:
+    """Print the ledger's records, one a line."""
+    table = Table(show_edge=False, header_style="bold")
+    for heading in ("record", "kind", "content", "hash"):
+        table.add_column(heading)
+    for record in records:
+        table.add_row(
+            str(record["sequence"]),
+            record["kind"],
+            _safe(_content(record)),
+            str(record["hash"])[:12] + "…",
+        )
+    (terminal or console()).print(table)
+
+
+def _content(record: dict[str, Any]) -> str:
+    body = record["body"]
+    match record["kind"]:
+        case "reserve":
+            charge = body["charge"]
+            return (
+                f"{body['analyst']} asks {str(body['question'])[:12]}…: "
+                f"epsilon {charge['epsilon']}, delta {charge['delta']}"
+            )
+        case "spend" | "void":
+            return f"of record {body.get('reservation')}"
+        case _:
+            return ", ".join(sorted(body))
+
+
+def verification_to_dict(found: Verification) -> dict[str, Any]:
+    """Return what the auditor found as plain data."""
+    return {
+        "sound": found.sound,
+        "records": found.records,
+        "accounts": [
+            {
+                "kind": account.kind,
+                "name": account.name,
+                "charges": account.charges,
+                "epsilon": float(show_upper(account.epsilon_spent_upper)),
+                "delta": float(show_upper(account.delta_spent_upper)),
+            }
+            for account in found.accounts
+        ],
+    }
+
+
+def print_verification(found: Verification, terminal: Console | None = None) -> None:
+    """Print that the ledger is sound, and what was recomputed."""
+    out = terminal or console()
+    out.print(f"{found.records} records, every hash, charge and balance recomputed: sound")
+    for account in found.accounts:
+        spent = _pair(account.epsilon_spent_upper, account.delta_spent_upper, show_upper)
+        out.print(_safe(f"  {account.kind} {account.name}: {account.charges} charges, {spent}"))
+
+
+def _pair(epsilon: Any, delta: Any, show: Any) -> str:
+    return f"epsilon {show(epsilon, 4)}, delta {show(delta, 3)}"
+
+
+def _numbers(epsilon: Any, delta: Any, show: Any) -> dict[str, float]:
+    return {"epsilon": float(show(epsilon)), "delta": float(show(delta))}
+
+
+def _safe(text: str) -> str:
+    """Return text that cannot steer the terminal: control characters are shown, not sent."""
+    return escape("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text))
