@@ -58,7 +58,7 @@ def bind(
             hint = nearest(table.name, tables) or "name a table of the source"
             faults.append(Fault(place, "the source has no such table", hint))
         elif names[0] in unfit:
-            faults.append(Fault(place, unfit[names[0]], "store what it shows as a plain table"))
+            faults.append(Fault(place, *unfit[names[0]]))
         else:
             found = _bind_table(table, names[0], formats[table.name], tables[names[0]])
             if isinstance(found, BoundTable):
@@ -70,7 +70,9 @@ def bind(
     return bound
 
 
-def _read(schema: dict[str, object]) -> tuple[dict[str, list[list[Field]]], dict[str, str]]:
+def _read(
+    schema: dict[str, object],
+) -> tuple[dict[str, list[list[Field]]], dict[str, tuple[str, str]]]:
     """Return a worker's report as fields; it crossed a process boundary, so nothing is assumed."""
     tables, unfit = schema["tables"], schema["unfit"]
     if not isinstance(tables, dict) or not isinstance(unfit, dict):
@@ -80,7 +82,7 @@ def _read(schema: dict[str, object]) -> tuple[dict[str, list[list[Field]]], dict
             str(name): [[_field(*column) for column in part] for part in parts]
             for name, parts in tables.items()
         },
-        {str(name): str(why) for name, why in unfit.items()},
+        {str(name): (str(why), str(remedy)) for name, (why, remedy) in unfit.items()},
     )
 
 

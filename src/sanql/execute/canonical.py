@@ -44,7 +44,8 @@ _ACCEPTED: dict[ColumnType, set[str]] = {
     "date": _TIMES | {"VARCHAR"},
     "timestamp": _TIMES | {"VARCHAR"},
 }
-_UNITS = _NUMBERS | _TIMES | {"VARCHAR", "ENUM", "UUID", "BOOLEAN", "BLOB"}
+# No rounded numbers: they cannot tell units apart.
+_UNITS = _INTEGERS | _TIMES | {"DECIMAL", "VARCHAR", "ENUM", "UUID", "BOOLEAN", "BLOB"}
 
 
 def convert(expression: str, physical: str, to: ColumnType) -> str | None:
@@ -84,10 +85,8 @@ def identify_unit(expression: str, physical: str, declared: ColumnType | None) -
         return None
     if declared is None or physical == CANONICAL[declared]:
         return expression
-    widens = (declared == "integer" and physical in _NARROW) or (
-        declared in ("float", "decimal") and physical == "FLOAT"
-    )
-    return f"TRY_CAST({expression} AS {CANONICAL[declared]})" if widens else None
+    widens = declared == "integer" and physical in _NARROW
+    return f"TRY_CAST({expression} AS BIGINT)" if widens else None
 
 
 def suggest(physical: str) -> tuple[ColumnType, Fraction | None] | None:

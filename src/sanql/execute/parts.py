@@ -74,11 +74,16 @@ def _parquet_batches(path: Path, columns: tuple[str, ...]) -> pyarrow.RecordBatc
     import pyarrow
     import pyarrow.parquet
 
-    file = pyarrow.parquet.ParquetFile(path)
+    stored = pyarrow.parquet.read_schema(path)
+    # Asked for as dictionaries, or Arrow would convert them itself, and stop where text is broken.
+    encoded = [
+        field.name for field in stored if _is_text(_plain(field.type)) and not _is_text(field.type)
+    ]
+    file = pyarrow.parquet.ParquetFile(path, read_dictionary=encoded)
     schema = pyarrow.schema(
         [
             field.with_type(pyarrow.binary()) if _is_text(field.type) else field
-            for field in _decoded(file.schema_arrow)
+            for field in _decoded(stored)
             if field.name in columns
         ]
     )
@@ -95,14 +100,13 @@ def _decoded(schema: pyarrow.Schema) -> pyarrow.Schema:
     """Return a schema whose dictionary columns are plain ones."""
     import pyarrow
 
-    return pyarrow.schema(
-        [
-            field.with_type(field.type.value_type)
-            if pyarrow.types.is_dictionary(field.type)
-            else field
-            for field in schema
-        ]
-    )
+    return pyarrow.schema([field.with_type(_plain(field.type)) for field in schema])
+
+
+def _plain(kind: pyarrow.DataType) -> pyarrow.DataType:
+    import pyarrow
+
+    return kind.value_type if pyarrow.types.is_dictionary(kind) else kind
 
 
 def _is_text(kind: pyarrow.DataType) -> bool:

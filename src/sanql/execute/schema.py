@@ -1,7 +1,7 @@
 """Names and types in a source, read in a worker and reported as JSON.
 
-`{"tables": {name: [part, …]}, "unfit": {name: reason}}`, where a part is a list of columns: name,
-stored type, suggested policy type or null, precision or null.
+`{"tables": {name: [part, …]}, "unfit": {name: [message, remedy]}}`, where a part is a list of
+columns: name, stored type, suggested policy type or null, precision or null.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def database_schema(connection: duckdb.DuckDBPyConnection) -> dict[str, object]:
     for table, column, physical in columns:
         tables.setdefault(table, [[]])[0].append(_field(column, physical))
     unfit = {
-        name: "it is a view, and a view's expressions may fail on a row"
+        name: (
+            "it is a view, whose expressions may fail on a row",
+            "store what the view shows as a table",
+        )
         for (name,) in connection.execute(
             "SELECT view_name FROM duckdb_views() "
             "WHERE database_name = ? AND schema_name = 'main' AND NOT internal",
@@ -59,7 +62,10 @@ def database_schema(connection: duckdb.DuckDBPyConnection) -> dict[str, object]:
     ).fetchall()
     for name, statement in statements:
         if " COLLATE " in statement.upper():
-            unfit[name] = "a column of it has a collation, which merges different texts"
+            unfit[name] = (
+                "a column of it has a collation, which merges different texts",
+                "store the table without collations",
+            )
     return {"tables": tables, "unfit": unfit}
 
 
@@ -68,14 +74,17 @@ def parts_schema(
 ) -> dict[str, object]:
     """Return the schema of Parquet footers and CSV headers; a file that has none is unfit."""
     found: dict[str, list[list[list[str | None]]]] = {}
-    unfit: dict[str, str] = {}
+    unfit: dict[str, tuple[str, str]] = {}
     for parts in tables:
         found[parts.table] = []
         for path in parts.paths:
             try:
                 found[parts.table].append(_part_schema(connection, parts, path))
             except Exception:
-                unfit[parts.table] = f"{path.name} cannot be read as {parts.format}"
+                unfit[parts.table] = (
+                    f"{path.name} cannot be read as {parts.format}",
+                    "check that the file is whole",
+                )
     return {"tables": found, "unfit": unfit}
 
 

@@ -220,7 +220,13 @@ def _fingerprint(policy: Policy, location: Location) -> str:
         )
         for table in policy.tables.values()
     ]
-    content = json.dumps([_PREPARATION_VERSION, stamp(location), declared])
+    try:
+        stamps = stamp(location)
+    except OSError:
+        raise PolicyError(
+            [Fault("dataset.source", "a file of it has vanished", "wait until it is complete")]
+        ) from None
+    content = json.dumps([_PREPARATION_VERSION, stamps, declared])
     return hashlib.sha256(content.encode()).hexdigest()[:40]
 
 
