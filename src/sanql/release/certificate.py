@@ -56,19 +56,19 @@ class Certificate:
 
 
 def number_upper(value: Fraction) -> float:
-    """Return the least double that is not below an exact number.
+    """Return a number that, as it is printed, is not below an exact one.
 
-    >>> number_upper(Fraction(1, 10)) >= Fraction(1, 10)
-    True
+    >>> number_upper(Fraction(7, 10)), number_upper(Fraction(2, 3))
+    (0.7, 0.6666666666666667)
     """
     nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)
 
 
 def number_lower(value: Fraction) -> float:
-    """Return the greatest double that is not above an exact number."""
+    """Return a number that, as it is printed, is not above an exact one."""
     nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+    return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
 
 
 def certify(plan: Plan) -> Certificate:

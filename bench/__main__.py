@@ -1,0 +1,109 @@
+"""`make bench`: every claim of speed as a ratio, measured side by side in one run.
+
+Writes bench/RESULTS.md. `python -m bench --rows 1000000` leaves out the larger table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench import noise, queries
+
+ROWS = (1_000_000, 10_000_000)
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+def main() -> None:
+    """Measure everything and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    parts = [_machine()]
+    found = []
+    for rows in arguments.rows:
+        print(f"questions over {rows:,} rows …", flush=True)
+        measured = queries.measure(rows, arguments.repeats)
+        found.append(measured)
+        parts.append(_section(f"Person-level questions, {rows:,} rows, 1M people", measured))
+    if len(found) > 1:
+        parts.append(
+            _section("Growth with rows (1 is linear, less is better)", _growth(*found[:2]))
+        )
+    print("noise …", flush=True)
+    parts.append(_section("Noise against OpenDP", noise.measure()))
+    print("the command …", flush=True)
+    parts.append(_section("The command", _help()))
+    text = "\n\n".join(parts) + "\n"
+    RESULTS.write_text(text, encoding="utf-8")
+    print(text)
+
+
+def _machine() -> str:
+    model = "unknown processor"
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        "# Measured speed\n\n"
+        f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {len(os.sched_getaffinity(0))} "
+        f"cores of {model}, {memory:.0f} GiB, Python {platform.python_version()}. Times are the "
+        "best of several, taken in turns; ratios are what to compare. San's times include the "
+        "durable charge, exact noise, intervals and the certificate."
+    )
+
+
+def _growth(
+    small: Sequence[dict[str, Any]], large: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "question": before["question"],
+            "San": after["San s"] / before["San s"] / (after["rows"] / before["rows"]),
+            "by hand": after["by hand s"] / before["by hand s"] / (after["rows"] / before["rows"]),
+        }
+        for before, after in zip(small, large, strict=True)
+    ]
+
+
+def _help() -> list[dict[str, Any]]:
+    taken = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "sanql", "--help"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return [{"what": "sanql --help", "CPU ms (median of 5)": 1000 * statistics.median(taken)}]
+
+
+def _section(title: str, rows: Sequence[dict[str, Any]]) -> str:
+    names = list(rows[0])
+    lines = [f"## {title}", "", "| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    lines += ["| " + " | ".join(_shown(row[name]) for name in names) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    return (
+        f"{value:,.4g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
+
+
+if __name__ == "__main__":
+    main()

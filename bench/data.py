@@ -1,0 +1,47 @@
+"""The events table of the benchmarks: 1M people, a few of them with thousands of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+PEOPLE = 1_000_000
+CATEGORIES = 20
+CITIES = 500
+ITEMS = 100_000
+
+
+def write_events(path: Path, rows: int) -> None:
+    """Write `rows` events into a DuckDB file, the same ones every time."""
+    random = np.random.default_rng(20261115)
+    weights = 1 / (np.arange(PEOPLE) + 300)
+    users = _draw(random, weights, rows)
+    home = _draw(random, 1 / np.arange(1, 301), PEOPLE)
+    away = _draw(random, np.r_[1 / np.arange(1, 301), np.full(200, 1e-6)], rows)
+    city = np.where(random.random(rows) < 0.6, home[users], away)
+    events = pa.table(
+        {
+            "user_id": users,
+            "city": pa.DictionaryArray.from_arrays(
+                city.astype(np.int32), [f"city {i:03}" for i in range(CITIES)]
+            ).cast(pa.string()),
+            "category": pa.DictionaryArray.from_arrays(
+                random.integers(0, CATEGORIES, rows, dtype=np.int32),
+                [f"category {i:02}" for i in range(CATEGORIES)],
+            ).cast(pa.string()),
+            "amount": np.round(random.lognormal(3.5, 1, rows), 2),
+            "age": 18 + users % 70,
+            "item": _draw(random, 1 / np.arange(1, ITEMS + 1) ** 0.9, rows),
+        }
+    )
+    with duckdb.connect(str(path)) as connection:
+        connection.register("generated", events)
+        connection.execute("CREATE TABLE events AS SELECT * FROM generated")
+
+
+def _draw(random: np.random.Generator, weights: np.ndarray, count: int) -> np.ndarray:
+    steps = np.cumsum(weights) / np.sum(weights)
+    return np.minimum(np.searchsorted(steps, random.random(count)), len(weights) - 1)

@@ -1,0 +1,20 @@
+"""Examples in the docs run in a folder where the demo hospital has been made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _hospital_for_documents(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    if request.node.path.suffix == ".md":
+        from sanql.demo import make_hospital
+
+        make_hospital(tmp_path / "demo")
+        monkeypatch.chdir(tmp_path)
+    yield

@@ -1,0 +1,177 @@
+"""The command `sanql`, run as people run it: real processes, real files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sanql.demo import make_hospital
+
+pytestmark = pytest.mark.slow  # each starts processes
+HEAVY = ("duckdb", "sqlglot", "pyarrow", "numpy", "scipy", "rich", "dp_accounting")
+
+
+def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sanql", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        input=stdin,
+    )
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_hospital(tmp_path_factory.mktemp("cli") / "demo")
+
+
+def test_help_imports_none_of_the_heavy_parts() -> None:
+    probe = (
+        "import sys; sys.argv = ['sanql', '--help']\n"
+        "from sanql.cli.main import main\n"
+        "try: main()\n"
+        f"finally: print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_every_command_has_help() -> None:
+    from sanql.cli.main import COMMANDS
+
+    for name in COMMANDS:
+        done = run(name, "--help")
+        assert done.returncode == 0, name
+        assert "Usage" in done.stdout
+
+
+def test_a_json_answer_has_the_published_shape(policy: Path) -> None:
+    done = run(
+        "query", "-p", str(policy), "-a", "ana", "-e", "0.5", "--format", "json",
+        "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["columns"] == [
+        {"name": "sex", "type": "text"},
+        {"name": "n", "type": "integer"},
+    ]
+    assert [row[0] for row in answer["rows"]] == ["F", "M", "X"]
+    assert len(answer["intervals"]["n"]) == 3
+    for row, (low, high) in zip(answer["rows"], answer["intervals"]["n"], strict=True):
+        assert low <= row[1] <= high
+    assert answer["charge"] == {"epsilon": 0.5, "delta": 0.0}
+    assert 0 < answer["remaining"]["epsilon"] <= 3.5
+    assert answer["certificate"]["neighbours"] == "add-remove"
+    assert answer["cached"] is False
+
+
+def test_the_same_command_again_is_free(policy: Path) -> None:
+    words = ("query", "-p", str(policy), "-a", "bo", "-e", "0.25", "--format", "json",
+             "SELECT AVG(age) FROM people")  # fmt: skip
+    first, second = json.loads(run(*words).stdout), json.loads(run(*words).stdout)
+    assert (first["cached"], second["cached"]) == (False, True)
+    assert first["rows"] == second["rows"]
+    assert second["charge"]["epsilon"] == 0
+    assert second["remaining"] == first["remaining"]
+
+
+def test_csv_and_arrow_carry_the_same_rows(policy: Path) -> None:
+    import pyarrow as pa
+
+    words = ("query", "-p", str(policy), "-a", "ana", "-e", "0.3")
+    sql = "SELECT sex, SUM(income) AS total FROM people GROUP BY sex"
+    rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv", sql).stdout)))
+    raw = subprocess.run(
+        [sys.executable, "-m", "sanql", *words, "--format", "arrow", sql],
+        check=False,
+        capture_output=True,
+        timeout=120,
+    )
+    table = pa.ipc.open_stream(raw.stdout).read_all()
+    assert [row["sex"] for row in rows] == table.column("sex").to_pylist()
+    assert [float(row["total"]) for row in rows] == table.column("total").to_pylist()
+    assert float(rows[0]["total_low"]) < float(rows[0]["total"]) < float(rows[0]["total_high"])
+
+
+@pytest.mark.parametrize(
+    ("sql", "more", "code", "name"),
+    [
+        ("SELECT * FROM people", ("-e", "1"), 2, "returns_rows"),
+        ("SELECT COUNT(*) FROM people", ("-e", "nan"), 2, "epsilon_invalid"),
+        ("SELECT COUNT(*) FROM people", (), 2, "epsilon_needed"),
+        ("SELECT COUNT(*) FROM people", ("-e", "500"), 3, "budget_exceeded"),
+    ],
+)
+def test_failures_have_an_exit_code_and_one_json_shape(
+    policy: Path, sql: str, more: tuple[str, ...], code: int, name: str
+) -> None:
+    done = run("query", "-p", str(policy), "-a", "ana", "--format", "json", *more, sql)
+    assert done.returncode == code
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == name
+    assert error["message"]
+    assert error["remedy"]
+
+
+def test_a_damaged_ledger_exits_with_five(tmp_path: Path) -> None:
+    policy = make_hospital(tmp_path / "demo")
+    assert run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people"
+               ).returncode == 0  # fmt: skip
+    assert run("ledger", "verify", "-p", str(policy)).returncode == 0
+    (tmp_path / "demo" / "hospital.ledger").unlink()
+    done = run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people")
+    assert done.returncode == 5
+    assert "remedy" in done.stderr
+
+
+def test_explain_reads_no_data_and_spends_nothing(policy: Path) -> None:
+    before = json.loads(run("budget", "-p", str(policy), "--format", "json").stdout)
+    done = run(
+        "explain", "-p", str(policy), "-a", "ana", "-e", "0.7", "--format", "json",
+        "SELECT district, AVG(age) FROM people GROUP BY district",
+    )  # fmt: skip
+    explained = json.loads(done.stdout)
+    assert explained["charge"]["epsilon"] == 0.7
+    assert explained["charge"]["delta"] > 0
+    assert explained["selection"][0]["units"] == 1
+    assert explained["selection"][0]["probability_of_appearing"] <= explained["charge"]["delta"]
+    assert "GROUP BY" in explained["sql"]
+    after = json.loads(run("budget", "-p", str(policy), "--format", "json").stdout)
+    assert before == after
+
+
+def test_sql_can_come_from_standard_input(policy: Path) -> None:
+    done = run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "--format", "json", "-",
+               stdin="SELECT COUNT(*) FROM visits")  # fmt: skip
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["columns"][0]["name"] == "count"
+
+
+def test_init_drafts_and_check_names_every_blank(policy: Path, tmp_path: Path) -> None:
+    draft = tmp_path / "policy.toml"
+    done = run("init", str(policy.parent / "data" / "people.parquet"), "-o", str(draft))
+    assert done.returncode == 0, done.stderr
+    checked = run("check", str(draft), "--format", "json")
+    assert checked.returncode == 2
+    assert len(json.loads(checked.stdout)["error"]["faults"]) > 1
+    assert run("check", str(policy)).returncode == 0
+
+
+def test_ledger_lists_and_exports_what_was_charged(policy: Path) -> None:
+    run("query", "-p", str(policy), "-a", "ana", "-e", "0.11", "SELECT COUNT(*) FROM people")
+    lines = run("ledger", "export", "-p", str(policy)).stdout.splitlines()
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert kinds[:2] == ["open", "limits"]
+    assert kinds.count("reserve") == kinds.count("spend") >= 1
+    assert "reserve" in run("ledger", "list", "-p", str(policy)).stdout

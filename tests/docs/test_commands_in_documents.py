@@ -1,0 +1,79 @@
+"""Every `$ sanql …` line in the documents runs and succeeds in a folder with the demo hospital."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sanql.demo import make_hospital
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = [
+    (path.name, line.removeprefix("$ sanql "))
+    for path in DOCUMENTS
+    for line in path.read_text(encoding="utf-8").splitlines()
+    if line.startswith("$ sanql ")
+]
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("documents")
+    make_hospital(folder / "demo")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("document", "arguments"), COMMANDS)
+def test_a_command_in_a_document_succeeds(hospital: Path, document: str, arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sanql", *shlex.split(arguments)],
+        cwd=hospital,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{document}: {done.stderr}"
+
+
+def test_every_link_between_documents_leads_somewhere() -> None:
+    for path in [*DOCUMENTS, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_every_folder_of_the_package_is_in_the_architecture() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "sanql"
+    folders = [part.name for part in package.iterdir() if (part / "__init__.py").exists()]
+    assert folders
+    assert [name for name in folders if f"`{name}/`" not in page] == []
+
+
+def test_every_operator_is_in_the_sql_page() -> None:
+    from sanql.parse.functions import RULES
+
+    page = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8").upper()
+    named = {
+        "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "negate": "UNARY MINUS",
+        "integer_divide": "//", "modulo": "%", "equal": "=", "not_equal": "<>", "less": "<",
+        "less_equal": "<=", "greater": ">", "greater_equal": ">=", "distinct_from": "DISTINCT FROM",
+        "not_distinct_from": "DISTINCT FROM", "is_null": "NULL", "is_true": "TRUE",
+        "is_false": "FALSE", "cast_real": "DOUBLE", "cast_text": "VARCHAR",
+        "cast_tinyint": "WHOLE NUMBERS", "cast_smallint": "WHOLE NUMBERS",
+        "cast_integer": "WHOLE NUMBERS", "cast_bigint": "WHOLE NUMBERS",
+    }  # fmt: skip
+    missing = []
+    for op in RULES:
+        word = named.get(op, op.removeprefix("part_").removeprefix("cast_").upper())
+        word = "DATE_TRUNC" if op.startswith("trunc_") else word
+        if word not in page:
+            missing.append(op)
+    assert missing == []
