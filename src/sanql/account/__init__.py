@@ -1,0 +1,32 @@
+"""Charges as data, their composition, the budget filter and the ledger."""
+
+from sanql.account.chain import Record
+from sanql.account.charge import Charge
+from sanql.account.conversion import epsilon_upper, gaussian_rho_lower
+from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
+from sanql.account.filter import Filter, Totals
+from sanql.account.ledger import Balance, Ledger, Reservation
+from sanql.account.numbers import parse_delta, parse_epsilon
+from sanql.account.verify import Verification, export, verify
+
+__all__ = [
+    "Balance",
+    "Charge",
+    "Event",
+    "FailureEvent",
+    "Filter",
+    "GaussianEvent",
+    "LaplaceEvent",
+    "Ledger",
+    "Record",
+    "Reservation",
+    "SelectionEvent",
+    "Totals",
+    "Verification",
+    "epsilon_upper",
+    "export",
+    "gaussian_rho_lower",
+    "parse_delta",
+    "parse_epsilon",
+    "verify",
+]

@@ -1,0 +1,180 @@
+"""The ledger's records: canonical text, chained by hashes, with the newest pinned in a second file.
+
+A record's hash covers its sequence, kind, body and the hash before it, so a changed, moved or
+missing record breaks every later link. A chain cut short breaks no link: that is what the pinned
+head is for. The head is written after the commit it names, so a crash in between leaves it behind
+the chain, never ahead of it. Putting back an old chain *and* its old head together cannot be
+detected from these two files; keep a copy of the head elsewhere if that matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from sanql.errors import LedgerError
+
+Kind = Literal["open", "limits", "reserve", "spend", "void"]
+
+CREATION_RECORDS = 2
+"""A new ledger is committed with this many records; with more, its head may not be missing."""
+
+_REMEDY = (
+    "stop answering, keep the files as they are, and restore the newest good copy of the ledger; "
+    "what was answered since then is spent all the same"
+)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the ledger."""
+
+    sequence: int
+    kind: Kind
+    body: str
+    previous: str
+    hash: str
+
+    @property
+    def content(self) -> dict[str, object]:
+        """The body as values."""
+        return parse_body(self.body)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The newest record that is known for certain to have been written."""
+
+    sequence: int
+    hash: str
+
+
+BEGINNING = Head(0, "0" * 64)
+"""What the first record follows."""
+
+
+def record_after(head: Head, kind: Kind, content: dict[str, object]) -> Record:
+    """Return the record that follows `head` and holds this content."""
+    body = canonical(content)
+    sequence = head.sequence + 1
+    digest = record_hash(sequence, kind, body, head.hash)
+    return Record(sequence, kind, body, head.hash, digest)
+
+
+def record_hash(sequence: int, kind: str, body: str, previous: str) -> str:
+    """Return the hash of a record, over a text that no other record can have."""
+    return hashlib.sha256(canonical([sequence, kind, body, previous]).encode("ascii")).hexdigest()
+
+
+def linked(rows: Iterable[tuple[object, ...]], head: Head) -> Iterator[Record]:
+    """Yield the records that follow `head`, each checked against the one before it."""
+    for row in rows:
+        record = _read(row, head.sequence + 1)
+        if record.previous != head.hash:
+            raise damaged(record.sequence, "does not follow the record before it")
+        if record.hash != record_hash(record.sequence, record.kind, record.body, record.previous):
+            raise damaged(record.sequence, "has been changed: its hash does not match its content")
+        head = Head(record.sequence, record.hash)
+        yield record
+
+
+def canonical(content: object) -> str:
+    """Return the one JSON text of this content."""
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+def parse_body(body: str) -> dict[str, object]:
+    """Return the content of a record's body; any spelling but the canonical one is a ValueError."""
+    content = json.loads(body)
+    if not isinstance(content, dict) or canonical(content) != body:
+        raise ValueError("not the canonical text of a record")
+    return content
+
+
+def head_path(ledger: Path) -> Path:
+    """Return where the head of this ledger is pinned."""
+    return ledger.with_name(ledger.name + ".head")
+
+
+def read_head(ledger: Path) -> Head | None:
+    """Return the pinned head, or None when there is none."""
+    try:
+        text = head_path(ledger).read_text("ascii")
+        content = parse_body(text.removesuffix("\n"))
+        match content:
+            case {"sequence": int(sequence), "hash": str(digest)} if len(content) == 2:
+                return Head(sequence, digest)
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        pass
+    raise LedgerError(
+        "ledger_head_damaged", f"the pinned head {head_path(ledger).name} cannot be read", _REMEDY
+    )
+
+
+def write_head(ledger: Path, head: Head) -> None:
+    """Pin the head so that it survives a power cut; call it under the ledger's write lock."""
+    target = head_path(ledger)
+    temporary = target.with_name(target.name + ".tmp")
+    text = canonical({"hash": head.hash, "sequence": head.sequence}) + "\n"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(handle, text.encode("ascii"))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    temporary.replace(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def check_head(head: Head | None, newest: Head, hash_at_head: str | None) -> None:
+    """Raise LedgerError unless the pinned head lies on the chain that ends in `newest`.
+
+    `hash_at_head` is the hash of the chain's record with the head's sequence.
+    """
+    if head is None:
+        if newest.sequence > CREATION_RECORDS:
+            raise LedgerError(
+                "ledger_head_missing",
+                f"the ledger has {newest.sequence} records but its pinned head is missing",
+                "put the head file back beside the ledger",
+            )
+    elif head.sequence > newest.sequence:
+        raise LedgerError(
+            "ledger_rolled_back",
+            f"record {newest.sequence + 1} is missing: the ledger ends before it, "
+            f"but record {head.sequence} had been written",
+            _REMEDY,
+        )
+    elif head.hash != hash_at_head:
+        raise damaged(head.sequence, "is not the record that had been written")
+
+
+def damaged(sequence: int, what: str) -> LedgerError:
+    """Return the error that names the first bad record."""
+    return LedgerError("ledger_damaged", f"record {sequence} of the ledger {what}", _REMEDY)
+
+
+def _read(row: tuple[object, ...], expected: int) -> Record:
+    match row:
+        case (int(sequence), str(kind), str(body), str(previous), str(digest)):
+            pass
+        case _:
+            raise damaged(expected, "does not have the form of a record")
+    if sequence != expected:
+        raise damaged(expected, "is missing")
+    if kind not in get_args(Kind):
+        raise damaged(expected, "is of an unknown kind")
+    return Record(sequence, cast(Kind, kind), body, previous, digest)

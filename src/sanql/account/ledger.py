@@ -1,0 +1,277 @@
+"""The durable account of everything spent: reserve before a row is read, then spend or void.
+
+A charge is checked against every account and appended in one transaction; it is on disk, and its
+head pinned, before `reserve` returns. Nothing ever takes a charge back: not an error, not a crash,
+not a void.
+
+A failure is a void, or a reservation that is still open when the engine's deadline is long over
+(its process died); younger ones are taken to be running. An analyst with `failures_max` failures is
+refused until the owner has looked and raised the number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sanql.account.books import FORMAT, Account, AccountKind, Limits, pending_of
+from sanql.account.chain import Record
+from sanql.account.charge import Charge
+from sanql.account.filter import Filter, Totals
+from sanql.account.numbers import show_lower, show_upper
+from sanql.account.store import Store
+from sanql.errors import BudgetExceeded, LedgerError, Refused, Unavailable
+from sanql.policy.model import Budget, Policy
+
+ORPHAN_GRACE = timedelta(seconds=60)
+
+_DIGEST = re.compile(r"[0-9a-f]{16,128}")
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge that is on disk; the query it is for may now be run."""
+
+    sequence: int
+    analyst: str
+    question: str
+    charge: Charge
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One account as it stands; `reserved` counts its open reservations."""
+
+    account: str
+    kind: AccountKind
+    budget: Budget
+    spent_upper: Budget
+    remaining_lower: Budget
+    reserved: int
+
+
+class Ledger:
+    """The account of one dataset, shared by all processes that answer from it."""
+
+    def __init__(self, policy: Policy, store: Store, clock: Callable[[], datetime]) -> None:
+        self._policy = policy
+        self._store = store
+        self._clock = clock
+
+    @classmethod
+    def open(
+        cls,
+        policy: Policy,
+        terms: Mapping[str, str],
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> Ledger:
+        """Open the policy's ledger, or create it when neither it nor its head exists.
+
+        `terms` say what the numbers mean (neighbours, units) and can never change. Limits can: a
+        policy with other budgets or accounting appends a record of them.
+        """
+        ledger = cls(policy, Store(policy.ledger), clock)
+        try:
+            ledger._start(dict(terms))
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def close(self) -> None:
+        """Let go of the file; nothing is left to be written."""
+        self._store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def find(self, analyst: str, question: str) -> bytes | None:
+        """Return the answer recorded for this analyst's identical question, or None.
+
+        Another analyst's answer to it is not theirs to read: their own account has not paid for it.
+        """
+        self._check_analyst(analyst)
+        with self._store.reading():
+            recorded = self._store.books.answers.get((analyst, question))
+            if recorded is None:
+                return None
+            answer = self._store.answer(recorded.reservation)
+        if answer is None or hashlib.sha256(answer).hexdigest() != recorded.sha256:
+            raise LedgerError(
+                "ledger_damaged",
+                f"the answer recorded for record {recorded.reservation} of the ledger is damaged",
+                "restore the ledger file from the newest good copy",
+            )
+        return answer
+
+    def reserve(self, analyst: str, question: str, charge: Charge) -> Reservation:
+        """Put the charge on disk; it must fit every account that takes this analyst's charges.
+
+        Raises BudgetExceeded when it does not, Unavailable after too many failures.
+        """
+        self._check_analyst(analyst)
+        if not _DIGEST.fullmatch(question):
+            raise ValueError("a question is named by a hexadecimal digest")
+        with self._store.writing():
+            self._check_failures(analyst)
+            self._check_fits(analyst, charge)
+            record = self._store.append(
+                "reserve",
+                {
+                    "analyst": analyst,
+                    "charge": charge.to_dict(),
+                    "question": question,
+                    "time": self._clock().astimezone(UTC).isoformat(timespec="seconds"),
+                },
+            )
+        self._store.pin()
+        return Reservation(record.sequence, analyst, question, charge)
+
+    def would_fit(self, analyst: str, charge: Charge) -> None:
+        """Raise the BudgetExceeded that `reserve` would raise; write nothing."""
+        self._check_analyst(analyst)
+        with self._store.reading():
+            self._check_fits(analyst, charge)
+
+    def spend(self, reservation: Reservation, answer: bytes) -> None:
+        """Record the answer of a reservation; it may leave once this returns."""
+        with self._store.writing():
+            self._check_pending(reservation)
+            self._store.keep(reservation.sequence, answer)
+            digest = hashlib.sha256(answer).hexdigest()
+            self._store.append("spend", {"reservation": reservation.sequence, "sha256": digest})
+        self._store.pin()
+
+    def void(self, reservation: Reservation) -> None:
+        """Record that a reservation ended without an answer; its charge stays."""
+        with self._store.writing():
+            self._check_pending(reservation)
+            self._store.append("void", {"reservation": reservation.sequence})
+        self._store.pin()
+
+    def balances(self) -> list[Balance]:
+        """Return every account: the dataset's, the analysts', the coalitions'."""
+        with self._store.reading():
+            return [self._balance(account) for account in self._store.books.current_limits.accounts]
+
+    def records(self) -> Iterator[Record]:
+        """Return every record, checked, oldest first."""
+        return self._store.records()
+
+    def _start(self, terms: dict[str, str]) -> None:
+        opening: dict[str, object] = {
+            "dataset": self._policy.name,
+            "format": FORMAT,
+            "terms": terms,
+        }
+        limits = Limits.of(self._policy)
+        with self._store.reading():
+            settled = self._store.books.opening == opening and self._store.books.limits == limits
+        if not settled:
+            with self._store.writing():
+                if self._store.books.head.sequence == 0:
+                    self._store.append("open", opening)
+                _check_opening(self._store.books.opening, opening)
+                if self._store.books.limits != limits:
+                    self._store.append("limits", limits.to_dict())
+        self._store.pin()
+
+    def _check_analyst(self, analyst: str) -> None:
+        if self._policy.analysts and analyst not in self._policy.analysts:
+            raise Refused(
+                "analyst_unknown",
+                f"analyst {analyst[:60]!r} is not declared in the policy",
+                "ask under a declared name, or have the data owner add this one",
+            )
+
+    def _check_failures(self, analyst: str) -> None:
+        books, deadline = self._store.books, self._policy.engine.deadline_seconds
+        oldest = self._clock() - ORPHAN_GRACE - timedelta(seconds=deadline)
+
+        def counts(name: str) -> bool:
+            # Names are told apart only where the owner declares them; else failures count together.
+            return name == analyst or not self._policy.analysts
+
+        failed = sum(count for name, count in books.failures.items() if counts(name))
+        orphaned = sum(
+            counts(pending.analyst) and pending.time < oldest for pending in books.pending.values()
+        )
+        if failed + orphaned >= self._policy.failures_max:
+            raise Unavailable(
+                "failure_quota",
+                f"{self._policy.failures_max} queries of this analyst have failed, "
+                "as many as the policy allows",
+                "the data owner must find the cause, then raise failures_max in the policy",
+            )
+
+    def _check_fits(self, analyst: str, charge: Charge) -> None:
+        limits = self._store.books.current_limits
+        states = [
+            (account, limits.filter_of(account), self._store.books.totals_of(account))
+            for account in self._store.books.accounts_of(analyst)
+        ]
+        for account, rule, totals in states:
+            if not rule.fits(totals, charge):
+                raise _exceeded(account, rule, totals, charge, [state[1:] for state in states])
+
+    def _check_pending(self, reservation: Reservation) -> None:
+        pending = self._store.books.pending.get(reservation.sequence)
+        if pending is None or pending.question != reservation.question:
+            raise LedgerError(
+                "reservation_closed",
+                f"reservation {reservation.sequence} is not open (spent, voided or never made)",
+                "reserve again; the charge stays",
+            )
+
+    def _balance(self, account: Account) -> Balance:
+        rule = self._store.books.current_limits.filter_of(account)
+        totals = self._store.books.totals_of(account)
+        return Balance(
+            account.name,
+            account.kind,
+            account.budget,
+            Budget(*rule.spent_upper(totals)),
+            rule.remaining_lower(totals),
+            pending_of(self._store.books.pending.values(), account),
+        )
+
+
+def _exceeded(
+    account: Account,
+    rule: Filter,
+    totals: Totals,
+    charge: Charge,
+    states: list[tuple[Filter, Totals]],
+) -> BudgetExceeded:
+    remaining = rule.remaining_lower(totals)
+    largest = [rule.largest_epsilon_that_fits(totals, charge) for rule, totals in states]
+    fitting = [epsilon for epsilon in largest if epsilon is not None]
+    remedy = "ask the data owner for a greater budget; identical questions stay free"
+    if len(fitting) == len(states):
+        remedy = f"ask with epsilon {show_lower(min(fitting))} or less, or {remedy}"
+    return BudgetExceeded(
+        "budget_exceeded",
+        f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
+        f"the {account.kind} account {account.name!r} has epsilon "
+        f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left",
+        remedy,
+    )
+
+
+def _check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> None:
+    if recorded != wanted:
+        raise LedgerError(
+            "ledger_terms",
+            f"the ledger was opened for {recorded.get('dataset')!r} on terms "
+            f"{recorded.get('terms')}, "
+            f"the policy asks for {wanted['dataset']!r} on {wanted['terms']}",
+            "put the old terms back: what has been spent was promised on them. Other terms need "
+            "another ledger, and what both promise adds up",
+        )

@@ -1,0 +1,273 @@
+"""The ledger's file: one SQLite database that processes share, append to and never change.
+
+Every write is one `BEGIN IMMEDIATE` transaction that first catches up with what other processes
+appended and checks it, so what is decided inside is decided on the newest state. A commit is on
+disk (write-ahead log, synchronous = FULL) before its head is pinned, and pinned before the call
+returns. After a fault that may have lost a write nothing more is done through the same object.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sanql.account.books import Books
+from sanql.account.chain import (
+    BEGINNING,
+    Head,
+    Kind,
+    Record,
+    check_head,
+    damaged,
+    linked,
+    read_head,
+    record_after,
+    write_head,
+)
+from sanql.errors import LedgerError
+
+LOCK_SECONDS = 60.0
+
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS record (
+        sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
+        previous TEXT NOT NULL, hash TEXT NOT NULL) STRICT""",
+    """CREATE TABLE IF NOT EXISTS answer (
+        reservation INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT""",
+    *(
+        f"""CREATE TRIGGER IF NOT EXISTS {table}_{verb} BEFORE {verb} ON {table}
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"""
+        for table in ("record", "answer")
+        for verb in ("UPDATE", "DELETE")
+    ),
+)
+_READ = (
+    "SELECT sequence, kind, body, previous, hash FROM record WHERE sequence > ? ORDER BY sequence"
+)
+
+
+class Store:
+    """The chained records and recorded answers of one ledger, and what they add up to."""
+
+    def __init__(self, path: Path) -> None:
+        # The head is looked for first: a process that is creating the pair makes it last.
+        if read_head(path) is not None and not path.exists():
+            raise LedgerError(
+                "ledger_missing",
+                f"the ledger {path.name} is missing, but its pinned head is there",
+                "restore the ledger file; an account that has been used is never started anew",
+            )
+        self.books = Books()
+        self._path = path
+        self._connection = _connect(path)
+        self._file = _identity(path)
+        self._mutex = threading.RLock()
+        self._stopped: LedgerError | None = None
+
+    def close(self) -> None:
+        """Let go of the file; nothing is left to be written."""
+        self._connection.close()
+
+    def records(self) -> Iterator[Record]:
+        """Yield every record, checked, oldest first."""
+        with self.reading():
+            rows = self._connection.execute(_READ, (0,)).fetchall()
+        yield from linked(rows, BEGINNING)
+
+    def answer(self, reservation: int) -> bytes | None:
+        """Return the answer kept for a reservation, or None; call it while reading."""
+        query = "SELECT content FROM answer WHERE reservation = ?"
+        row = self._connection.execute(query, (reservation,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def append(self, kind: Kind, content: dict[str, object]) -> Record:
+        """Add a record to the chain; call it while writing."""
+        record = record_after(self.books.head, kind, content)
+        self._connection.execute(
+            "INSERT INTO record (sequence, kind, body, previous, hash) VALUES (?, ?, ?, ?, ?)",
+            (record.sequence, record.kind, record.body, record.previous, record.hash),
+        )
+        self.books.apply(record)
+        return record
+
+    def keep(self, reservation: int, answer: bytes) -> None:
+        """Add an answer; call it while writing."""
+        query = "INSERT INTO answer (reservation, content) VALUES (?, ?)"
+        self._connection.execute(query, (reservation, answer))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold one view of the ledger, caught up and checked."""
+        with self._mutex, self._faults():
+            head = read_head(self._path)
+            self._connection.execute("BEGIN")
+            try:
+                self._catch_up(head)
+                yield
+            finally:
+                self._roll_back()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the write lock, caught up and checked; commit unless something is raised."""
+        with self._mutex, self._faults():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                for statement in _SCHEMA if self.books.head.sequence == 0 else ():
+                    self._connection.execute(statement)
+                self._catch_up(read_head(self._path))
+                committed = self.books.head
+                try:
+                    yield
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    if self.books.head != committed:
+                        self.books = Books()  # read anew: they hold what may not be on disk
+                    raise
+            finally:
+                self._roll_back()
+
+    def pin(self) -> None:
+        """Pin the newest record, under the write lock so that the head never moves back."""
+        with self._mutex, self._faults():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                head = read_head(self._path)
+                self._catch_up(head)
+                if head != self.books.head:
+                    write_head(self._path, self.books.head)
+            finally:
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        """End a transaction that is still open: after a fault, or because it only read."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _catch_up(self, head: Head | None) -> None:
+        """Read what other processes appended; raise unless the chain still holds what we know."""
+        if _identity(self._path) != self._file:
+            raise LedgerError(
+                "ledger_rolled_back",
+                f"the file of the ledger {self._path.name} has been replaced",
+                "restart; the ledger is checked anew when it is opened",
+            )
+        known = self.books.head
+        if known.sequence and self._hash_at(known.sequence) != known.hash:
+            raise damaged(known.sequence, "is not the record that had been written")
+        if self._has_records():
+            self._read_on(known)
+        at_head = None if head is None else self._hash_at(head.sequence)
+        check_head(head, self.books.head, at_head)
+
+    def _read_on(self, known: Head) -> None:
+        try:
+            for record in linked(self._connection.execute(_READ, (known.sequence,)), known):
+                self.books.apply(record)
+        except LedgerError:
+            self.books = Books()
+            raise
+
+    def _has_records(self) -> bool:
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record'"
+        return self._connection.execute(query).fetchone() is not None
+
+    def _hash_at(self, sequence: int) -> str | None:
+        if not self._has_records():
+            return None
+        query = "SELECT hash FROM record WHERE sequence = ?"
+        row = self._connection.execute(query, (sequence,)).fetchone()
+        return None if row is None else row[0]
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turn faults of the disk into LedgerError; after one that may have lost a write, stop."""
+        if self._stopped is not None:
+            raise self._stopped
+        try:
+            yield
+        except sqlite3.Error as fault:
+            error = _ledger_error(fault, self.books.head.sequence + 1)
+            if error.code != "ledger_busy":
+                self._stopped = error
+            raise error from fault
+        except OSError as fault:
+            self._stopped = _unwritable()
+            raise self._stopped from fault
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        # Created here, not by SQLite, so that only the owner's user can read what was answered.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(
+            path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+        )
+    except (OSError, sqlite3.Error) as fault:
+        raise _unwritable() from fault
+    try:
+        _configure(connection)
+    except sqlite3.Error as fault:
+        connection.close()
+        raise _ledger_error(fault, 1) from fault
+    return connection
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            break
+        except sqlite3.OperationalError as fault:
+            # Switching to WAL does not wait for other processes by itself.
+            if not _is_busy(fault) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    connection.execute("PRAGMA synchronous = FULL")
+    (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
+    if mode != "wal" or synchronous != 2:
+        raise _unwritable()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_busy(fault: sqlite3.Error) -> bool:
+    return _code(fault) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _code(fault: sqlite3.Error) -> int:
+    """Return SQLite's primary code; errors of the Python module itself have none."""
+    code: int = getattr(fault, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF
+
+
+def _ledger_error(fault: sqlite3.Error, sequence: int) -> LedgerError:
+    match _code(fault):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return LedgerError("ledger_busy", "the ledger is in use by others", "try again")
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN:
+            return _unwritable()
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return _unwritable()
+        case _:
+            return damaged(sequence, "cannot be read")
+
+
+def _unwritable() -> LedgerError:
+    return LedgerError(
+        "ledger_unwritable",
+        "the ledger could not be written to disk; nothing more is answered",
+        "see to the disk and the rights of the ledger's folder, then restart",
+    )

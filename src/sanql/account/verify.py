@@ -1,0 +1,269 @@
+"""The auditor: re-reads a ledger and recomputes every balance by its own, slower path.
+
+Nothing is shared with the code that keeps the accounts but the definitions they are judged by: the
+hashes' text, the filter's fixed orders and weights. Divergences come from the textbook formulas in
+40-digit decimals, sums from the whole history, and each record is judged against the limits in
+force when it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sanql.account.audit_math import Cost, claim_holds, cost_of, keeps_to, spent
+from sanql.account.chain import BEGINNING, Head, check_head, damaged, head_path, linked, read_head
+from sanql.errors import LedgerError
+
+_READ = "SELECT sequence, kind, body, previous, hash FROM record ORDER BY sequence"
+
+
+@dataclass(frozen=True)
+class RecordFault:
+    """The first thing wrong with a ledger, and the record it is wrong at."""
+
+    sequence: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"record {self.sequence}: {self.message}"
+
+
+@dataclass(frozen=True)
+class VerifiedAccount:
+    """One account as the auditor recomputed it."""
+
+    kind: str
+    name: str
+    charges: int
+    epsilon_spent_upper: Fraction
+    delta_spent_upper: Fraction
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the auditor found: records read, balances, and the first fault if there is one."""
+
+    path: Path
+    records: int
+    accounts: tuple[VerifiedAccount, ...]
+    fault: RecordFault | None
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.fault is None
+
+
+def verify(path: Path) -> Verification:
+    """Return what an auditor finds in the ledger; faults are returned, not raised."""
+    audit = _Audit()
+    try:
+        if not path.exists():
+            raise _Wrong(1, f"the ledger {path.name} is missing")
+        head = _pinned(path)
+        with closing(_open_read_only(path)) as connection:
+            connection.execute("BEGIN")
+            for row in connection.execute(_READ):
+                audit.take(row)
+            audit.check_answers(connection)
+            audit.check_pages(connection)
+        audit.check_head(head)
+    except _Wrong as wrong:
+        return Verification(path, audit.sequence, (), RecordFault(wrong.sequence, wrong.message))
+    except sqlite3.Error:
+        fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
+        return Verification(path, audit.sequence, (), fault)
+    return Verification(path, audit.sequence, audit.balances(), None)
+
+
+def export(path: Path) -> Iterator[str]:
+    """Yield every record as one line of JSON, oldest first; LedgerError at the first bad one."""
+    if not path.exists():
+        raise LedgerError(
+            "ledger_missing", f"the ledger {path.name} is missing", "name another file"
+        )
+    head = read_head(path)
+    newest, pinned = BEGINNING, None
+    try:
+        with closing(_open_read_only(path)) as connection:
+            for record in linked(connection.execute(_READ), newest):
+                newest = Head(record.sequence, record.hash)
+                if head is not None and head.sequence == record.sequence:
+                    pinned = record.hash
+                yield json.dumps(asdict(record) | {"body": record.content}, sort_keys=True)
+    except sqlite3.Error as fault:
+        raise damaged(newest.sequence + 1, "cannot be read") from fault
+    check_head(head, newest, pinned)
+
+
+class _Wrong(Exception):
+    def __init__(self, sequence: int, message: str) -> None:
+        super().__init__(message)
+        self.sequence = sequence
+        self.message = message
+
+
+@dataclass
+class _Account:
+    kind: str
+    name: str
+    members: list[str] | None
+    epsilon: Fraction
+    delta: Fraction
+    charges: int = 0
+    total: Cost = field(default_factory=Cost)
+
+    def take(self, cost: Cost) -> None:
+        self.charges += 1
+        self.total = self.total + cost
+
+
+@dataclass
+class _Audit:
+    sequence: int = 0
+    hashes: dict[int, str] = field(default_factory=lambda: {0: "0" * 64})
+    accounting: str = ""
+    accounts: list[_Account] = field(default_factory=list)
+    history: list[tuple[str, list[dict[str, Any]], Fraction, Fraction]] = field(
+        default_factory=list
+    )
+    open_reservations: set[int] = field(default_factory=set)
+    answers: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def take(self, row: tuple[Any, ...]) -> None:
+        sequence, kind, body, previous, digest = row
+        expected = self.sequence + 1
+        if sequence != expected:
+            raise _Wrong(expected, "is missing")
+        if previous != self.hashes[self.sequence]:
+            raise _Wrong(sequence, "does not follow the record before it")
+        text = json.dumps([sequence, kind, body, previous], separators=(",", ":"))
+        if hashlib.sha256(text.encode()).hexdigest() != digest:
+            raise _Wrong(sequence, "has been changed: its hash does not match its content")
+        try:
+            self._judge(sequence, kind, json.loads(body))
+        except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as fault:
+            raise _Wrong(sequence, "makes no sense after the records before it") from fault
+        self.sequence = sequence
+        self.hashes[sequence] = digest
+
+    def check_answers(self, connection: sqlite3.Connection) -> None:
+        kept = dict(connection.execute("SELECT reservation, content FROM answer"))
+        for reservation, (spend, digest) in self.answers.items():
+            content = kept.pop(reservation, None)
+            if content is None or hashlib.sha256(content).hexdigest() != digest:
+                raise _Wrong(
+                    spend, f"the answer to reservation {reservation} is damaged or missing"
+                )
+        if kept:
+            raise _Wrong(min(kept), "an answer is kept that was never recorded as spent")
+
+    def check_pages(self, connection: sqlite3.Connection) -> None:
+        (first, *_) = connection.execute("PRAGMA integrity_check").fetchone()
+        if first != "ok":
+            raise _Wrong(self.sequence + 1, "the database file is damaged")
+
+    def check_head(self, head: dict[str, Any] | None) -> None:
+        if head is None:
+            if self.sequence > 2:
+                raise _Wrong(self.sequence, "the pinned head is missing")
+            return
+        if head["sequence"] > self.sequence:
+            raise _Wrong(
+                self.sequence + 1,
+                f"is missing: the ledger ends before it, but record {head['sequence']} was written",
+            )
+        if self.hashes.get(head["sequence"]) != head["hash"]:
+            raise _Wrong(head["sequence"], "is not the record that had been written")
+
+    def balances(self) -> tuple[VerifiedAccount, ...]:
+        return tuple(
+            VerifiedAccount(
+                account.kind,
+                account.name,
+                account.charges,
+                *spent(account.total, self.accounting, account.epsilon, account.delta),
+            )
+            for account in self.accounts
+        )
+
+    def _judge(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
+        if (kind == "open") != (sequence == 1):
+            raise ValueError("a ledger is opened once, by its first record")
+        match kind:
+            case "open":
+                if body["format"] != 1:
+                    raise ValueError("unknown format")
+            case "limits":
+                self._set_limits(body)
+            case "reserve":
+                self._judge_charge(sequence, body)
+            case "spend":
+                self.open_reservations.remove(body["reservation"])
+                self.answers[body["reservation"]] = (sequence, body["sha256"])
+            case "void":
+                self.open_reservations.remove(body["reservation"])
+            case _:
+                raise ValueError("unknown kind")
+
+    def _set_limits(self, body: dict[str, Any]) -> None:
+        self.accounting = body["accounting"]
+        self.accounts = [
+            _Account(
+                account["kind"],
+                account["name"],
+                account["members"],
+                Fraction(account["epsilon"]),
+                Fraction(account["delta"]),
+            )
+            for account in body["accounts"]
+        ]
+        for analyst, events, epsilon, delta in self.history:
+            self._charge(analyst, cost_of(events, epsilon, delta, self.accounting))
+
+    def _judge_charge(self, sequence: int, body: dict[str, Any]) -> None:
+        charge = body["charge"]
+        events: list[dict[str, Any]] = charge["events"]
+        epsilon, delta = Fraction(charge["epsilon"]), Fraction(charge["delta"])
+        if not claim_holds(events, epsilon, delta):
+            raise _Wrong(sequence, "its events do not satisfy the epsilon and delta it claims")
+        self.history.append((body["analyst"], events, epsilon, delta))
+        self.open_reservations.add(sequence)
+        touched = self._charge(body["analyst"], cost_of(events, epsilon, delta, self.accounting))
+        for account in touched:
+            if not keeps_to(account.total, self.accounting, account.epsilon, account.delta):
+                raise _Wrong(
+                    sequence, f"the {account.kind} account {account.name!r} exceeds its budget"
+                )
+
+    def _charge(self, analyst: str, cost: Cost) -> list[_Account]:
+        touched = [a for a in self.accounts if a.members is None or analyst in a.members]
+        if not any(account.kind == "dataset" for account in touched):
+            raise ValueError("there is no account of the dataset")
+        for account in touched:
+            account.take(cost)
+        return touched
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=60)
+
+
+def _pinned(path: Path) -> dict[str, Any] | None:
+    try:
+        head = json.loads(head_path(path).read_text())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        head = None
+    if not isinstance(head, dict) or set(head) != {"sequence", "hash"}:
+        raise _Wrong(1, "the pinned head cannot be read")
+    return head
