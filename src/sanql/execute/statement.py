@@ -87,6 +87,9 @@ class _Writer:
         if isinstance(column.values, TableDomain):
             scan = self._source.scans[column.values.table][column.values.column]
             relation = self._source.relations[column.values.table]
+            key = self._plan.query.keys[index]
+            if key.facts.type is Type.REAL:
+                scan = _on_grid(scan, _key_grid(key))
             return f"SELECT DISTINCT {scan} AS v FROM {relation} WHERE {scan} IS NOT NULL"
         expression = self._plan.query.keys[index]
         engine_type = ENGINE_TYPES[expression.facts.type]
@@ -243,7 +246,9 @@ class _Writer:
         for index, part in enumerate(self._plan.measurements):
             columns.append(f"{self._total(index, part)} AS m{index}")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
-        self._add("cells", f"SELECT {', '.join(columns)} FROM {source}{grouping}")
+        # an aggregate makes one row however many there are, also where nothing is measured
+        listed = ", ".join(columns) or "system.main.count(*) * 0 AS present"
+        self._add("cells", f"SELECT {listed} FROM {source}{grouping}")
 
     def _total(self, index: int, part: Measurement) -> str:
         if part.kind is Measured.DISTINCT:
