@@ -282,7 +282,17 @@ def _coalesce(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
 
 def _nullif(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     first, second = emitter._operands(args, facts)
-    return f"nullif({first}, {second})"
+    kept = emitter.sql(args[0])
+    if first == kept:
+        return f"nullif({first}, {second})"
+    # compared in a wider type, the value itself stays as exact as it was
+    return f"CASE WHEN {first} = {second} THEN NULL ELSE {kept} END"
+
+
+def _square_root(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    """Return the root, NULL below zero: NaN would pass COALESCE and be missing from sums."""
+    text = f"CAST({emitter.sql(args[0])} AS DOUBLE)"
+    return f"CASE WHEN {text} >= 0 THEN system.main.sqrt({text}) END"
 
 
 CUSTOM: Mapping[str, Callable[[Emitter, tuple[Expr, ...], Facts], str]] = {
@@ -298,7 +308,7 @@ CUSTOM: Mapping[str, Callable[[Emitter, tuple[Expr, ...], Facts], str]] = {
     "trunc": _to_whole("trunc"),
     "least": _function("least"),
     "greatest": _function("greatest"),
-    "sqrt": _function("sqrt"),
+    "sqrt": _square_root,
     "ln": _function("ln"),
     "exp": _function("exp"),
     "power": _function("pow"),
