@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.parse.functions import TRUNCATIONS, truncate
-from sanql.parse.tree import Call, ColumnRef, Expr, Literal, LiteralValue, Type
+from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
 from sanql.policy import ListedDomain, Table, TableDomain
 
 RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
 PRODUCT_MAX = 200_000
+STEPS_MAX = 2**52  # a key further from zero may not be a whole number in the engine
 
 
 @dataclass(frozen=True)
@@ -67,17 +69,41 @@ def _key_column(expression: Expr, table: Table) -> KeyColumn | None:
         domain = table.columns[expression.name].domain
         match domain:
             case ListedDomain(values):
-                return KeyColumn(values, filtered=True)
+                return KeyColumn(_distinct(values, expression.facts), filtered=True)
             case TableDomain():
                 return KeyColumn(domain, filtered=True)
             case None:
                 pass
     derived = _values(expression, table)
-    if derived is None:
+    if derived is None or any(_beyond(value, expression.facts) for value in derived):
         return None
-    distinct = tuple(dict.fromkeys(derived))
+    distinct = _distinct(derived, expression.facts)
     filtered = expression.facts.nullable and None not in distinct
     return KeyColumn(distinct, filtered)
+
+
+def _beyond(value: LiteralValue, facts: Facts) -> bool:
+    """Return whether the engine cannot hold a number exactly."""
+    step = facts.grid or Fraction(1)
+    return isinstance(value, int | Fraction) and abs(Fraction(value)) > STEPS_MAX * step
+
+
+def _distinct(values: Iterable[LiteralValue], facts: Facts) -> tuple[LiteralValue, ...]:
+    """Return each key once.
+
+    Values that the engine takes for one key must be one key here too: listed twice, its group would
+    appear twice, and each unit in it would move two cells.
+    """
+    return tuple(dict.fromkeys(_as_key(value, facts) for value in values))
+
+
+def _as_key(value: LiteralValue, facts: Facts) -> LiteralValue:
+    """Return a value as the engine will read it."""
+    if facts.type is Type.TIMESTAMP and isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)
+    if facts.type is Type.REAL and facts.grid and isinstance(value, int | Fraction):
+        return math.floor(value / facts.grid + Fraction(1, 2)) * facts.grid
+    return value
 
 
 def _values(expression: Expr, table: Table) -> tuple[LiteralValue, ...] | None:

@@ -1,0 +1,119 @@
+"""Which keys are known without the data, and that each of them is one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from fractions import Fraction
+
+import pytest
+
+from sanql.plan import Outline
+from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
+from sanql.policy.model import TableDomain
+
+Outlined = Callable[..., Outline]
+
+FEBRUARY = date(2020, 2, 1)
+# key: its values, and whether rows with other values are left out
+PUBLIC: dict[str, tuple[list[object], bool]] = {
+    "sex": (["F", "M", "X"], True),
+    "score": (list(range(-10, 31)), True),
+    "member": ([False, True], True),
+    "age >= 18": ([False, True], True),
+    "member IS NULL": ([False, True], False),
+    "age // 50": ([0, 1, 2, 3], True),
+    "ROUND(age, -2)": ([0, 100, 200], True),
+    "COALESCE(age // 100, 7)": ([0, 1, 2, 7], False),
+    "born": ([date.fromordinal(date(2020, 1, 15).toordinal() + day) for day in range(48)], True),
+    "EXTRACT(year FROM born)": ([2020], True),
+    "EXTRACT(month FROM born)": (list(range(1, 13)), True),
+    "DATE_TRUNC('month', born)": ([date(2020, 1, 1), FEBRUARY, date(2020, 3, 1)], True),
+    "DATE_TRUNC('quarter', born)": ([date(2020, 1, 1)], True),
+    "DATE_TRUNC('year', born)": ([date(2020, 1, 1)], True),
+    "DATE_TRUNC('week', born)": ([date.fromordinal(737437 + 7 * week) for week in range(8)], True),
+    "DATE_TRUNC('hour', seen)": (
+        [datetime(2020, 1, 31, 22), datetime(2020, 1, 31, 23),
+         datetime(2020, 2, 1), datetime(2020, 2, 1, 1)],
+        True,
+    ),
+    "DATE_TRUNC('day', seen)": ([datetime(2020, 1, 31), datetime(2020, 2, 1)], True),
+    "CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END": (["minor", "adult"], False),
+    "CASE WHEN age < 18 THEN 'minor' END": (["minor", None], False),
+    "CASE WHEN member THEN 1 ELSE 2.5 END": ([1, Fraction(5, 2)], False),
+    "CASE WHEN member THEN age // 100 ELSE 9 END": ([0, 1, 2, 9], True),
+    "'all'": (["all"], False),
+}  # fmt: skip
+PRIVATE = [
+    "city",
+    "LOWER(sex)",  # a function of a listed column has other values
+    "CASE WHEN member THEN sex ELSE 'none' END",  # and values outside the list exist
+    "big",
+    "big % 100000",
+    "ever",
+    "CAST(age AS VARCHAR)",
+    "CASE WHEN member THEN 1180591620717411303424 ELSE 0 END",  # no engine integer holds it
+    "CASE WHEN member THEN 1e300 ELSE 0.5 END",
+]
+
+
+@pytest.mark.parametrize(("key", "expected"), PUBLIC.items())
+def test_keys_that_policy_or_arithmetic_bound_are_public(
+    outlined: Outlined, key: str, expected: tuple[list[object], bool]
+) -> None:
+    keys = outlined(f"SELECT {key}, COUNT(*) FROM people GROUP BY 1").keys
+    assert isinstance(keys, PublicKeys)
+    assert (list(keys.columns[0].values), keys.columns[0].filtered) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", PRIVATE)
+def test_other_keys_are_selected_privately(outlined: Outlined, key: str) -> None:
+    outline = outlined(f"SELECT {key}, COUNT(*) FROM people GROUP BY 1")
+    assert isinstance(outline.keys, PrivateKeys)
+    assert outline.selects_keys
+
+
+@pytest.mark.parametrize(
+    ("key", "distinct"),
+    [
+        # what the engine takes for one key is one key, or its group would appear twice and a unit
+        # in it would move two cells
+        ("CASE WHEN member THEN DATE '2020-01-01' ELSE TIMESTAMP '2020-01-01 00:00:00' END", 1),
+        ("CASE WHEN member THEN 1 ELSE 1.0 END", 1),
+        ("CASE WHEN member THEN 0.0 ELSE -0.0 END", 1),
+        ("CASE WHEN member THEN 'a' ELSE 'a' END", 1),
+        ("price", 2),
+    ],
+)
+def test_a_key_is_never_listed_twice(outlined: Outlined, key: str, distinct: int) -> None:
+    keys = outlined(f"SELECT {key}, COUNT(*) FROM people GROUP BY 1").keys
+    assert isinstance(keys, PublicKeys)
+    assert keys.count == distinct
+
+
+def test_without_group_by_there_is_one_group(outlined: Outlined) -> None:
+    assert outlined("SELECT COUNT(*) FROM people").keys == OneGroup()
+
+
+def test_a_column_of_a_public_table_gives_keys_whose_number_only_the_engine_knows(
+    outlined: Outlined,
+) -> None:
+    keys = outlined("SELECT region, COUNT(*) FROM people GROUP BY 1").keys
+    assert isinstance(keys, PublicKeys)
+    assert keys.columns[0].values == TableDomain("regions", "name")
+    assert keys.count is None
+
+
+def test_public_keys_multiply_and_one_unknown_key_makes_all_unknown(outlined: Outlined) -> None:
+    both = outlined("SELECT sex, member, COUNT(*) FROM people GROUP BY 1, 2").keys
+    assert isinstance(both, PublicKeys)
+    assert both.count == 6
+    mixed = outlined("SELECT sex, city, COUNT(*) FROM people GROUP BY 1, 2").keys
+    assert isinstance(mixed, PrivateKeys)
+
+
+def test_too_many_derived_keys_are_selected_instead(outlined: Outlined) -> None:
+    few = "SELECT COUNT(*) FROM people GROUP BY age, score"
+    many = "SELECT COUNT(*) FROM people GROUP BY age, score, born"
+    assert isinstance(outlined(few).keys, PublicKeys)
+    assert isinstance(outlined(many).keys, PrivateKeys)
