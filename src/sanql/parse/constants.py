@@ -37,7 +37,9 @@ def number_literal(text: str) -> Literal:
 
 
 def _grid(value: Fraction) -> Fraction | None:
-    return abs(value) if value and abs(value).denominator < 2**40 else Fraction(1)
+    if not value:
+        return Fraction(1)
+    return abs(value) if value.denominator < 2**40 else None
 
 
 def integer_literal(value: int) -> Literal:

@@ -205,7 +205,8 @@ def _to_whole(name: str) -> Rule:
             return args[0].facts
         a = _interval_or_point(args[0])
         if a is None or max(abs(a[0]), abs(a[1])) > 2**52:
-            return number(Type.REAL, a, True, Fraction(1))
+            bounds = intervals.round_outward(a, 0) if a is not None else None
+            return number(Type.REAL, bounds, True, Fraction(1))
         return number(Type.INTEGER, intervals.round_outward(a, 0), True)
 
     return rule
@@ -475,7 +476,7 @@ def truncate(moment: date, unit: str) -> date:
     if unit == "month":
         return start.replace(day=1)
     if unit == "week":
-        return start - timedelta(days=start.weekday()) if start.toordinal() > 7 else start
+        return start - timedelta(days=start.weekday())  # the calendar's first day is a Monday
     return start
 
 
