@@ -14,7 +14,12 @@ from sanql.cli.tour import tour
 def main() -> None:
     """Run the demo in a fresh folder and save what it prints."""
     out = Console(
-        record=True, width=118, file=io.StringIO(), force_terminal=True, color_system="truecolor"
+        record=True,
+        width=118,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        highlight=False,
     )
     with tempfile.TemporaryDirectory() as folder:
         tour(Path(folder) / "demo", out)
