@@ -53,7 +53,7 @@ def best_delta(rho: mpf, epsilon: mpf) -> mpf:
     return delta_of(rho, epsilon, (low + high) / 2)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(EPSILONS, DELTAS)
 def test_the_rho_for_an_epsilon_is_the_largest_that_converts(
     epsilon: Fraction, delta: Fraction

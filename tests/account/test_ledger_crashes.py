@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from types import FrameType
@@ -23,7 +24,7 @@ from typing import Any
 import pytest
 
 import sanql.account
-from sanql.account import Charge, Ledger, store, verify
+from sanql.account import Charge, Ledger, Reservation, store, verify
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy.model import Budget, Policy
 
@@ -87,7 +88,7 @@ def die_at_line(number: int) -> None:
     sys.settrace(trace)
 
 
-def first_visits(work: Callable[[], None]) -> list[int]:
+def first_visits(prepare: Callable[[], Any], work: Callable[[Any], None]) -> list[int]:
     """Count the lines of the ledger's code that some work executes; return when each comes first."""
 
     def watch(say: Callable[[str], None]) -> None:
@@ -106,8 +107,9 @@ def first_visits(work: Callable[[], None]) -> list[int]:
                     say(str(count))
             return trace
 
+        prepared = prepare()
         sys.settrace(trace)
-        work()
+        work(prepared)
         sys.settrace(None)
 
     said, _ = Child(watch).ended()
@@ -164,11 +166,16 @@ def generous(make_policy: MakePolicy) -> Iterator[Policy]:
 
 def lines_of_a_query(policy: Policy, charge: Charge) -> list[int]:
     """Every line of reserve, and every line of spend, where it is first executed."""
-    ledger = Ledger.open(policy, TERMS)
-    reserve = first_visits(lambda: void(ledger.reserve("bob", question("q"), charge)))
-    reservation = ledger.reserve("bob", question("q"), charge)
-    spend = first_visits(lambda: ledger.spend(reservation, b"answer"))
-    ledger.close()
+
+    def reserved() -> tuple[Ledger, Reservation]:
+        ledger = Ledger.open(policy, TERMS)
+        return ledger, ledger.reserve("bob", question("q"), charge)
+
+    reserve = first_visits(
+        lambda: Ledger.open(policy, TERMS),
+        lambda ledger: void(ledger.reserve("bob", question("q"), charge)),
+    )
+    spend = first_visits(reserved, lambda made: made[0].spend(made[1], b"answer"))
     return [*reserve, *(reserve[-1] + number for number in spend), reserve[-1] + spend[-1] + 99]
 
 
@@ -197,7 +204,7 @@ def test_killed_at_every_line_of_creating_a_ledger_it_can_still_be_opened(
     generous: Policy, laplace: Laplace
 ) -> None:
     policy = generous
-    numbers = first_visits(lambda: Ledger.open(policy, TERMS).close())
+    numbers = first_visits(lambda: None, lambda _: Ledger.open(policy, TERMS).close())
     assert len(numbers) > 100
     for number in numbers:
         remove(policy)
@@ -314,3 +321,38 @@ def test_a_ledger_held_by_another_writer_is_busy_not_broken(
         other.execute("ROLLBACK")
         other.close()
         ledger.reserve("bob", question("q"), laplace("0.5"))
+
+
+def test_a_forked_process_must_open_the_ledger_for_itself(
+    generous: Policy, laplace: Laplace
+) -> None:
+    with Ledger.open(generous, TERMS) as ledger:
+
+        def ask(say: Callable[[str], None]) -> None:
+            try:
+                ledger.reserve("bob", question("q"), laplace("0.5"))
+            except LedgerError as error:
+                say(error.code)
+
+        assert Child(ask).ended() == (["ledger_forked"], 0)
+        ledger.reserve("bob", question("q"), laplace("0.5"))
+
+
+def test_threads_share_a_ledger_and_get_exactly_what_the_budget_holds(
+    make_policy: MakePolicy, laplace: Laplace
+) -> None:
+    policy = make_policy(budget=Budget(Fraction(1), Fraction(0)), coalitions={})
+    charge = laplace("0.05")
+
+    def ask(who: int) -> int:
+        for i in range(100):
+            try:
+                reservation = ledger.reserve("bob", question(f"{who} {i}"), charge)
+            except BudgetExceeded:
+                return i
+            ledger.spend(reservation, b"answer")
+        raise AssertionError("the budget never ends")
+
+    with Ledger.open(policy, TERMS) as ledger, ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(ask, range(4))) == 20
+    assert verify(policy.ledger).sound

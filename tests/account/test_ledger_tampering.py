@@ -211,6 +211,19 @@ def test_an_old_copy_of_the_ledger_is_noticed(
     assert_both_notice(used, 11, "is missing")
 
 
+def test_a_write_ahead_log_thrown_away_is_noticed(
+    used: Policy, laplace: Laplace, tmp_path: Path
+) -> None:
+    with Ledger.open(used, TERMS) as ledger:
+        ledger.reserve("ana", question("new"), laplace("0.1"))
+        # What a killed process leaves behind: the newest records are only in the log.
+        for name in ("hospital.ledger", "hospital.ledger.head"):
+            shutil.copy(used.ledger.with_name(name), tmp_path / f"after.{name}")
+    for name in ("hospital.ledger", "hospital.ledger.head"):
+        shutil.copy(tmp_path / f"after.{name}", used.ledger.with_name(name))
+    assert_both_notice(used, 11, "is missing")
+
+
 def test_an_old_copy_put_in_place_under_a_running_process_is_noticed_by_it(
     used: Policy, laplace: Laplace, tmp_path: Path
 ) -> None:

@@ -58,7 +58,7 @@ def test_the_laplace_formula_equals_the_series(scale: Fraction, shift: int, orde
     assert series <= laplace_renyi_upper(scale, shift, order) <= series * (1 + mpf(10) ** -10)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     st.fractions(min_value=Fraction(1, 2000), max_value=10**9),
     st.integers(1, 10**6),
@@ -71,7 +71,7 @@ def test_the_laplace_curve_is_an_upper_bound_and_a_tight_one(
     assert true <= upper <= true + exact(shift / scale) * mpf(2) ** -42
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**4), st.sampled_from(ORDERS))
 def test_the_randomised_response_curve_is_an_upper_bound_and_a_tight_one(
     epsilon: Fraction, order: float
@@ -83,7 +83,7 @@ def test_the_randomised_response_curve_is_an_upper_bound_and_a_tight_one(
     assert true <= upper <= true + exact(epsilon) * mpf(2) ** -42
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     st.sampled_from([*ORDERS, 1e6, 1e12]),
     st.fractions(min_value=Fraction(1, 10**30), max_value=Fraction(99, 100)),

@@ -3,8 +3,8 @@
 A record's hash covers its sequence, kind, body and the hash before it, so a changed, moved or
 missing record breaks every later link. A chain cut short breaks no link: that is what the pinned
 head is for. The head is written after the commit it names, so a crash in between leaves it behind
-the chain, never ahead of it. Putting back an old chain *and* its old head together cannot be
-detected from these two files; keep a copy of the head elsewhere if that matters.
+the chain, never ahead of it. Putting back an old chain *and* its old head together, or removing
+both, cannot be detected from these two files; keep a copy of the head elsewhere if that matters.
 """
 
 from __future__ import annotations

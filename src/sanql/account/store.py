@@ -66,6 +66,7 @@ class Store:
         self._path = path
         self._connection = _connect(path)
         self._file = _identity(path)
+        self._process = os.getpid()
         self._mutex = threading.RLock()
         self._stopped: LedgerError | None = None
 
@@ -187,6 +188,12 @@ class Store:
     @contextmanager
     def _faults(self) -> Iterator[None]:
         """Turn faults of the disk into LedgerError; after one that may have lost a write, stop."""
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "ledger_forked",
+                "this ledger was opened by the process that this one was forked from",
+                "open the ledger again in each process: SQLite's locks do not survive a fork",
+            )
         if self._stopped is not None:
             raise self._stopped
         try:
