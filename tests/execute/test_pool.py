@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,6 +207,7 @@ def test_a_worker_that_died_while_idle_costs_nobody_an_answer(workers: Workers) 
     assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2])
 def test_threads_share_workers_without_mixing_answers(
     count: int, source: Source, people: Policy
@@ -283,19 +285,21 @@ def test_a_worker_knows_nothing_of_the_parents_environment(
 
 
 def test_a_source_replaced_after_opening_is_not_mixed_with_the_new_one(
-    source: Source, people: Policy
+    source: Source, people: Policy, tmp_path: Path
 ) -> None:
-    with Workers(source, people.engine) as workers:
+    path = tmp_path / "copy.duckdb"
+    shutil.copy(source.database, path)
+    with Workers(replace(source, database=path), people.engine) as workers:
         workers.warm()
-        source.database.unlink()
-        with duckdb.connect(str(source.database)) as connection:
+        path.unlink()
+        with duckdb.connect(str(path)) as connection:
             connection.execute("CREATE TABLE people AS SELECT 1 AS person_id")
         assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
-        for _ in range(2):
-            os.kill(processes(workers)[0], signal.SIGKILL)
-            time.sleep(0.1)
-            with pytest.raises(Unavailable):
-                workers.run(COUNT, [])
+        (pid,) = processes(workers)
+        os.kill(pid, signal.SIGKILL)
+        assert wait_until(lambda: not running(pid), 5)
+        with pytest.raises(Unavailable):
+            workers.run(COUNT, [])
 
 
 SCRIPT = """

@@ -75,6 +75,7 @@ def test_a_parquet_table_is_copied_with_declared_columns_only(
     assert rows(source, policy, "people")[3] == {"person_id": 3, "age": 23, "city": "city 0"}
 
 
+@pytest.mark.slow
 def test_every_layout_of_a_folder_gives_the_same_rows(
     tmp_path: Path, make_policy: MakePolicy
 ) -> None:
@@ -186,6 +187,7 @@ def test_rows_still_in_a_write_ahead_log_are_seen(tmp_path: Path, make_policy: M
     assert len(rows(prepare(policy), policy, "people")) == 2
 
 
+@pytest.mark.slow
 def test_public_tables_may_leave_their_columns_to_the_source(
     folder: Path, make_policy: MakePolicy
 ) -> None:
@@ -298,6 +300,7 @@ def test_a_file_that_is_no_database_is_a_fault_without_the_engines_words(
     assert (place, message) == ("dataset.source", "'d.duckdb' cannot be opened")
 
 
+@pytest.mark.slow
 def test_the_fingerprint_follows_the_bytes_and_the_declaration(
     folder: Path, make_policy: MakePolicy
 ) -> None:
@@ -344,6 +347,7 @@ def test_a_cache_open_to_others_is_refused(folder: Path, make_policy: MakePolicy
     assert place == "dataset.ledger"
 
 
+@pytest.mark.slow
 def test_leftovers_and_old_entries_go_but_not_those_in_use(
     folder: Path, make_policy: MakePolicy
 ) -> None:
