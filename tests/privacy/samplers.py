@@ -1,0 +1,45 @@
+"""Samplers of the tests: silent, recording, and deliberately wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanql.mechanisms import ExactSampler, Noise
+
+SECRET = 1_234_567_890_123
+
+
+@dataclass(frozen=True)
+class SilentSampler:
+    """Draws zeros, and remembers what it was asked for."""
+
+    asked: list[tuple[Noise, int]] = field(default_factory=list)
+
+    def sample(self, noise: Noise, count: int) -> NDArray[np.int64]:
+        """Return no noise at all."""
+        self.asked.append((noise, count))
+        return np.zeros(count, dtype=np.int64)
+
+    def secret(self) -> int:
+        """Return the same key every time."""
+        return SECRET
+
+
+@dataclass(frozen=True)
+class TamperedSampler:
+    """Draws real noise of another distribution than it was asked for."""
+
+    change: Callable[[Noise], Noise]
+    exact: ExactSampler = field(default_factory=ExactSampler)
+
+    def sample(self, noise: Noise, count: int) -> NDArray[np.int64]:
+        """Return draws of the changed noise."""
+        return self.exact.sample(self.change(noise), count)
+
+    def secret(self) -> int:
+        """Return a fresh key."""
+        return self.exact.secret()
