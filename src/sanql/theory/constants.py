@@ -99,10 +99,9 @@ def tv_constant(gamma: Extended, tau: Extended) -> float:
     k = g * g - 1
     root = math.sqrt(t * k)
     c1 = _difference(2 * g * root, k * (1 + t)) if t <= 1 - 1 / g**2 else t
+    c2 = t / (g * (1 - t))
     if t <= k * (1 - t) ** 2:
         c2 = _difference(2 / g * root, (g - 1 / g) * (1 - t))
-    else:
-        c2 = t / (g * (1 - t))
     return math.inf if min(c1, c2) <= 0 else up(1 / c1 + 1 / c2)
 
 

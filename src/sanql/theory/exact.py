@@ -181,7 +181,9 @@ def _log(number: Extended) -> float:
     exact = Fraction(number)
     if Fraction(1, 2) < exact < 2:
         return math.log1p(float(exact - 1))
-    return math.log(exact.numerator) - math.log(exact.denominator)
+    # a power of two is split off, so that no two large logarithms cancel
+    shift = exact.numerator.bit_length() - exact.denominator.bit_length()
+    return math.log(exact / Fraction(2) ** shift) + shift * math.log(2)
 
 
 def _not_a_number(value: object, name: str) -> TheoryError:

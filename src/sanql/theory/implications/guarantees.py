@@ -1,0 +1,280 @@
+"""Guarantees: a definition with its parameters, and the setting in which it is read.
+
+Every parameter is "smaller is stronger" and rounded up. A guarantee is written as
+`approximate_dp(epsilon=1, delta=1e-6)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import exp_upper
+
+KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "perfect_privacy": ((), "neighbours give equal output laws"),
+    "pure_dp": (("epsilon",), "neighbours' output probabilities are within e^epsilon"),
+    "approximate_dp": (
+        ("epsilon", "delta"),
+        "neighbours are (epsilon, delta)-indistinguishable",
+    ),
+    "pointwise_dp": (
+        ("epsilon", "delta"),
+        "under either neighbour, outputs with a loss above epsilon have probability at most delta",
+    ),
+    "add_remove_dp": (
+        ("epsilon", "delta"),
+        "databases with and without one record are (epsilon, delta)-indistinguishable",
+    ),
+    "group_dp": (
+        ("epsilon", "delta"),
+        "databases that differ in a group of records are (epsilon, delta)-indistinguishable",
+    ),
+    "statistical_difference": (
+        ("delta",),
+        "no event's probability changes by more than delta between neighbours",
+    ),
+    "any_two_databases": (
+        ("delta",),
+        "no event's probability changes by more than delta between any two databases",
+    ),
+    "testing": (
+        ("epsilon", "delta"),
+        "every test has FP + e^epsilon FN and FN + e^epsilon FP at least 1 - delta",
+    ),
+    "simulation_dp": (
+        ("epsilon", "delta"),
+        "a simulator without one record (told its position) is (epsilon, delta)-close",
+    ),
+    "prior_posterior_ratio": (
+        ("epsilon",),
+        "no output changes any belief about one record by more than a factor e^epsilon",
+    ),
+    "prior_posterior": (
+        ("tau",),
+        "no output moves the belief about one record by more than tau",
+    ),
+    "prior_posterior_usually": (
+        ("epsilon", "delta_hat", "failure"),
+        "except with probability failure, prior and posterior of one record are "
+        "(epsilon, delta_hat)-indistinguishable",
+    ),
+    "semantic": (
+        ("tau",),
+        "no conclusion differs by more than tau, with my data or without, for any belief",
+    ),
+    "approximate_semantic": (
+        ("tau", "delta"),
+        "for any belief, except with probability delta, conclusions differ by at most tau",
+    ),
+    "posteriors": (
+        ("epsilon", "delta_hat", "failure"),
+        "for any belief, except with probability failure, conclusions with and without any "
+        "person's data are (epsilon, delta_hat)-indistinguishable",
+    ),
+    "reality_oblivious": (
+        ("tau", "delta"),
+        "for any belief and any real database, except with probability delta, conclusions differ "
+        "by at most tau",
+    ),
+    "reality_oblivious_informed": (
+        ("tau", "delta"),
+        "the same for beliefs that know all records but one",
+    ),
+    "mostly_dp": (
+        ("epsilon", "delta", "failure"),
+        "a database drawn from the belief has (epsilon, delta)-close neighbours, except with "
+        "probability failure",
+    ),
+    "believed_semantic": (
+        ("tau", "delta"),
+        "for that belief, except with probability delta, conclusions differ by at most tau",
+    ),
+    "coupled_worlds": (
+        ("epsilon", "delta"),
+        "given priv and Z, the output is (epsilon, delta)-close to a simulation from alt",
+    ),
+    "inference_coupled_worlds": (
+        ("epsilon", "delta_hat", "failure"),
+        "except with probability failure, beliefs about priv are (epsilon, delta_hat)-close in the "
+        "real and the ideal world",
+    ),
+    "ddp": (
+        ("epsilon", "delta"),
+        "given one record and Z, the output is (epsilon, delta)-close to one simulated without it",
+    ),
+    "inference_ddp": (
+        ("epsilon", "delta_hat", "failure"),
+        "except with probability failure, beliefs about a record are (epsilon, delta_hat)-close "
+        "with the record used or not",
+    ),
+    "noiseless": (
+        ("epsilon", "delta"),
+        "the output law is (epsilon, delta)-close for any two values of a record",
+    ),
+    "pufferfish": (
+        ("epsilon", "delta"),
+        "the output law is (epsilon, delta)-close for both values of a secret",
+    ),
+    "inference_pufferfish": (
+        ("epsilon", "delta_hat", "failure"),
+        "except with probability failure, prior and posterior of a secret are "
+        "(epsilon, delta_hat)-close",
+    ),
+}
+
+_PROBABILITIES = frozenset({"delta", "delta_hat", "failure", "tau"})
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A definition of privacy with its parameters.
+
+    >>> str(guarantee("approximate_dp", epsilon=1, delta=1e-6))
+    'approximate_dp(epsilon=1, delta=1e-06)'
+    """
+
+    kind: str
+    parameters: tuple[tuple[str, float], ...]
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise TheoryError(
+                "unknown_guarantee",
+                f"there is no guarantee {self.kind!r}",
+                f"use one of {', '.join(KINDS)}",
+            )
+        wanted, given = KINDS[self.kind][0], tuple(name for name, _ in self.parameters)
+        if wanted != given:
+            raise TheoryError(
+                "parameters",
+                f"{self.kind} was given {', '.join(given) or 'nothing'}",
+                f"write {self.kind}({', '.join(f'{name}=…' for name in wanted)})",
+            )
+        for name, value in self.parameters:
+            _check(self.kind, name, value)
+
+    def __getitem__(self, name: str) -> float:
+        return dict(self.parameters)[name]
+
+    @property
+    def gamma(self) -> Fraction:
+        """The level e^epsilon, rounded up."""
+        return Fraction(exp_upper(self["epsilon"]))
+
+    def exact(self, name: str) -> Fraction:
+        """Return one parameter as a fraction."""
+        return Fraction(self[name])
+
+    @property
+    def meaning(self) -> str:
+        """What the guarantee says, in one line."""
+        return KINDS[self.kind][1]
+
+    def is_at_most(self, other: Guarantee) -> bool:
+        """Return whether this guarantee is at least as strong as another of its kind."""
+        return self.kind == other.kind and all(
+            mine <= theirs
+            for (_, mine), (_, theirs) in zip(self.parameters, other.parameters, strict=True)
+        )
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether every mechanism has it."""
+        return any(
+            value == math.inf or (name in ("delta", "failure", "tau", "delta_hat") and value >= 1)
+            for name, value in self.parameters
+        )
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters)
+        return f"{self.kind}({inner})"
+
+
+def guarantee(kind: str, **parameters: float) -> Guarantee:
+    """Return a guarantee; the parameters may come in any order."""
+    wanted = KINDS.get(kind, ((), ""))[0]
+    ordered = sorted(
+        parameters.items(), key=lambda pair: wanted.index(pair[0]) if pair[0] in wanted else 99
+    )
+    return Guarantee(kind, tuple((name, float(value)) for name, value in ordered))
+
+
+def parse(text: str) -> Guarantee:
+    """Return the guarantee written in a text.
+
+    >>> parse("pure_dp(epsilon=1)")["epsilon"]
+    1.0
+    """
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        if isinstance(call, ast.Name):
+            return guarantee(call.id)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+            raise ValueError(text)
+        values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        numbers = {name: float(value) for name, value in values.items()}
+    except TheoryError:
+        raise
+    except (SyntaxError, ValueError, TypeError) as error:
+        raise TheoryError(
+            "unreadable_guarantee",
+            f"{text!r} is not a guarantee",
+            "write name(parameter=number, …), for example approximate_dp(epsilon=1, delta=1e-6)",
+        ) from error
+    return guarantee(call.func.id, **numbers)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known besides the guarantee; a hypothesis that is not stated is not assumed.
+
+    `tau` and `delta_hat` are levels at which failure probabilities are wanted.
+    """
+
+    records: int | None = None
+    group: int | None = None
+    protections: int | None = None
+    values: int | None = None
+    tau: float | None = None
+    delta_hat: float | None = None
+    every_distribution: bool = False
+    independent_records: bool = False
+    binary_secrets: bool = False
+    simulator_epsilon: float | None = None
+    simulator_delta: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("records", "group", "protections", "values"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise TheoryError(
+                    "setting",
+                    f"{name} is {value!r}, a whole number of at least 1",
+                    f"give {name} >= 1",
+                )
+        for name in ("tau", "delta_hat", "simulator_delta"):
+            value = getattr(self, name)
+            if value is not None:
+                _check("the setting", "delta", value)
+        if self.simulator_epsilon is not None:
+            _check("the setting", "epsilon", self.simulator_epsilon)
+
+
+def _check(kind: str, name: str, value: float) -> None:
+    if math.isnan(value) or value < 0:
+        raise TheoryError(
+            "negative_parameter",
+            f"{name} of {kind} is {value}, it is at least 0",
+            f"give {name} >= 0",
+        )
+    if name in _PROBABILITIES and value > 1:
+        raise TheoryError(
+            "not_a_probability",
+            f"{name} of {kind} is {value}, it is at most 1",
+            f"give {name} between 0 and 1",
+        )

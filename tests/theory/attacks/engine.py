@@ -1,0 +1,145 @@
+"""The search that attacks an implication: random instances, and climbing from the worst one.
+
+An instance is a genome of small integers, from which exact distributions are built. A measure
+returns what was reached and what the implication allows; reaching more is a refutation.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.theory.distributions import Distribution
+from sanql.theory.exact import exp_upper, log_upper
+from sanql.theory.implications.guarantees import Guarantee, Setting, guarantee
+from sanql.theory.implications.search import edge_named
+
+Genome = Sequence[int]
+Reached = tuple[Fraction | float, Fraction | float]
+LARGEST = 12
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An implication under attack: its edges, the genome's length, and the measure.
+
+    The first `rows` times `row` genes are rows of weights; most instances draw them near each
+    other, since far rows only reach bounds that say nothing.
+    """
+
+    edges: tuple[str, ...]
+    length: int
+    measure: Callable[[Genome], Reached | None]
+    instances: int = 10_000
+    rows: int = 0
+    row: int = 0
+
+    def __str__(self) -> str:
+        return self.edges[0]
+
+
+def search(attack: Attack, seed: int, instances: int) -> float:
+    """Run the attack; return the largest reached/allowed, and fail above 1."""
+    rng = random.Random(seed)
+    worst, champion, tried = -1.0, None, 0
+    for turn in range(50 * instances):
+        if tried == instances:
+            break
+        genome = _drawn(attack, rng)
+        if champion is not None and turn % 2:
+            genome = list(champion)
+            for _ in range(rng.choice((1, 1, 2))):
+                genome[rng.randrange(attack.length)] = rng.randint(0, LARGEST)
+        result = attack.measure(genome)
+        if result is None:
+            continue
+        reached, allowed = result
+        assert reached <= allowed, f"{attack.edges}: {reached} > {allowed} at {genome}"
+        if allowed == 1:
+            continue  # the conclusion says nothing here, so the instance proves nothing
+        tried += 1
+        ratio = float(reached) / float(allowed) if allowed else 0.0
+        if ratio > worst:
+            worst, champion = ratio, tuple(genome)
+    assert tried == instances, f"only {tried} usable instances"
+    return worst
+
+
+def _drawn(attack: Attack, rng: random.Random) -> list[int]:
+    genome = [rng.choice((0, 1, 2, 3, rng.randint(0, LARGEST))) for _ in range(attack.length)]
+    if attack.rows and rng.random() < 0.8:
+        base = [rng.randint(0, LARGEST) for _ in range(attack.row)]
+        for index in range(attack.rows * attack.row):
+            nudge = rng.choice((0, 0, -1, 1, rng.randint(-3, 3)))
+            genome[index] = max(0, base[index % attack.row] + nudge)
+    return genome
+
+
+def laws(genome: Genome, count: int, size: int) -> list[list[Fraction]] | None:
+    """Return `count` exact laws of `size` outcomes, None when some has no mass."""
+    found = []
+    for index in range(count):
+        weights = genome[index * size : (index + 1) * size]
+        total = sum(weights)
+        if total == 0:
+            return None
+        found.append([Fraction(weight, total) for weight in weights])
+    return found
+
+
+def delta_between(p: Sequence[Fraction], q: Sequence[Fraction], gamma: Fraction) -> Fraction:
+    """Return the two-sided delta of two laws at a level."""
+    # integers over one denominator: the same number as the library's fractions, ten times quicker
+    common = math.lcm(*(mass.denominator for mass in (*p, *q)))
+    left = [mass.numerator * (common // mass.denominator) for mass in p]
+    right = [mass.numerator * (common // mass.denominator) for mass in q]
+    top, bottom = gamma.numerator, gamma.denominator
+    forth = back = 0
+    for a, b in zip(left, right, strict=True):
+        if bottom * a > top * b:
+            forth += bottom * a - top * b
+        if bottom * b > top * a:
+            back += bottom * b - top * a
+    return Fraction(max(forth, back), common * bottom)
+
+
+def level_gene(gene: int) -> Fraction:
+    """Return a level between 1 and 7 from one gene."""
+    return 1 + Fraction(gene, 2)
+
+
+def share_gene(gene: int) -> Fraction:
+    """Return a number strictly between 0 and 1 from one gene."""
+    return Fraction(2 * gene + 1, 2 * LARGEST + 4)
+
+
+def as_law(masses: Sequence[Fraction]) -> Distribution:
+    return Distribution(tuple(range(len(masses))), tuple(masses))
+
+
+def conclude(
+    edge: str,
+    kind: str,
+    gamma: Fraction | None = None,
+    setting: Setting | None = None,
+    **rest: Fraction,
+) -> Guarantee:
+    """Return the conclusion of an edge, its premise rounded up to floats as in the library."""
+    numbers = {name: float(_above(value)) for name, value in rest.items()}
+    if gamma is not None:
+        numbers["epsilon"] = log_upper(gamma)
+    return edge_named(edge).apply(guarantee(kind, **numbers), setting or Setting())
+
+
+def gamma_of(found: Guarantee) -> Fraction | float:
+    """Return the level a guarantee allows, rounded up."""
+    top = exp_upper(found["epsilon"])
+    return top if top == float("inf") else Fraction(top)
+
+
+def _above(value: Fraction) -> Fraction:
+    nearest = Fraction(float(value))
+    return nearest if nearest >= value else min(Fraction(1), nearest * (1 + Fraction(1, 2**52)))

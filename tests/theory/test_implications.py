@@ -1,0 +1,114 @@
+"""The closure returns what follows, with sources, hypotheses and the tightest numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from sanql.theory.errors import TheoryError
+from sanql.theory.implications import Setting, guarantee, implications, parse
+from sanql.theory.implications.guarantees import KINDS
+from sanql.theory.implications.operations import composed, coupled_worlds_composed
+from sanql.theory.implications.search import EDGES, blocked, closures
+
+
+def test_pure_privacy_implies_the_semantic_forms_with_tight_constants() -> None:
+    found = {item.guarantee.kind: item for item in implications(parse("pure_dp(epsilon=1)"))}
+    assert found["semantic"].guarantee["tau"] == pytest.approx(math.tanh(0.5))
+    assert found["prior_posterior"].guarantee["tau"] == pytest.approx(math.tanh(0.25))
+    assert found["statistical_difference"].guarantee["delta"] == pytest.approx(math.tanh(0.5))
+    assert found["semantic"].printed is not None
+    assert found["semantic"].printed["tau"] == pytest.approx(1)
+
+
+def test_no_route_around_a_circle_improves_on_what_was_given() -> None:
+    for text in (
+        "pure_dp(epsilon=1)",
+        "approximate_dp(epsilon=0.5, delta=1e-6)",
+        "semantic(tau=0.2)",
+    ):
+        given = parse(text)
+        setting = Setting(records=5, group=2, every_distribution=True, independent_records=True)
+        for item in implications(given, setting):
+            if item.guarantee.kind == given.kind:
+                assert not item.guarantee.is_at_most(given)
+
+
+def test_nothing_that_follows_is_dominated_or_vacuous() -> None:
+    found = implications(parse("approximate_dp(epsilon=0.2, delta=1e-9)"), Setting(records=100))
+    for item in found:
+        assert not item.guarantee.is_vacuous
+        rivals = [other for other in found if other is not item]
+        assert not any(other.guarantee.is_at_most(item.guarantee) for other in rivals)
+
+
+def test_more_records_never_make_a_conclusion_stronger() -> None:
+    given = parse("approximate_dp(epsilon=0.1, delta=1e-9)")
+    few = {i.guarantee.kind: i.guarantee for i in implications(given, Setting(records=10))}
+    many = {i.guarantee.kind: i.guarantee for i in implications(given, Setting(records=1000))}
+    for kind, weak in many.items():
+        assert few[kind].is_at_most(weak)
+
+
+def test_an_edge_whose_hypothesis_is_not_stated_is_not_used_but_named() -> None:
+    given = parse("ddp(epsilon=1, delta=1e-6)")
+    assert "noiseless" not in {item.guarantee.kind for item in implications(given)}
+    missing = {edge.name: lacks for edge, lacks in blocked(given)}
+    assert "independent" in missing["cw-cor-2"][0]
+    told = implications(given, Setting(independent_records=True))
+    assert "noiseless" in {item.guarantee.kind for item in told}
+
+
+def test_every_edge_joins_known_kinds_and_cites_a_source() -> None:
+    assert len({edge.name for edge in EDGES}) == len(EDGES)
+    for edge in EDGES:
+        assert edge.premise in KINDS
+        assert edge.conclusion in KINDS
+        assert edge.source
+        if edge.verdict == "false as printed":
+            assert edge.printed is not None
+
+
+def test_composition_and_its_side_conditions() -> None:
+    pure = guarantee("pure_dp", epsilon=0.5)
+    both = composed(pure, guarantee("approximate_dp", epsilon=0.5, delta=1e-6))
+    assert both["epsilon"] == pytest.approx(1)
+    assert both["epsilon"] >= 1
+    assert both["delta"] == 1e-6
+    f = guarantee("ddp", epsilon=math.log(1.5), delta=0.01)
+    g = guarantee("ddp", epsilon=math.log(2), delta=0.02)
+    told = coupled_worlds_composed(f, g, f_knows_simulated_g=True, g_knows_f=True)
+    assert told["delta"] == pytest.approx(0.04)
+    with pytest.raises(TheoryError, match="needs the guarantee of"):
+        coupled_worlds_composed(f, g, f_knows_simulated_g=True, g_knows_f=False)
+    with pytest.raises(TheoryError, match="do not compose"):
+        composed(f, g)
+    assert "post-processing" in closures(pure)
+    assert "less side information" not in closures(guarantee("noiseless", epsilon=1, delta=0))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("pure_dp(epsilon=-1)", "negative_parameter"),
+        ("approximate_dp(epsilon=1, delta=2)", "not_a_probability"),
+        ("approximate_dp(epsilon=1)", "parameters"),
+        ("purest_dp(epsilon=1)", "unknown_guarantee"),
+        ("pure_dp(1)", "unreadable_guarantee"),
+        ("pure_dp(epsilon=1", "unreadable_guarantee"),
+        ("pure_dp(epsilon='x')", "unreadable_guarantee"),
+        ("__import__('os')", "unreadable_guarantee"),
+    ],
+)
+def test_a_guarantee_that_makes_no_sense_is_refused(text: str, code: str) -> None:
+    with pytest.raises(TheoryError) as caught:
+        parse(text)
+    assert caught.value.code == code
+
+
+def test_a_setting_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(TheoryError):
+        Setting(records=0)
+    with pytest.raises(TheoryError):
+        Setting(tau=1.5)
