@@ -26,7 +26,14 @@ def tokens_within_limits(sql: str) -> list[Token]:
             f"a question is SQL text, and was given as {type(sql).__name__}",
             "pass the SQL as a string",
         )
-    size = len(sql.encode("utf-8", "surrogatepass"))
+    try:
+        size = len(sql.encode())
+    except UnicodeEncodeError:
+        raise Refused(
+            "not_text",
+            "the question holds half of a character (a lone surrogate), which no engine can read",
+            "pass well-formed Unicode text",
+        ) from None
     if size > BYTES_MAX:
         raise Refused(
             "query_too_long",

@@ -124,8 +124,9 @@ def unknown_construct(node: exp.Expression) -> Refused:
     name = _name(node)
     place = _place(node)
     known = sorted({op.split("_")[0].upper() for op in RULES} | {"COUNT", "SUM", "AVG"})
-    near = get_close_matches(name.upper(), known, n=1)
-    hint = f"did you mean {near[0]}? " if near and near[0] != name.upper() else ""
+    bare = name.removeprefix("the function ").upper()
+    near = get_close_matches(bare, known, n=1)
+    hint = f"did you mean {near[0]}? " if near and near[0] != bare else ""
     why = REASONS.get(type(node), "only functions and operators on the allow-list can be used")
     return Refused(
         "construct_unsupported",
@@ -359,7 +360,14 @@ def _cast(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _decimal_places(target: exp.Expression) -> int:
-    sizes = [int(str(part.this)) for part in target.expressions]
+    written = [str(part.this) for part in target.expressions]
+    if not all(size.isascii() and size.isdecimal() and len(size) < 3 for size in written):
+        raise Refused(
+            "cast_unsupported",
+            "DECIMAL takes a width and a number of digits",
+            "write, for example, DECIMAL(10, 2)",
+        )
+    sizes = [int(size) for size in written]
     return sizes[1] if len(sizes) > 1 else 0 if sizes else 3
 
 

@@ -40,12 +40,12 @@ def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:
     end = next((i for i, token in enumerate(tokens[5:], 5) if token.text == ")"), None)
     if end is None:
         raise _malformed()
-    found = _pairs(tokens[5:end])
+    found = _pairs(sql, tokens[5:end])
     rest = sql[: tokens[1].start] + " " + sql[tokens[end].end + 1 :]
     return rest, Options(**found)
 
 
-def _pairs(tokens: list[Token]) -> dict[str, str]:
+def _pairs(sql: str, tokens: list[Token]) -> dict[str, str]:
     found: dict[str, str] = {}
     while tokens:
         if len(tokens) < 3 or tokens[1].text not in ("=", "=>"):
@@ -63,9 +63,18 @@ def _pairs(tokens: list[Token]) -> dict[str, str]:
                 "option_twice", f"the privacy option {name} is given twice", "give it once"
             )
         stop = next((i for i, token in enumerate(tokens) if token.text == ","), len(tokens))
-        found[name] = "".join(token.text for token in tokens[2:stop])
+        found[name] = _as_typed(sql, tokens[2:stop])
         tokens = tokens[stop + 1 :]
     return found
+
+
+def _as_typed(sql: str, tokens: list[Token]) -> str:
+    """Return a value as it stands in the text, so that `1 2` is not read as 12."""
+    if not tokens:
+        raise _malformed()
+    if len(tokens) == 1:
+        return str(tokens[0].text)
+    return sql[tokens[0].start : tokens[-1].end + 1]
 
 
 def _malformed() -> Refused:

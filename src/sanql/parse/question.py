@@ -103,7 +103,7 @@ def _query(select: exp.Select, tables: Mapping[str, Table]) -> Query:
     if condition is not None and condition.facts.type not in (Type.BOOLEAN, Type.NULL):
         raise Refused("type_mismatch", "WHERE needs a condition", "compare, for example age > 40")
     binder.keys = _keys(select, binder)
-    _no_rows(select, binder, table)
+    _no_rows(select, binder)
     _bind_outputs(select, binder)
     having = select.args.get("having")
     order = select.args.get("order")
@@ -219,29 +219,30 @@ def _unaliased(node: exp.Expression) -> exp.Expression:
     return node.this if isinstance(node, exp.Alias) else node
 
 
-def _no_rows(select: exp.Select, binder: Binder, table: Table) -> None:
+def _no_rows(select: exp.Select, binder: Binder) -> None:
     """Refuse what would return individual rows, showing the statistic nearest to it."""
     star = any(isinstance(_unaliased(item), exp.Star) for item in select.expressions)
     aggregates = any(
         any(item.find_all(exp.AggFunc)) for item in select.expressions
     ) or select.args.get("having")
     if star or (not aggregates and not binder.keys):
-        columns = [
-            item.name for item in select.expressions if isinstance(item, exp.Column) and not star
-        ]
-        where = select.args.get("where")
-        tail = f" {where.sql(dialect='duckdb', comments=False)}" if where is not None else ""
-        keys = ", ".join(columns)
-        nearest = (
-            f"SELECT {keys}, COUNT(*) FROM {table.name}{tail} GROUP BY {keys}"
-            if columns
-            else f"SELECT COUNT(*) FROM {table.name}{tail}"
-        )
         raise Refused(
             "returns_rows",
             "the question returns individual rows; San answers with statistics only",
-            f"ask: {nearest}",
+            f"ask: {_nearest(select, binder, star)}",
         )
+
+
+def _nearest(select: exp.Select, binder: Binder, star: bool) -> str:
+    """Return the statistic nearest to rows: how many there are, by the columns that can be keys."""
+    columns = [] if star else [item for item in select.expressions if isinstance(item, exp.Column)]
+    facts = {column.this.sql(dialect="duckdb"): binder.row(column).facts for column in columns}
+    keys = ", ".join(
+        name for name, known in facts.items() if known.type is not Type.REAL or known.grid
+    )
+    parts = [select.args["from_"], select.args.get("where")]
+    rest = " ".join(p.sql(dialect="duckdb", comments=False) for p in parts if p is not None)
+    return f"SELECT {keys}, COUNT(*) {rest} GROUP BY {keys}" if keys else f"SELECT COUNT(*) {rest}"
 
 
 def _bind_outputs(select: exp.Select, binder: Binder) -> None:

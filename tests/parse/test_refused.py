@@ -1,0 +1,336 @@
+"""Questions that are refused: each by its own code, with a remedy, and the remedy works."""
+
+# ruff: noqa: E501  (a question stands on one line)
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from sanql.errors import Refused
+from sanql.parse import Question
+
+Ask = Callable[[str], Question]
+Refusal = Callable[[str], Refused]
+
+REFUSED = {
+    "not_text": ["SELECT COUNT(*) FROM people WHERE city = '\ud800'"],
+    "query_too_long": [
+        "SELECT COUNT(*) FROM people WHERE age IN (" + ",".join(map(str, range(200_000))) + ")",
+        "SELECT COUNT(*) FROM people WHERE age IN (" + "1," * 5_000 + "1)",
+        "SELECT COUNT(*) FROM people --" + "x" * 70_000,
+    ],
+    "query_too_deep": [
+        "SELECT COUNT(*) FROM people WHERE age = " + "(" * 500 + "1" + ")" * 500,
+        "SELECT COUNT(*) FROM people WHERE " + "NOT " * 500 + "member",
+        "SELECT COUNT(*) FROM people WHERE age = " + "- " * 500 + "1",
+        "SELECT COUNT(*) FROM people WHERE age" + "::INT" * 200 + " = 1",
+        "SELECT COUNT(*) FROM people WHERE age = " + "1 + " * 1500 + "1",
+        "SELECT COUNT(*) FROM people WHERE "
+        + "CASE WHEN member THEN " * 200
+        + "TRUE"
+        + " END" * 200,
+    ],
+    "control_character": ["SELECT COUNT(*) FROM people WHERE city = 'a\0b'"],
+    "not_ascii": ["SELECT COUNT(*) FROM people WHERE age = １", "SELECT COUNT(＊) FROM people"],
+    "not_sql": [
+        "SELEC COUNT(*) FROM people",
+        "SELECT FROM WHERE",
+        "SELECT 'a FROM people",
+        ")",
+        "SELECT COUNT(* FROM people",
+    ],
+    "one_statement": [
+        "",
+        ";",
+        "-- nothing",
+        "SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM people",
+        "SELECT COUNT(*) FROM people; DROP TABLE people",
+    ],
+    "not_a_select": [
+        "DROP TABLE people",
+        "DELETE FROM people",
+        "UPDATE people SET age = 1",
+        "INSERT INTO people VALUES (1)",
+        "CREATE TABLE x AS SELECT 1",
+        "COPY people TO 'x'",
+        "ATTACH 'x'",
+        "PRAGMA version",
+        "SET threads = 1",
+        "SHOW TABLES",
+        "DESCRIBE people",
+        "SUMMARIZE people",
+        "CALL f()",
+        "VALUES (1)",
+        "SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM people",
+        "PIVOT people ON city",
+        "EXPLAIN SELECT COUNT(*) FROM people",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+    ],
+    "clause_unsupported": [
+        "WITH x AS (SELECT 1) SELECT COUNT(*) FROM people",
+        "SELECT COUNT(*) FROM people, rows",
+        "SELECT COUNT(*) FROM people JOIN rows ON TRUE",
+        "SELECT COUNT(*) FROM people ASOF JOIN rows ON TRUE",
+        "SELECT COUNT(*) FROM people QUALIFY 1 = 1",
+        "SELECT COUNT(*) FROM people USING SAMPLE 10",
+        "SELECT COUNT(*) FROM people TABLESAMPLE RESERVOIR(10)",
+        "SELECT COUNT(*) FROM people PIVOT (SUM(age) FOR city IN ('a'))",
+        "SELECT DISTINCT ON (city) COUNT(*) FROM people GROUP BY city",
+        "SELECT COUNT(*) FROM main.people",
+        "SELECT COUNT(*) FROM data.main.people",
+        "SELECT COUNT(*) FROM people AS p(a)",
+        "SELECT COUNT(*) FROM people WINDOW w AS (ORDER BY age)",
+        "SELECT COUNT(*) FROM people FOR UPDATE",
+        "SELECT COUNT(*) FROM people AT (VERSION => 1)",
+    ],
+    "no_table": ["SELECT 1", "SELECT COUNT(*)"],
+    "not_a_table": [
+        "SELECT COUNT(*) FROM (SELECT * FROM people)",
+        "SELECT COUNT(*) FROM read_csv('x')",
+        "SELECT COUNT(*) FROM range(3)",
+        "SELECT COUNT(*) FROM (VALUES (1))",
+    ],
+    "table_unknown": [
+        "SELECT COUNT(*) FROM peple",
+        "SELECT COUNT(*) FROM 'x.csv'",
+        "SELECT COUNT(*) FROM duckdb_settings",
+        "SELECT SUM(rows.age) FROM people",
+        "SELECT SUM(people.age) FROM people p",
+    ],
+    "column_unknown": [
+        "SELECT SUM(aeg) FROM people",
+        "SELECT COUNT(rowid) FROM people",
+        "SELECT COUNT(*) FROM people WHERE rowid = 3",
+        "SELECT COUNT(person_id) FROM rows",
+        "SELECT foo FROM people",
+    ],
+    "unit_column": [
+        "SELECT COUNT(*) FROM people WHERE person_id = 3",
+        "SELECT person_id, COUNT(*) FROM people GROUP BY 1",
+        "SELECT COUNT(DISTINCT person_id + 1) FROM people",
+        "SELECT SUM(person_id) FROM people",
+        "SELECT person_id FROM people",
+    ],
+    "returns_rows": [
+        "SELECT * FROM people",
+        "SELECT city FROM people",
+        "SELECT age + 1 FROM people",
+        "SELECT city, age FROM people WHERE age > 3 LIMIT 3",
+        "SELECT 1 FROM people",
+        "SELECT DISTINCT city FROM people",
+        "TABLE people",
+    ],
+    "column_not_grouped": [
+        "SELECT city, COUNT(*) FROM people",
+        "SELECT age, COUNT(*) FROM people GROUP BY city",
+        "SELECT COUNT(*) FROM people HAVING age > 3",
+        "SELECT COUNT(*) FROM people ORDER BY age",
+    ],
+    "aggregate_inside": [
+        "SELECT COUNT(*) FROM people WHERE COUNT(*) > 3",
+        "SELECT SUM(COUNT(*)) FROM people",
+        "SELECT SUM(age) FROM people GROUP BY SUM(age)",
+    ],
+    "bounds_missing": [
+        "SELECT SUM(big) FROM people",
+        "SELECT AVG(free) FROM people",
+        "SELECT SUM(1 / income) FROM people",
+    ],
+    "integer_overflow": ["SELECT SUM(big * big * big) FROM people"],
+    "rounding_unbounded": ["SELECT COUNT(*) FROM people WHERE ROUND(big, -3) = 1000"],
+    "type_mismatch": [
+        "SELECT SUM(city) FROM people",
+        "SELECT COUNT(*) FROM people WHERE city = 7",
+        "SELECT COUNT(*) FROM people WHERE age",
+        "SELECT COUNT(*) FROM people HAVING 1",
+        "SELECT COUNT(*) FROM people WHERE city + 1 = 2",
+        "SELECT COUNT(*) FROM people WHERE born > 7",
+        "SELECT SUM(member) FROM people",
+    ],
+    "distinct_unsupported": [
+        "SELECT SUM(DISTINCT age) FROM people",
+        "SELECT COUNT(DISTINCT age, city) FROM people",
+    ],
+    "distinct_real": ["SELECT COUNT(DISTINCT weight) FROM people"],
+    "position_invalid": [
+        "SELECT city, COUNT(*) FROM people GROUP BY 3",
+        "SELECT COUNT(*) FROM people ORDER BY 2",
+        "SELECT COUNT(*) FROM people GROUP BY 0",
+    ],
+    "limit_invalid": [
+        "SELECT COUNT(*) FROM people LIMIT 10%",
+        "SELECT COUNT(*) FROM people LIMIT (SELECT 1)",
+        "SELECT COUNT(*) FROM people LIMIT -1",
+        "SELECT COUNT(*) FROM people LIMIT 1e2",
+        "SELECT COUNT(*) FROM people OFFSET 1.5",
+    ],
+    "in_not_a_list": [
+        "SELECT COUNT(*) FROM people WHERE age IN (SELECT 1)",
+        "SELECT COUNT(*) FROM people WHERE age IN (income)",
+        "SELECT COUNT(*) FROM people WHERE age IN (age + 1)",
+    ],
+    "pattern_not_constant": ["SELECT COUNT(*) FROM people WHERE city LIKE city"],
+    "pattern_invalid": ["SELECT COUNT(*) FROM people WHERE city LIKE 'a!' ESCAPE '!'"],
+    "escape_invalid": ["SELECT COUNT(*) FROM people WHERE city LIKE 'a' ESCAPE 'ab'"],
+    "cast_unsupported": [
+        "SELECT COUNT(*) FROM people WHERE CAST(age AS BLOB) = 'x'",
+        "SELECT COUNT(*) FROM people WHERE age::INT[] = 'x'",
+        "SELECT COUNT(*) FROM people WHERE CAST(age AS DECIMAL('x', y)) = 1",
+        "SELECT COUNT(*) FROM people WHERE age::HUGEINT = 1",
+    ],
+    "date_invalid": [
+        "SELECT COUNT(*) FROM people WHERE born = '2026-02-30'",
+        "SELECT COUNT(*) FROM people WHERE born = 'tomorrow'",
+        "SELECT COUNT(*) FROM people WHERE seen < TIMESTAMP '2026-01-01 00:00:00+01'",
+        "SELECT COUNT(*) FROM people WHERE born = CAST('x' AS DATE)",
+    ],
+    "date_part_unknown": ["SELECT COUNT(*) FROM people WHERE EXTRACT(epoch FROM born) = 1"],
+    "date_unit_unknown": ["SELECT COUNT(*) FROM people GROUP BY DATE_TRUNC('decade', born)"],
+    "no_clock_time": [
+        "SELECT COUNT(*) FROM people GROUP BY EXTRACT(hour FROM born)",
+        "SELECT COUNT(*) FROM people GROUP BY DATE_TRUNC('hour', born)",
+    ],
+    "constant_needed": [
+        "SELECT SUM(ROUND(income, age)) FROM people",
+        "SELECT SUM(ROUND(income, 99)) FROM people",
+    ],
+    "number_invalid": [
+        "SELECT COUNT(*) FROM people WHERE age = " + "9" * 41,
+        "SELECT COUNT(*) FROM people WHERE age = " + "9" * 35,
+        "SELECT COUNT(*) FROM people WHERE income = 1e999",
+    ],
+    "construct_unsupported": [
+        "SELECT MAX(age) FROM people",
+        "SELECT MIN(age) FROM people",
+        "SELECT MEDIAN(age) FROM people",
+        "SELECT STDDEV(age) FROM people",
+        "SELECT STRING_AGG(city, ',') FROM people",
+        "SELECT LIST(age), COUNT(*) FROM people",
+        "SELECT COUNT(*) FILTER (WHERE age > 3) FROM people",
+        "SELECT COUNT(*) OVER () FROM people",
+        "SELECT SUM(age) OVER (PARTITION BY city) FROM people",
+        "SELECT SUM(age ORDER BY city) FROM people",
+        "SELECT COUNT(*) FROM people WHERE city || 'x' = 'yx'",
+        "SELECT COUNT(*) FROM people WHERE CONCAT(city, 'x') = 'y'",
+        "SELECT COUNT(*) FROM people WHERE born > CURRENT_DATE",
+        "SELECT COUNT(*) FROM people WHERE seen > now()",
+        "SELECT COUNT(*) FROM people WHERE random() > 0.5",
+        "SELECT COUNT(*) FROM people WHERE setseed(0.5) IS NULL",
+        "SELECT COUNT(*) FROM people WHERE sleep_ms(5) IS NULL",
+        "SELECT COUNT(*) FROM people WHERE error('x') IS NULL",
+        "SELECT COUNT(*) FROM people WHERE getenv('HOME') = 'x'",
+        "SELECT COUNT(*) FROM people WHERE read_blob('x') IS NULL",
+        "SELECT COUNT(*) FROM people WHERE born > DATE '2020-01-01' + INTERVAL 1 DAY",
+        "SELECT COUNT(*) FROM people WHERE age = (SELECT 3)",
+        "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1)",
+        "SELECT COUNT(*) FROM people WHERE age = ?",
+        "SELECT COUNT(*) FROM people WHERE age = $1",
+        "SELECT COUNT(*) FROM people WHERE age = :x",
+        "SELECT COUNT(*) FROM people WHERE COLUMNS('a.*') > 3",
+        "SELECT COUNT(COLUMNS(*)) FROM people",
+        "SELECT SUM(COLUMNS('age')) FROM people",
+        "SELECT COUNT(*) FROM people WHERE regexp_matches(city, '(a+)+$')",
+        "SELECT COUNT(*) FROM people WHERE city SIMILAR TO 'a'",
+        "SELECT COUNT(*) FROM people WHERE city ~ 'a'",
+        "SELECT COUNT(*) FROM people WHERE list_contains([1], age)",
+        "SELECT COUNT(*) FROM people WHERE [age][1] = 1",
+        "SELECT COUNT(*) FROM people WHERE {'a': age}.a = 1",
+        "SELECT COUNT(*) FROM people WHERE (x -> x) IS NULL",
+        "SELECT COUNT(*) FROM people WHERE age COLLATE nocase = 1",
+        "SELECT COUNT(*) FROM people WHERE a.b.c.age = 1",
+        "SELECT COUNT(* EXCLUDE (age)) FROM people",
+        "SELECT COUNT(*) FROM people WHERE repeat('x', 1000000000) = city",
+        "SELECT COUNT(*) FROM people WHERE system.main.abs(age) = 1",
+        "SELECT COUNT(*) FROM people ORDER BY ALL COLLATE x",
+        "SELECT GROUPING(city) FROM people GROUP BY city",
+        "SELECT APPROX_COUNT_DISTINCT(city) FROM people",
+        "SELECT ANY_VALUE(city) FROM people",
+        "SELECT COUNT(*) FROM people GROUP BY ROLLUP (city)",
+        "SELECT COUNT(*) FROM people GROUP BY CUBE (city)",
+        "SELECT COUNT(*) FROM people GROUP BY GROUPING SETS ((city))",
+        "SELECT COUNT(*) FROM people WHERE txid_current() = 1",
+    ],
+}
+CASES = [(code, sql) for code, questions in REFUSED.items() for sql in questions]
+
+
+@pytest.mark.parametrize(("code", "sql"), CASES, ids=lambda text: ascii(text)[:60])
+def test_it_is_refused_by_its_own_code_quickly_and_with_a_remedy(
+    refusal: Refusal, code: str, sql: str
+) -> None:
+    started = time.monotonic()
+    found = refusal(sql)
+    assert time.monotonic() - started < 1
+    assert found.code == code
+    assert found.message
+    assert found.remedy.strip()
+    assert len(found.message) + len(found.remedy) < 1000
+
+
+NEAREST = [
+    ("SELECT * FROM people", "SELECT COUNT(*) FROM people"),
+    ("SELECT city FROM people", "SELECT city, COUNT(*) FROM people GROUP BY city"),
+    (
+        "SELECT city, age FROM people WHERE age > 3",
+        "SELECT city, age, COUNT(*) FROM people WHERE age > 3 GROUP BY city, age",
+    ),
+    ('SELECT "Größe" FROM people', 'SELECT "Größe", COUNT(*) FROM people GROUP BY "Größe"'),
+    ("SELECT p.city FROM people p", "SELECT city, COUNT(*) FROM people AS p GROUP BY city"),
+    (
+        "SELECT p.city FROM people p WHERE p.age > 3",
+        "SELECT city, COUNT(*) FROM people AS p WHERE p.age > 3 GROUP BY city",
+    ),
+    ("SELECT weight, city FROM people", "SELECT city, COUNT(*) FROM people GROUP BY city"),
+    ("SELECT weight FROM people", "SELECT COUNT(*) FROM people"),
+    ("SELECT age + 1 FROM people", "SELECT COUNT(*) FROM people"),
+    (
+        "SELECT DISTINCT city FROM people WHERE city NOT LIKE 'x%' ESCAPE '!'",
+        "SELECT city, COUNT(*) FROM people WHERE city NOT LIKE 'x%' ESCAPE '!' GROUP BY city",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sql", "nearest"), NEAREST)
+def test_the_question_a_refusal_shows_is_accepted(
+    ask: Ask, refusal: Refusal, sql: str, nearest: str
+) -> None:
+    found = re.search(r"ask: (SELECT .*)", refusal(sql).remedy)
+    assert found is not None
+    assert found[1] == nearest
+    ask(found[1])
+
+
+def test_every_question_shown_by_any_refusal_is_accepted(ask: Ask, refusal: Refusal) -> None:
+    for code, sql in CASES:
+        shown = re.search(r"ask:? (SELECT .*)", refusal(sql).remedy)
+        if shown is not None:
+            assert code == "returns_rows"
+            ask(shown[1])
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT SUM(aeg) FROM people", "did you mean age?"),
+        ("SELECT COUNT(*) FROM peple", "did you mean people?"),
+        ("SELECT SUM(FLOR(income)) FROM people", "did you mean FLOOR?"),
+        ("SELECT COUNT(*) FROM people WHERE person_id = 1", "COUNT(DISTINCT person_id)"),
+        ("SELECT city, COUNT(*) FROM people", "GROUP BY"),
+        ("SELECT SUM(big) FROM people", "GREATEST(0, LEAST(100,"),
+    ],
+)
+def test_a_remedy_names_what_was_probably_meant(refusal: Refusal, sql: str, hint: str) -> None:
+    assert hint in refusal(sql).remedy
+
+
+def test_a_refusal_says_where(refusal: Refusal) -> None:
+    assert "line 2" in refusal("SELECT COUNT(*)\nFROM people WHERE pow2(age) = 1").message
+
+
+@pytest.mark.parametrize("sql", [None, 7, b"SELECT COUNT(*) FROM people", ["SELECT 1"]])
+def test_what_is_not_text_is_refused(refusal: Callable[[object], Refused], sql: object) -> None:
+    assert refusal(sql).code == "not_text"
