@@ -1,6 +1,6 @@
 """Questions that are understood, and what they are understood as."""
 
-# ruff: noqa: E501  (a question stands on one line)
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Questions that are refused: each by its own code, with a remedy, and the remedy works."""
 
-# ruff: noqa: E501  (a question stands on one line)
+
 from __future__ import annotations
 
 import re
