@@ -204,7 +204,25 @@ class Filter:
             event = SelectionEvent(epsilon, Fraction(0), 1)
             return self.within(totals.merge(Totals.of((event,), epsilon, Fraction(0))))
 
-        return max(exact, _largest(self.budget.epsilon, fits))
+        quick = self._remaining_estimate(totals)
+        if quick <= exact:
+            return exact
+        return max(exact, quick if fits(quick) else _largest(self.budget.epsilon, fits))
+
+    def _remaining_estimate(self, totals: Totals) -> Fraction:
+        """Return nearly the largest pure epsilon that fits some order.
+
+        An epsilon-private query has a Rényi divergence of order a of at most min(epsilon, a
+        epsilon^2 / 2), so what is left of an order's limit turns into an epsilon at once.
+        """
+        best = 0.0
+        for order, used, limit in zip(
+            ORDERS, totals.renyi, order_limits(self.budget), strict=False
+        ):
+            left = (limit - used) / _ONE
+            if left > 0:
+                best = max(best, left, math.sqrt(2 * left / order))
+        return min(self.budget.epsilon, Fraction(best * (1 - 2**-20)))
 
 
 @lru_cache(maxsize=256)
