@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from sanql.account import Balance, Ledger, parse_delta, parse_epsilon
 from sanql.errors import BudgetExceeded, Refused
-from sanql.execute import Source, Workers, prepare
+from sanql.execute import Description, Source, Workers, describe, prepare
 from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, statement
 from sanql.explain import Explanation, explain
@@ -63,6 +63,7 @@ class San:
         self._sampler = sampler or ExactSampler()
         self._ledger = Ledger.open(policy, _terms(policy))
         self._progress = progress
+        self._description_known: Description | None = None
         self._source_known: Source | None = None
         self._workers_known: Workers | None = None
 
@@ -98,10 +99,9 @@ class San:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
         planned, _ = self.prepare(sql, wishes)
-        text = statement(planned, self.source, secret=0)
-        cached = (
-            self._ledger.find(self.analyst, planned.digest(self.source.fingerprint)) is not None
-        )
+        known = self.description
+        text = statement(planned, known, secret=0)
+        cached = self._ledger.find(self.analyst, planned.digest(known.fingerprint)) is not None
         return explain(
             planned,
             text,
@@ -162,6 +162,15 @@ class San:
         return self._sampler
 
     @property
+    def description(self) -> Description | Source:
+        """The data's names and types; no row has been read for it."""
+        if self._source_known is not None:
+            return self._source_known
+        if self._description_known is None:
+            self._description_known = describe(self.policy)
+        return self._description_known
+
+    @property
     def source(self) -> Source:
         """The data as the engine sees it, prepared on first use."""
         if self._source_known is None:
@@ -178,7 +187,7 @@ class San:
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables of the policy; a public table without declared columns has the source's."""
-        known = self.source.columns
+        known = self.description.columns
         return {
             name: replace(table, columns=known[name])
             if name in known and not table.columns

@@ -42,12 +42,22 @@ _ATTEMPTS_MAX = 3
 
 
 @dataclass(frozen=True)
-class Source:
-    """Data the workers can open: a database file, and how to read each table of the policy in it.
+class Description:
+    """The policy's tables and columns as found in the source: only names and types were read.
 
     `scans` are expressions over a relation's columns that give the canonical type whatever a row
     holds; `columns` are the facts about public tables whose columns the policy left to the source.
     """
+
+    fingerprint: str
+    relations: Mapping[str, str]
+    scans: Mapping[str, Mapping[str, str]]
+    columns: Mapping[str, Mapping[str, Column]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Data the workers can open: the database file that holds it, and its description."""
 
     database: Path
     fingerprint: str
@@ -56,20 +66,15 @@ class Source:
     columns: Mapping[str, Mapping[str, Column]]
 
 
-@dataclass(frozen=True)
-class Description:
-    """The policy's tables and columns as found in the source: only names and types were read."""
-
-    relations: Mapping[str, str]
-    columns: Mapping[str, Mapping[str, Column]]
-
-
 def describe(policy: Policy) -> Description:
     """Check a policy against its source; raise PolicyError with every fault, touching no cache."""
     location = locate(policy)
-    schema = Cache(policy.ledger).schema(_fingerprint(policy, location))
+    fingerprint = _fingerprint(policy, location)
+    schema = Cache(policy.ledger).schema(fingerprint)
     bound = bind(policy, _formats(policy, location), schema or _inspect(policy, location))
-    return Description(_relations(bound), _inferred_columns(bound))
+    return Description(
+        fingerprint, _relations(bound), _scans(bound, location), _inferred_columns(bound)
+    )
 
 
 def prepare(policy: Policy, progress: Progress | None = None) -> Source:

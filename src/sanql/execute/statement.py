@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.execute.emit import ENGINE_TYPES, Emitter, real, row_leaf, within
-from sanql.execute.sources import Source
+from sanql.execute.sources import Description, Source
 from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
 from sanql.plan.keys import KeyColumn, PublicKeys
@@ -41,13 +41,13 @@ class Statement:
     parameters: tuple[object, ...]
 
 
-def statement(plan: Plan, source: Source, secret: int) -> Statement:
+def statement(plan: Plan, source: Description | Source, secret: int) -> Statement:
     """Return the statement that computes a plan's exact cells."""
     return _Writer(plan, source, secret).write()
 
 
 class _Writer:
-    def __init__(self, plan: Plan, source: Source, secret: int) -> None:
+    def __init__(self, plan: Plan, source: Description | Source, secret: int) -> None:
         self._plan = plan
         self._source = source
         self._table = plan.outline.table
