@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -581,6 +582,13 @@ def test_a_file_that_is_no_policy_is_one_fault(tmp_path: Path, content: bytes, w
     faults = faults_of(path)
     assert [fault.place for fault in faults] == [str(path)]
     assert [word for word in words.split(" & ") if word not in faults[0].message] == []
+
+
+def test_a_file_of_a_terabyte_is_refused_without_reading_it(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.touch()
+    os.truncate(path, 2**40)
+    assert "is larger than" in faults_of(path)[0].message
 
 
 def test_a_file_that_is_missing_or_a_folder_is_one_fault(tmp_path: Path) -> None:
