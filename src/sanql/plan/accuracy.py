@@ -6,15 +6,17 @@ is over, so a guess of that number is needed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sanql.account.numbers import EPSILON_MIN
 from sanql.errors import Refused
 from sanql.plan.measurements import AverageOf, CountOf, SumOf
 from sanql.plan.plan import Outline, Plan, plan
 
 EPSILON_MAX = Fraction(1000)
-STEPS = 40
+PRECISION = Fraction(1, 1000)
 
 
 @dataclass(frozen=True)
@@ -93,30 +95,30 @@ def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fract
             f"±{float(wanted.half_width):g} cannot be reached with epsilon up to {EPSILON_MAX}",
             "ask for a wider interval, fewer aggregates, or coarser groups",
         )
-    low, high = Fraction(0), EPSILON_MAX
-    for _ in range(STEPS):
-        middle = _short((low + high) / 2)
-        if not low < middle < high:
-            break
+    low, high = EPSILON_MIN, EPSILON_MAX
+    if _narrow_enough(outlined, low, delta, wanted):
+        return low
+    while high > low * (1 + PRECISION):
+        middle = _between(low, high)
         if _narrow_enough(outlined, middle, delta, wanted):
             high = middle
         else:
             low = middle
-        if high - low < high / 1000:
-            break
     return high
 
 
-def _short(epsilon: Fraction) -> Fraction:
-    """Return epsilon with few digits, so that the charge reads well."""
-    digits = 10**6 if epsilon > Fraction(1, 100) else 10**10
-    return Fraction(int(epsilon * digits), digits)
+def _between(low: Fraction, high: Fraction) -> Fraction:
+    """Return the geometric middle with few digits, so that the charge reads well."""
+    return Fraction(f"{math.sqrt(low * high):.6g}")
 
 
 def _narrow_enough(outlined: Outline, epsilon: Fraction, delta: Fraction, wanted: Accuracy) -> bool:
-    if epsilon <= 0:
+    try:
+        planned = plan(outlined, epsilon, delta)
+    except Refused as refused:
+        if refused.code != "noise_too_large":
+            raise
         return False
-    planned = plan(outlined, epsilon, delta)
     widths = [
         half_width(planned, index, wanted.confidence, wanted.rows)
         for index in range(len(planned.estimates))
