@@ -1,0 +1,51 @@
+"""How much of one unit may reach an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sanql.errors import Refused
+from sanql.plan import Outline
+from sanql.plan.limits import Limits, parse_groups
+
+Outlined = Callable[..., Outline]
+
+
+@pytest.mark.parametrize(
+    ("sql", "groups", "limits"),
+    [
+        # visits: 6 rows, 4 in one group, 3 groups
+        ("SELECT COUNT(*) FROM visits", None, Limits(1, 4, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", None, Limits(3, 6, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", 2, Limits(2, 6, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", 1, Limits(1, 4, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", 99, Limits(3, 6, 4)),  # never more
+        ("SELECT COUNT(*) FROM visits GROUP BY member", None, Limits(2, 6, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY region", None, Limits(3, 6, 4)),
+        ("SELECT COUNT(*) FROM people GROUP BY city", 5, Limits(1, 1, 1)),
+        ("SELECT COUNT(*) FROM rows GROUP BY city", 5, Limits(1, 1, 1)),
+    ],
+)
+def test_limits_are_the_policys_or_tighter(
+    outlined: Outlined, sql: str, groups: int | None, limits: Limits
+) -> None:
+    assert outlined(sql, "add-remove", groups).limits == limits
+
+
+def test_a_table_without_limits_is_refused(outlined: Outlined) -> None:
+    with pytest.raises(Refused) as caught:
+        outlined("SELECT COUNT(*) FROM unlimited")
+    assert caught.value.code == "limits_missing"
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "1.5", "１", "x", "", "1e3", "12345678", True])
+def test_a_number_of_groups_that_is_none_is_refused(typed: str) -> None:
+    with pytest.raises(Refused) as caught:
+        parse_groups(typed)
+    assert caught.value.code == "groups_invalid"
+
+
+def test_a_number_of_groups_may_be_typed_or_passed() -> None:
+    assert (parse_groups("3"), parse_groups(3), parse_groups(None)) == (3, 3, None)

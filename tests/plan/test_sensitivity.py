@@ -1,0 +1,199 @@
+"""Declared sensitivities against brute force: every pair of neighbours of a tiny database.
+
+One unit is all that differs, and what a unit contributes after bounding is: a row count in each cell
+(at most `groups` cells, at most `rows_per_group` in one, at most `rows` in all) and, for a sum, an
+integer between low and high for every row. All of these are listed; the largest difference between
+two of them must be at most the declared number, and equal to it where the bound is claimed tight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import pytest
+
+from sanql.plan.limits import Limits
+from sanql.plan.sensitivity import (
+    Sensitivity,
+    Setting,
+    of_counts,
+    of_distinct,
+    of_sums,
+    of_units,
+)
+from sanql.policy.model import Neighbours
+
+Vector = tuple[int, ...]
+LIMITS = [
+    Limits(groups, rows, rows_per_group)
+    for groups, rows, rows_per_group in (
+        (1, 1, 1), (1, 2, 2), (2, 2, 1), (2, 2, 2), (2, 3, 2), (2, 4, 2),
+    )
+]  # fmt: skip
+RELATIONS: list[Neighbours] = ["add-remove", "change-one"]
+
+
+@dataclass(frozen=True)
+class World:
+    """The cells of an answer, and whether each unit surely has one row in one of them."""
+
+    setting: Setting
+    cells: int
+
+
+def worlds() -> Iterator[World]:
+    for limits, relation in product(LIMITS, RELATIONS):
+        most = limits.rows_per_group
+        yield World(Setting(relation, Limits(1, most, most), True, False), 1)
+        yield World(Setting(relation, limits, False, False), 2 * limits.groups)
+    row = Limits(1, 1, 1)
+    yield World(Setting("change-one", row, True, True), 1)
+    yield World(Setting("change-one", row, False, True), 3)
+
+
+WORLDS = list(dict.fromkeys(worlds()))
+
+
+def named(world: World) -> str:
+    s = world.setting
+    limits = f"{s.limits.groups}-{s.limits.rows}-{s.limits.rows_per_group}"
+    sure = " sure" if s.always_present else ""
+    return f"{s.neighbours} {limits} {'one' if s.one_group else 'many'}{sure}"
+
+
+def row_counts(world: World) -> list[Vector]:
+    """Return every vector of row counts that one unit can be left with."""
+    limits = world.setting.limits
+    found = [
+        counts
+        for counts in product(range(limits.rows_per_group + 1), repeat=world.cells)
+        if sum(counts) <= limits.rows and sum(count > 0 for count in counts) <= limits.groups
+    ]
+    if world.setting.always_present:
+        return [counts for counts in found if sum(counts) == 1]
+    return found
+
+
+def sums(world: World, low: int, high: int, total: tuple[int, int] | None) -> list[Vector]:
+    """Return the extreme vectors of sums; a present unit may add anything between them."""
+    found: set[Vector] = set()
+    for counts in row_counts(world):
+        ends = [(low * n, high * n) if n else (0,) for n in counts]
+        for vector in product(*ends):
+            low_total, high_total = total or (min(vector), max(vector))
+            found.add(
+                tuple(
+                    min(max(part, low_total), high_total) if n else 0
+                    for part, n in zip(vector, counts, strict=True)
+                )
+            )
+    return list(found)
+
+
+def largest(world: World, contributions: list[Vector]) -> Sensitivity:
+    """Return the largest differences between neighbours, each norm by itself."""
+    other = contributions
+    if world.setting.neighbours == "add-remove":
+        other = [(0,) * world.cells]
+    gaps = [
+        [abs(a - b) for a, b in zip(left, right, strict=True)]
+        for left in contributions
+        for right in other
+    ]
+    return Sensitivity(
+        max(sum(gap) for gap in gaps),
+        max(max(gap) for gap in gaps),
+        max(sum(part * part for part in gap) for gap in gaps),
+    )
+
+
+def assert_holds(declared: Sensitivity, found: Sensitivity) -> None:
+    assert declared.l1 >= found.l1
+    assert declared.linf >= found.linf
+    assert declared.l2_squared >= found.l2_squared
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=named)
+def test_counts_of_rows_move_exactly_as_declared(world: World) -> None:
+    assert of_counts(world.setting) == largest(world, row_counts(world))
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=named)
+def test_counts_of_units_move_exactly_as_declared(world: World) -> None:
+    presence = list({tuple(min(1, n) for n in counts) for counts in row_counts(world)})
+    assert of_units(world.setting) == largest(world, presence)
+
+
+BOUNDS = [(0, 1), (0, 5), (-3, 5), (-5, 3), (-4, 4), (2, 5), (-5, -2), (3, 3), (0, 0)]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("world", WORLDS, ids=named)
+def test_sums_move_at_most_as_declared(world: World, bounds: tuple[int, int]) -> None:
+    low, high = bounds
+    declared = of_sums(world.setting, low, high, None)
+    found = largest(world, sums(world, low, high, None))
+    assert_holds(declared, found)
+    if world.setting.neighbours == "add-remove" or world.setting.one_group:
+        assert declared == found  # tight
+    else:
+        # one row cannot hide in two cells, and L1 and L-infinity are exact; L2 is within a factor of
+        # two, which is exact for values of one sign
+        assert (declared.l1, declared.linf) == (
+            found.l1,
+            found.linf,
+        ) or world.setting.always_present
+        assert declared.l2_squared <= 2 * found.l2_squared
+        if low >= 0 or high <= 0:
+            assert declared.l2_squared == found.l2_squared
+
+
+TOTALS = [(0, 2), (-1, 3), (-2, 2), (0, 100), (-100, 100)]
+
+
+@pytest.mark.parametrize("total", TOTALS)
+@pytest.mark.parametrize("bounds", [(0, 5), (-3, 5), (2, 5)])
+@pytest.mark.parametrize("world", WORLDS, ids=named)
+def test_sums_with_a_limit_on_the_total_move_at_most_as_declared(
+    world: World, bounds: tuple[int, int], total: tuple[int, int]
+) -> None:
+    low, high = bounds
+    declared = of_sums(world.setting, low, high, total)
+    assert_holds(declared, largest(world, sums(world, low, high, total)))
+    free = of_sums(world.setting, low, high, None)
+    assert_holds(free, declared)  # a limit never costs
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=named)
+def test_counts_of_distinct_values_move_exactly_as_declared(world: World) -> None:
+    # a unit holds at most `rows` values over all cells, each of which may be one nobody else has
+    limits = world.setting.limits
+    if world.setting.always_present:
+        world = World(Setting("change-one", limits, world.setting.one_group, False), world.cells)
+    values = [
+        vector
+        for vector in product(range(limits.rows + 1), repeat=world.cells)
+        if sum(vector) <= limits.rows and sum(part > 0 for part in vector) <= limits.groups
+    ]
+    assert_holds(of_distinct(world.setting), largest(world, values))
+    assert of_distinct(world.setting).l1 == largest(world, values).l1
+
+
+def test_a_whole_count_of_a_fixed_number_of_rows_moves_nowhere() -> None:
+    setting = Setting("change-one", Limits(1, 1, 1), True, True)
+    assert of_counts(setting).zero
+    assert of_units(setting).zero
+    assert not of_sums(setting, 0, 1, None).zero
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_the_norms_of_the_largest_unit_are_those_of_brute_force(limits: Limits) -> None:
+    world = World(Setting("add-remove", limits, False, False), 2 * limits.groups)
+    counts = row_counts(world)
+    assert limits.row_norms == (
+        max(map(sum, counts)),
+        max(map(max, counts)),
+        max(sum(n * n for n in each) for each in counts),
+    )
