@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-_RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)", re.ASCII)
+_RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ EPSILON_MAX = Fraction(10**4)
 DELTA_MIN = Fraction(1, 10**30)
 DIGITS_MAX = 40
 
-_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?", re.ASCII)
+_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
 _QUOTED_MAX = 60
 
 
