@@ -144,6 +144,45 @@ def test_a_locked_connection_denies_every_way_out(
     assert not Path(f"{database}.wal").exists()
 
 
+SETTINGS = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_unsigned_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,
+    "error_on_division_by_zero": False,
+    "scalar_subquery_error_on_multiple_rows": False,
+    "enable_external_access": False,
+    "lock_configuration": True,
+    "TimeZone": "UTC",
+    "threads": 2,
+    "memory_limit": "102.3 MiB",
+}
+
+
+def test_a_locked_connection_is_set_as_listed_and_attached_for_reading(
+    database: Path, tmp_path: Path
+) -> None:
+    """Several doors have two locks; this sees each lock by itself."""
+
+    def look() -> object:
+        connection = locked_with_landlock(database, tmp_path)
+        settings = {
+            name: connection.execute("SELECT current_setting(?)", [name]).fetchall()[0][0]
+            for name in [*SETTINGS, "temp_directory", "max_temp_directory_size"]
+        }
+        attached = connection.execute(
+            "SELECT readonly FROM duckdb_databases() WHERE database_name = 'data'"
+        ).fetchall()
+        return settings, attached
+
+    assert in_thread(look) == (
+        {**SETTINGS, "temp_directory": str(tmp_path), "max_temp_directory_size": "1.2 GiB"},
+        [(True,)],
+    )
+
+
 def test_the_same_statements_work_on_an_open_connection(database: Path, tmp_path: Path) -> None:
     """Guards the test above against denials that have another reason, such as a typing error."""
     outside = tmp_path / "outside"
