@@ -9,17 +9,14 @@ from typing import Any
 
 import pytest
 
-from privacy.worlds import UNITS, Bounding, Database, Row, source_of, write_policy
+from privacy.worlds import ENGINE, UNITS, Bounding, Database, Row, source_of, write_policy
 from sanql.execute.statement import statement
 from sanql.parse import parse
 from sanql.plan import Plan, outline, plan
 from sanql.policy import Neighbours
 
 Exact = Callable[..., tuple[Plan, list[dict[str, Any]]]]
-EMPTY: Row = dict.fromkeys(
-    ["age", "swing", "big", "level", "income", "share", "rate", "temp", "raw", "city"]
-    + ["sex", "region", "flag", "day", "free_day", "moment", "person", "patient"]
-)
+EMPTY: Row = dict.fromkeys(ENGINE)
 
 
 @pytest.fixture

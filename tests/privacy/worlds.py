@@ -123,8 +123,10 @@ def draw_bounding(rng: random.Random) -> Bounding:
     return Bounding(rows, groups, rng.randint(-(-rows // groups), rows))
 
 
-def write_policy(folder: Path, neighbours: Neighbours, limits: Mapping[str, Bounding]) -> Policy:
-    """Return a loaded policy over the tables of a world."""
+def write_policy(
+    folder: Path, neighbours: Neighbours, limits: Mapping[str, Bounding], *, totals: bool = True
+) -> Policy:
+    """Return a loaded policy over the tables of a world, with or without limits on unit sums."""
     parts = [
         "[dataset]",
         'name = "world"',
@@ -148,7 +150,7 @@ def write_policy(folder: Path, neighbours: Neighbours, limits: Mapping[str, Boun
             if bounding.per_group is not None:
                 parts.append(f"rows_per_group_max = {bounding.per_group}")
         columns = COLUMNS
-        if unit is None:
+        if unit is None or not totals:
             columns = columns.replace(", total_bounds = [-7, 4]", "")
             columns = columns.replace(", total_bounds = [-1, 2]", "")
         parts += [f"[table.{table}.column]", columns.strip()]

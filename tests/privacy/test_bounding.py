@@ -1,0 +1,141 @@
+"""Where limits bind, exact cells equal the documented rules worked out in plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from privacy.bounding import contribution, split
+from privacy.worlds import Bounding, Row
+
+Exact = Callable[..., tuple[Any, list[dict[str, Any]]]]
+LIMITS = [
+    Bounding(1, 1, None),
+    Bounding(2, 2, None),
+    Bounding(4, 3, 2),
+    Bounding(5, 3, None),
+    Bounding(6, 3, 2),
+    Bounding(7, 3, 5),
+    Bounding(7, 7, 3),
+]
+
+
+def crowd(seed: int, units: int = 6, rows: int = 15) -> list[Row]:
+    """Return people with far more rows than they may have, in few groups."""
+    rng = random.Random(seed)
+    return [
+        {
+            "person": rng.choice([None, *range(units)]),
+            "sex": rng.choice(["F", "M", "it's", "elsewhere", None]),
+            "city": rng.choice(["Rome", "Oslo", "Paris", "Bern", None]),
+            "age": rng.choice([None, 0, 7, 13, 40]),
+            "swing": rng.choice([-5, -1, 3, None]),
+        }
+        for _ in range(units * rows)
+    ]
+
+
+def age_of(row: Row) -> int | None:
+    """Return the age as it is summed."""
+    return None if row["age"] is None else max(0, min(40, row["age"]))
+
+
+@pytest.mark.parametrize("bounding", [b for b in LIMITS if b.groups >= 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_beyond_the_limits_are_scaled_down_toward_zero(
+    seed: int, bounding: Bounding, exact: Exact
+) -> None:
+    rows = crowd(seed)
+    expected: dict[Any, list[int]] = {sex: [0, 0, 0] for sex in ("F", "M", "it's")}
+    listed = [row for row in rows if row["sex"] in expected]
+    for groups in split(listed, "person", lambda row: row["sex"]).values():
+        for group, parts in contribution(groups, bounding, age_of).items():
+            expected[group] = [a + b for a, b in zip(expected[group], parts, strict=True)]
+    # the age by itself is not counted, so its sum is not centred
+    _, cells = exact(
+        "SELECT sex, COUNT(*), SUM(age) FROM visits GROUP BY sex", rows, bounding=bounding
+    )
+    assert {c["k0"]: [c["m0"], c["m1"]] for c in cells} == {
+        sex: [parts[0], parts[2]] for sex, parts in expected.items()
+    }
+    _, cells = exact("SELECT sex, COUNT(age) FROM visits GROUP BY sex", rows, bounding=bounding)
+    assert {c["k0"]: c["m0"] for c in cells} == {s: parts[1] for s, parts in expected.items()}
+
+
+@pytest.mark.parametrize("bounding", LIMITS)
+def test_without_groups_each_unit_is_scaled_by_itself(bounding: Bounding, exact: Exact) -> None:
+    rows = crowd(8)
+    one = Bounding(min(bounding.rows, bounding.per_group or bounding.rows), 1, bounding.per_group)
+    parts = [
+        contribution(groups, one, age_of)["all"]
+        for groups in split(rows, "person", lambda row: "all").values()
+    ]
+    _, cells = exact("SELECT SUM(age), COUNT(DISTINCT person) FROM visits", rows, bounding=bounding)
+    assert cells == [{"m0": sum(part[2] for part in parts), "m1": len(parts)}]
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("secret", [1, 2**62])
+def test_a_unit_keeps_as_many_of_its_groups_as_it_may(
+    groups: int, secret: int, exact: Exact
+) -> None:
+    rows = crowd(3)
+    sql = "SELECT city, COUNT(DISTINCT person), COUNT(*) FROM visits GROUP BY city"
+    _, cells = exact(sql, rows, bounding=Bounding(500, groups, None), secret=secret)
+    seen = {u: set(found) for u, found in split(rows, "person", lambda row: row["city"]).items()}
+    assert sum(cell["m0"] for cell in cells) == sum(min(groups, len(s)) for s in seen.values())
+    assert {cell["k0"] for cell in cells} <= set().union(*seen.values())
+
+
+def test_which_groups_a_unit_keeps_depends_on_the_secret(exact: Exact) -> None:
+    sql = "SELECT city, COUNT(*) FROM visits GROUP BY city"
+    rows = [{"person": 1, "city": city} for city in ("Rome", "Oslo", "Paris", "Bern")]
+    kept = set()
+    for secret in range(40):
+        _, cells = exact(sql, rows, bounding=Bounding(4, 1, None), secret=secret)
+        kept |= {cell["k0"] for cell in cells}
+    assert kept == {"Rome", "Oslo", "Paris", "Bern"}  # each is missed with chance (3/4)^40
+
+
+def test_a_group_that_is_kept_is_kept_whole(exact: Exact) -> None:
+    rows = crowd(5)
+    _, cells = exact(
+        "SELECT city, COUNT(*) FROM visits GROUP BY city", rows, bounding=Bounding(900, 2, None)
+    )
+    sizes: dict[Any, set[int]] = defaultdict(set)
+    for found in split(rows, "person", lambda row: row["city"]).values():
+        for city, theirs in found.items():
+            sizes[city].add(len(theirs))
+    assert all(cell["m0"] >= min(sizes[cell["k0"]]) for cell in cells)
+
+
+def test_a_units_sum_in_one_group_stays_within_its_total(exact: Exact) -> None:
+    rows = [{"person": 1, "swing": -5}] * 3 + [{"person": 2, "swing": 3}] * 3
+    rows += [{"person": 3, "swing": 1}]
+    planned, cells = exact("SELECT SUM(swing) FROM visits", rows, bounding=Bounding(9, 9, None))
+    assert cells == [{"m0": -7 + 4 + 1}]  # -15 and 9 are held within [-7, 4]
+    assert planned.measurements[0].sensitivity.l1 == 7
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_a_unit_adds_no_more_distinct_values_than_it_has_rows_that_count(
+    limit: int, exact: Exact
+) -> None:
+    rows = [{"person": 1, "big": value} for value in range(100, 108)]
+    rows += [{"person": 2, "big": value} for value in (1, 1, 1)]
+    _, cells = exact(
+        "SELECT COUNT(DISTINCT big) FROM visits", rows, bounding=Bounding(limit, limit, None)
+    )
+    assert cells == [{"m0": limit + 1}]
+
+
+def test_rows_of_nobody_are_left_out(exact: Exact) -> None:
+    rows: list[Row] = [{"person": None, "age": 9}] * 5 + [{"person": 3, "age": 9}]
+    _, cells = exact("SELECT COUNT(*), SUM(age), COUNT(DISTINCT age) FROM visits", rows)
+    assert cells[0]["m0"] == 1
+    _, empty = exact("SELECT city, COUNT(*) FROM visits GROUP BY city", rows[:5])
+    assert empty == []

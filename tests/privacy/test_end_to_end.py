@@ -1,0 +1,140 @@
+"""Through San itself: neighbours see the same charge, columns, types, noise and public groups; and
+what the noise protects fits what is charged.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from privacy.grammar import Grammar
+from privacy.oracle import fill
+from privacy.samplers import SilentSampler
+from privacy.worlds import UNITS, Bounding, Row, draw_units, neighbour_of, write_policy
+from sanql.engine import San, Wishes
+from sanql.errors import Refused
+from sanql.mechanisms import DiscreteGaussian
+from sanql.plan.keys import PrivateKeys
+from sanql.policy import Neighbours
+from sanql.release import Answer, add_noise
+
+Exact = Callable[..., tuple[Any, list[dict[str, Any]]]]
+LIMITS = {"visits": Bounding(4, 2, 3), "stays": Bounding(3, 3, None)}
+
+
+def opened(folder: Path, tables: dict[str, list[Row]], neighbours: Neighbours) -> San:
+    """Return a silent San over these rows."""
+    folder.mkdir()
+    with duckdb.connect(str(folder / "data.duckdb")) as connection:
+        fill(connection, tables)
+    return San(write_policy(folder, neighbours, LIMITS), sampler=SilentSampler())
+
+
+def outcome(san: San, sql: str) -> tuple[Answer | None, list[Any]]:
+    """Return the answer, or None where the question is refused, and the noise asked for."""
+    sampler = san.sampler
+    assert isinstance(sampler, SilentSampler)
+    sampler.asked.clear()
+    try:
+        return san.query(sql, epsilon="0.5", delta="1e-6"), list(sampler.asked)
+    except Refused:
+        return None, []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
+def test_neighbours_are_charged_and_shown_alike(neighbours: Neighbours, tmp_path: Path) -> None:
+    rng = random.Random(77)
+    grammar = Grammar(rng)
+    ours = {table: draw_units(rng, table) for table in UNITS}
+    theirs = {t: neighbour_of(rng, t, units, neighbours) for t, units in ours.items()}
+    flat = [{t: [r for unit in us for r in unit] for t, us in d.items()} for d in (ours, theirs)]
+    answered = 0
+    with (
+        opened(tmp_path / "a", flat[0], neighbours) as left,
+        opened(tmp_path / "b", flat[1], neighbours) as right,
+    ):
+        while answered < 40:
+            sql = grammar.question(rng.choice(list(UNITS)))
+            (one, asked), (other, asked_there) = outcome(left, sql), outcome(right, sql)
+            assert (one is None) == (other is None), sql
+            if one is None or other is None:
+                continue
+            answered += 1
+            assert one.charge == other.charge, sql
+            assert one.remaining == other.remaining, sql
+            assert one.certificate == other.certificate, sql
+            assert one.noise == other.noise, sql
+            assert one.table.schema == other.table.schema, sql
+            assert list(one.intervals) == list(other.intervals), sql
+            planned, _ = left.prepare(sql, Wishes(epsilon="0.5", delta="1e-6"))
+            if not isinstance(planned.outline.keys, PrivateKeys):
+                assert asked == asked_there, sql
+            assert [noise for noise, _ in asked] == list(planned.noises), sql
+
+
+def busiest(*places: str) -> list[Row]:
+    """Return one person who does as much as the limits allow, in each of these groups."""
+    return [
+        {"person": 9, "sex": place, "city": place, "age": 40, "swing": -5}
+        for place in places
+        for _ in range(2)
+    ]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
+@pytest.mark.parametrize("key", ["sex", "city"])
+def test_gaussian_noise_covers_how_far_neighbours_lie_apart(
+    key: str, neighbours: Neighbours, exact: Exact
+) -> None:
+    rest: list[Row] = [{"person": n, "sex": "F", "city": "F", "age": 0} for n in range(3)]
+    there = rest if neighbours == "add-remove" else rest + busiest("it's")
+    sql = f"SELECT {key}, COUNT(*), SUM(age), AVG(income), AVG(temp) FROM visits GROUP BY {key}"
+    planned, cells = exact(sql, rest + busiest("F", "M"), neighbours=neighbours)
+    _, others = exact(sql, there, neighbours=neighbours)
+    sampler = SilentSampler()
+    add_noise(planned, _arrow(planned, cells), sampler)
+    assert [noise for noise, _ in sampler.asked] == list(planned.noises)
+    assert all(isinstance(noise, DiscreteGaussian) for noise in planned.noises)
+    moved = _moved(planned, cells, others)
+    squares = zip(moved, planned.noises, strict=True)
+    mu = math.sqrt(sum(square / float(noise.sigma2) for square, noise in squares))
+    assert mu > 0.1
+    assert _gaussian_delta(mu, float(planned.charge.epsilon)) <= float(planned.charge.delta)
+
+
+def _arrow(planned: Any, cells: list[dict[str, Any]]) -> pa.Table:
+    names = [f"k{i}" for i in range(len(planned.query.keys))]
+    names += [f"m{i}" for i in range(len(planned.measurements))]
+    return pa.table({name: pa.array([cell[name] for cell in cells]) for name in names})
+
+
+def _moved(planned: Any, left: list[dict[str, Any]], right: list[dict[str, Any]]) -> list[int]:
+    here, there = ({cell["k0"]: cell for cell in cells} for cells in (left, right))
+    zero = {f"m{i}": 0 for i in range(len(planned.measurements))}
+    return [
+        sum(
+            (here.get(key, zero)[f"m{i}"] - there.get(key, zero)[f"m{i}"]) ** 2
+            for key in here.keys() | there.keys()
+        )
+        for i in range(len(planned.measurements))
+    ]
+
+
+def _gaussian_delta(mu: float, epsilon: float) -> float:
+    """Return the hockey-stick divergence of Gaussians mu standard deviations apart.
+
+    Squares add up over cells and measurements; discrete noise this wide is as good as continuous.
+    """
+    normal = NormalDist()
+    return normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(
+        -mu / 2 - epsilon / mu
+    )

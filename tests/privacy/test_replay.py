@@ -1,0 +1,117 @@
+"""Record and replay: on neighbouring databases the exact inputs of the noise differ by no more than
+the plan declares, and nothing else differs at all.
+
+A stream of generated questions is planned once each and run with one secret on a small hostile
+database and on a neighbour of it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from privacy.grammar import Grammar
+from privacy.replay import check
+from privacy.samplers import SilentSampler
+from privacy.worlds import (
+    UNITS,
+    Database,
+    draw_bounding,
+    draw_units,
+    neighbour_of,
+    source_of,
+    write_policy,
+)
+from sanql import errors
+from sanql.execute.statement import Statement, statement
+from sanql.parse import parse
+from sanql.plan import Plan, outline, plan
+from sanql.policy import Neighbours, Policy
+from sanql.release import add_noise, show
+
+GROUPS_MAX = 3000  # more public keys than this only cost time
+ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One accepted question on two neighbouring databases."""
+
+    sql: str
+    plan: Plan
+    sent: Statement
+    ours: Database
+    theirs: Database
+
+
+def replays(seed: int, count: int, folder: Path) -> Iterator[Replay]:
+    """Yield accepted questions over ever new worlds, limits and neighbour relations."""
+    rng = random.Random(seed)
+    grammar = Grammar(rng)
+    ours, theirs = Database(), Database()
+    accepted = 0
+    while accepted < count:
+        neighbours = rng.choice(ORDERS)
+        limits = {table: draw_bounding(rng) for table, unit in UNITS.items() if unit is not None}
+        policy = write_policy(folder, neighbours, limits)
+        worlds = {table: draw_units(rng, table) for table in UNITS}
+        for table, units in worlds.items():
+            ours.load(table, [row for unit in units for row in unit])
+        for _ in range(4):
+            for table, units in worlds.items():
+                other = neighbour_of(rng, table, units, neighbours)
+                theirs.load(table, [row for unit in other for row in unit])
+            for _ in range(8):
+                table = rng.choice(list(UNITS))
+                sql, groups = grammar.question(table), grammar.groups_asked()
+                planned = _planned(sql, policy, groups)
+                if planned is None:
+                    continue
+                sent = statement(planned, source_of(policy), rng.getrandbits(63))
+                accepted += 1
+                yield Replay(sql, planned, sent, ours, theirs)
+
+
+def _planned(sql: str, policy: Policy, groups: int | None) -> Plan | None:
+    """Return the plan of a question, or None where it is refused or has very many groups."""
+    try:
+        query = parse(sql, policy.tables).query
+        outlined = outline(query, policy.tables[query.table], policy.neighbours, groups)
+        planned = plan(outlined, Fraction(1), Fraction(1, 1000))
+        statement(planned, source_of(policy), 0)
+    except errors.Refused:
+        return None
+    return planned if (getattr(planned.outline.keys, "count", 0) or 0) <= GROUPS_MAX else None
+
+
+def replay_stream(seed: int, count: int, folder: Path) -> None:
+    """Check a stream of questions; some of them must attain what they declare."""
+    attained = dict.fromkeys(("rows", "rows with a value", "units", "sum", "distinct values"), 0)
+    for number, each in enumerate(replays(seed, count, folder)):
+        try:
+            left, right = each.ours.cells(each.sent), each.theirs.cells(each.sent)
+            reached = check(each.plan, left, right)
+            show(each.plan, add_noise(each.plan, left, SilentSampler()), Fraction(19, 20))
+        except Exception as error:
+            limits, order = each.plan.outline.limits, each.plan.outline.neighbours
+            raise AssertionError(f"question {number}, {order}, {limits}: {each.sql}") from error
+        for part, full in zip(each.plan.measurements, reached, strict=True):
+            attained[part.kind] += full
+    assert min(attained.values()) >= count // 200, f"hardly any bound is attained: {attained}"
+
+
+def test_neighbours_move_measurements_by_no_more_than_declared(tmp_path: Path) -> None:
+    replay_stream(2026, 200, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_neighbours_never_exceed_the_declared_sensitivity_over_2000_questions(
+    seed: int, tmp_path: Path
+) -> None:
+    replay_stream(seed, 510, tmp_path)
