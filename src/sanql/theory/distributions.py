@@ -7,6 +7,7 @@ Nothing is normalised in silence; who wants normalised weights says so with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -141,14 +142,16 @@ def mixture(weights: Sequence[Fraction], parts: Sequence[Distribution]) -> Distr
 def check_masses(masses: Sequence[Fraction]) -> None:
     """Raise unless the masses are at least 0 and sum to exactly 1."""
     for mass in masses:
-        if mass < 0:
+        if mass.numerator < 0:
             raise TheoryError(
                 "negative_mass",
                 f"a mass is {mass}, masses are at least 0",
                 "give masses between 0 and 1",
             )
-    total = sum(masses, Fraction(0))
-    if total != 1:
+    common = math.lcm(*(mass.denominator for mass in masses))
+    units = sum(mass.numerator * (common // mass.denominator) for mass in masses)
+    if units != common:
+        total = Fraction(units, common)
         raise TheoryError(
             "mass_sum",
             f"the masses sum to {total}, they must sum to exactly 1",

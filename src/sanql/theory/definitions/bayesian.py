@@ -77,11 +77,11 @@ def prior_to_posterior(channel: Channel) -> Finding:
     """
     best: Extended = Fraction(0)
     where: tuple[Others, int] | None = None
-    rows = dict(zip(channel.databases, channel.rows, strict=True))
+    rows, _ = channel.scaled
     for others, group in by_others(channel).items():
-        for place in range(len(channel.outputs)):
-            masses = [rows[x][place] for x in group]
-            ratio = _ratio(masses)
+        columns = zip(*(rows[channel.index(x)] for x in group), strict=True)
+        for place, masses in enumerate(columns):
+            ratio = _ratio(max(masses), min(masses))
             if ratio > best:
                 best, where = ratio, (others, place)
     assert where is not None  # noqa: S101  (every channel has a database and a possible output)
@@ -92,11 +92,10 @@ def prior_to_posterior(channel: Channel) -> Finding:
     )
 
 
-def _ratio(masses: Sequence[Fraction]) -> Extended:
-    top, bottom = max(masses), min(masses)
+def _ratio(top: int, bottom: int) -> Extended:
     if bottom == 0:
         return INFINITE if top > 0 else Fraction(0)
-    return top / bottom
+    return Fraction(top, bottom)
 
 
 def _witness(channel: Channel, others: Others, place: int) -> PriorWitness:

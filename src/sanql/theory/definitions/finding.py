@@ -50,7 +50,7 @@ class PriorWitness:
     def describe(self) -> str:
         """Return the witness in words."""
         return (
-            f"output {show(self.output)} moves the belief about person {self.person} "
+            f"output {show(self.output)} moves the belief about person {self.person + 1} "
             f"(others {show(self.others)}) from {show(self.prior)} to {show(self.posterior)}"
         )
 
@@ -134,6 +134,12 @@ class Finding:
         """The level ln(gamma), rounded up."""
         return log_upper(self.parameters["gamma"])
 
+    @property
+    def why(self) -> str:
+        """The note and the witness in words."""
+        witness = "" if self.witness is None else self.witness.describe()
+        return "; ".join(part for part in (self.note, witness) if part)
+
     def shown_parameters(self) -> str:
         """Return the parameters as a person writes them."""
         parts = []
@@ -159,7 +165,7 @@ class Finding:
             "parameters": numbers,
             "note": self.note,
             "witness": None if self.witness is None else plain(self.witness),
-            "why": "" if self.witness is None else self.witness.describe(),
+            "why": self.why,
         }
 
 

@@ -8,6 +8,7 @@ differentially private for any epsilon.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sanql.theory.channels import Channel, Database
@@ -104,13 +105,19 @@ def _worst_ratio(
 ) -> Finding:
     best: Extended = Fraction(1)
     where: tuple[int, int, Database, Database] | None = None
+    rows, _ = channel.scaled
+    columns = list(zip(*rows, strict=True))
+    members = [[channel.index(x) for x in group] for group in groups]
     for person in range(people(channel)):
-        seen = {x: channel.masses(dropped(channel, x, person, default)) for x in channel.databases}
-        for group in groups:
-            for place in range(len(channel.outputs)):
-                ratio, high, low = _extremes(channel, group, seen, place)
-                if ratio > best or where is None:
-                    best, where = ratio, (person, place, high, low)
+        seen = [channel.index(dropped(channel, x, person, default)) for x in channel.databases]
+        for group in members:
+            for place, column in enumerate(columns):
+                above, below, high, low = _extremes(
+                    [(x, column[x], column[seen[x]]) for x in group]
+                )
+                if (best != INFINITE and _exceeds(above, below, Fraction(best))) or where is None:
+                    best = Fraction(above, below) if below else INFINITE
+                    where = (person, place, channel.databases[high], channel.databases[low])
     assert where is not None  # noqa: S101  (there is at least one person and one output)
     return Finding(
         definition,
@@ -119,30 +126,26 @@ def _worst_ratio(
     )
 
 
-def _extremes(
-    channel: Channel,
-    group: list[Database],
-    seen: dict[Database, tuple[Fraction, ...]],
-    place: int,
-) -> tuple[Extended, Database, Database]:
-    """Return max w / min w over the group with the databases that attain it; 0/0 is skipped."""
-    high = low = group[0]
-    top: Extended = Fraction(-1)
-    bottom: Extended = INFINITE
-    for x in group:
-        with_data, without = channel.masses(x)[place], seen[x][place]
-        if with_data == without == 0:
-            continue
-        w: Extended = with_data / without if without else INFINITE
-        if w > top:
-            top, high = w, x
-        if w < bottom:
-            bottom, low = w, x
-    if top < 0:
-        return Fraction(1), high, low
-    if bottom == 0 or top == INFINITE:
-        return INFINITE, high, low
-    return Fraction(top) / Fraction(bottom), high, low
+def _extremes(pairs: Sequence[tuple[int, int, int]]) -> tuple[int, int, int, int]:
+    """Return max w / min w as two integers, w = with/without, and the databases that attain it.
+
+    The masses are integers over one denominator; ratios are compared by cross-multiplication, 0/0
+    is skipped, and a second integer of 0 means infinite.
+    """
+    possible = [pair for pair in pairs if pair[1] or pair[2]]
+    if not possible:
+        return 1, 1, pairs[0][0], pairs[0][0]
+    high = low = possible[0]
+    for pair in possible[1:]:
+        if pair[1] * high[2] > high[1] * pair[2]:
+            high = pair
+        if pair[1] * low[2] < low[1] * pair[2]:
+            low = pair
+    return high[1] * low[2], high[2] * low[1], high[0], low[0]
+
+
+def _exceeds(above: int, below: int, best: Fraction) -> bool:
+    return below == 0 or above * best.denominator > best.numerator * below
 
 
 def _witness(

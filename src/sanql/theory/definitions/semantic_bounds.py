@@ -17,7 +17,7 @@ from sanql.theory.channels import Channel, Database
 from sanql.theory.constants import tv_constant
 from sanql.theory.definitions.finding import BeliefWitness, Finding
 from sanql.theory.definitions.records import dropped, people
-from sanql.theory.definitions.semantic import failure_probability, game_distance
+from sanql.theory.definitions.semantic import failure_probability, game_distance, semantic_privacy
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, privacy_profile, two_sided_excess
 from sanql.theory.exact import Real, as_probability, up
@@ -29,6 +29,8 @@ def semantic_failure_upper(channel: Channel, tau: Real, default: Outcome) -> flo
     delta_i is the privacy profile between each database and itself without person i.
     """
     level = as_probability(tau, "tau")
+    if semantic_privacy(channel, default)["tau"] <= level:
+        return 0.0
     total = 0.0
     for person in range(people(channel)):
         pairs = {

@@ -46,6 +46,12 @@ def simulation_dp_delta(channel: Channel, gamma: Real) -> Finding:
     rows: dict[Others, Distribution] = {}
     blocked: list[Database] = []
     for others, group in by_others(channel).items():
+        rows_scaled, common = channel.scaled
+        table = [rows_scaled[channel.index(x)] for x in group]
+        if _group_gamma(table, common) <= level:
+            delta, rows[others] = Fraction(0), _simulated(channel, table, common, level)
+            best, blocked = (delta, group) if delta > best else (best, blocked)
+            continue
         given = Distribution.point(others)
         conditions = [Condition(channel.row(x), given, (0, "record", x, None)) for x in group]
         delta, simulator = best_simulator(conditions, level)
@@ -66,39 +72,59 @@ def _closed_form(
 ) -> Finding:
     best: Extended = Fraction(1)
     blocked = next(iter(groups.values()))
-    for group in groups.values():
-        gamma = _group_gamma([channel.masses(x) for x in group])
+    rows_scaled, common = channel.scaled
+    tables = {
+        others: [rows_scaled[channel.index(x)] for x in group] for others, group in groups.items()
+    }
+    for others, group in groups.items():
+        gamma = _group_gamma(tables[others], common)
         if gamma > best:
             best, blocked = gamma, group
     if best == INFINITE:
         return Finding(definition, {"gamma": best, "delta": Fraction(0)}, _pair(channel, blocked))
     rows = {
-        others: _simulated(channel, [channel.masses(x) for x in group], Fraction(best))
-        for others, group in groups.items()
+        others: _simulated(channel, table, common, Fraction(best))
+        for others, table in tables.items()
     }
     witness = SimulatorWitness(Channel.of(rows), _pair(channel, blocked))
     return Finding(definition, {"gamma": best, "delta": Fraction(0)}, witness)
 
 
-def _group_gamma(rows: Sequence[Sequence[Fraction]]) -> Extended:
-    tops = [max(column) for column in zip(*rows, strict=True)]
-    bottoms = [min(column) for column in zip(*rows, strict=True)]
+def _group_gamma(table: Sequence[Sequence[int]], common: int) -> Extended:
+    """The closed form for one (i, others); the rows are integers over one denominator."""
+    tops, bottoms = _envelope(table)
     if any(top > 0 and bottom == 0 for top, bottom in zip(tops, bottoms, strict=True)):
         return INFINITE
-    largest = max(top / bottom for top, bottom in zip(tops, bottoms, strict=True) if bottom)
-    return max(sqrt_upper(largest), sum(tops, Fraction(0)), 1 / sum(bottoms, Fraction(0)))
+    above, below = 1, 1
+    for top, bottom in zip(tops, bottoms, strict=True):
+        if top * below > above * bottom:
+            above, below = top, bottom
+    sums = max(Fraction(sum(tops), common), Fraction(common, sum(bottoms)))
+    ratio = Fraction(above, below)
+    return sums if ratio <= sums**2 else sqrt_upper(ratio)
 
 
 def _simulated(
-    channel: Channel, rows: Sequence[Sequence[Fraction]], gamma: Fraction
+    channel: Channel, table: Sequence[Sequence[int]], common: int, gamma: Fraction
 ) -> Distribution:
     """Return masses between max/gamma and gamma min that sum to 1."""
-    low = [max(column) / gamma for column in zip(*rows, strict=True)]
-    high = [min(column) * gamma for column in zip(*rows, strict=True)]
-    room = sum(high) - sum(low)
-    share = (1 - sum(low)) / room if room else Fraction(0)
-    masses = (a + share * (b - a) for a, b in zip(low, high, strict=True))
+    tops, bottoms = _envelope(table)
+    up, down = gamma.numerator, gamma.denominator
+    # over the denominator up * down * common: low = max down^2, high = min up^2
+    low, high = [top * down**2 for top in tops], [bottom * up**2 for bottom in bottoms]
+    whole, room = up * down * common, sum(high) - sum(low)
+    share = whole - sum(low) if room else 0
+    over = room or 1
+    masses = (
+        Fraction(a * (over - share) + b * share, whole * over)
+        for a, b in zip(low, high, strict=True)
+    )
     return Distribution(channel.outputs, tuple(masses))
+
+
+def _envelope(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    columns = list(zip(*table, strict=True))
+    return [max(column) for column in columns], [min(column) for column in columns]
 
 
 def _pair(channel: Channel, group: Sequence[Database]) -> PairWitness | None:

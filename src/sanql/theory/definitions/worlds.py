@@ -42,7 +42,7 @@ class World:
     def reduced(self, forget: Callable[[Any], Distribution]) -> World:
         """Return the world whose side information is a randomised function of the old one."""
         masses: dict[Outcome, Fraction] = {}
-        for (x, z), mass in self._cells():
+        for (x, z), mass in self.cells():
             for less, chance in forget(z).items():
                 masses[(x, less)] = masses.get((x, less), Fraction(0)) + mass * chance
         return World(Distribution.of(masses))
@@ -50,7 +50,7 @@ class World:
     def given(self, value: Callable[[Any], Outcome]) -> dict[tuple[Outcome, Outcome], Distribution]:
         """Return the law of X given (value(X), Z), for every pair of positive probability."""
         weights: dict[tuple[Outcome, Outcome], dict[Outcome, Fraction]] = {}
-        for (x, z), mass in self._cells():
+        for (x, z), mass in self.cells():
             cell = weights.setdefault((value(x), z), {})
             cell[x] = cell.get(x, Fraction(0)) + mass
         return {key: Distribution.from_weights(cell) for key, cell in weights.items()}
@@ -58,7 +58,7 @@ class World:
     def mass_of(self, value: Callable[[Any], Outcome]) -> dict[tuple[Outcome, Outcome], Fraction]:
         """Return Pr[value(X), Z]."""
         masses: dict[tuple[Outcome, Outcome], Fraction] = {}
-        for (x, z), mass in self._cells():
+        for (x, z), mass in self.cells():
             key = (value(x), z)
             masses[key] = masses.get(key, Fraction(0)) + mass
         return masses
@@ -67,7 +67,8 @@ class World:
         """Return the law of the database alone."""
         return self.joint.map(lambda cell: cell[0])
 
-    def _cells(self) -> list[tuple[tuple[Database, Outcome], Fraction]]:
+    def cells(self) -> list[tuple[tuple[Database, Outcome], Fraction]]:
+        """Return each possible (database, side information) with its mass."""
         return [(cell, mass) for cell, mass in self.joint.items() if mass]  # type: ignore[misc]
 
 

@@ -1,0 +1,80 @@
+"""Reconstruction: many answers give back the data.
+
+`differencer` asks two questions that differ by one person. `linear` is Dinur-Nissim: random subset
+sums with small noise, solved by linear programming, give back nearly every secret bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sanql.theory.attackers.outcome import Learned
+from sanql.theory.errors import TheoryError
+
+
+def differencer(
+    values: Sequence[int],
+    person: int,
+    answer: Callable[[int], float],
+    ideal: Callable[[int], float],
+) -> Learned:
+    """Return one person's value as the difference of two sums.
+
+    `answer` turns an exact sum into the published one; `ideal` answers in a world where the
+    person's value is 0.
+
+    >>> differencer([3, 5, 4], 1, answer=float, ideal=float).real
+    5.0
+    """
+    if not 0 <= person < len(values):
+        raise TheoryError(
+            "person", f"there is no person {person}", f"choose 0 to {len(values) - 1}"
+        )
+    everybody, others = sum(values), sum(values) - values[person]
+    return Learned(
+        "differencer",
+        "published sum of all minus published sum of all but one",
+        answer(everybody) - answer(others),
+        ideal(others) - ideal(others),
+        {"truth": values[person]},
+    )
+
+
+def linear(people: int, queries: int, *, noise: float, seed: int = 0) -> Learned:
+    """Return the share of secret bits recovered from noisy random subset sums.
+
+    Each answer errs by at most `noise`; any bits consistent with all answers are close to the truth
+    when noise is well below sqrt(people) and there are enough queries. In the ideal world the
+    answers are about other people's bits: half is chance.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    if people < 1 or queries < 1 or noise < 0:
+        raise TheoryError(
+            "sizes", "people and queries are at least 1, noise at least 0", "give positive sizes"
+        )
+    rng = np.random.default_rng(seed)
+    secret = rng.integers(0, 2, people)
+    asked = rng.integers(0, 2, (queries, people)).astype(float)
+    shares = []
+    for answered in (secret, rng.integers(0, 2, people)):
+        published = asked @ answered + rng.uniform(-noise, noise, queries)
+        # min sum of slacks with |asked x - published| <= slack, 0 <= x <= 1
+        identity = np.eye(queries)
+        solved = linprog(
+            np.concatenate([np.zeros(people), np.ones(queries)]),
+            A_ub=np.block([[asked, -identity], [-asked, -identity]]),
+            b_ub=np.concatenate([published, -published]),
+            bounds=[(0, 1)] * people + [(0, None)] * queries,
+            method="highs",
+        )
+        guess = np.round(solved.x[:people])
+        shares.append(float((guess == secret).mean()))
+    return Learned(
+        "linear reconstruction",
+        "share of secret bits recovered",
+        shares[0],
+        shares[1],
+        {"people": people, "queries": queries, "noise": noise},
+    )

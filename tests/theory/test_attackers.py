@@ -1,0 +1,119 @@
+"""Attackers learn what theory says they learn, and no more in the ideal world."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from sanql.theory.attackers import bayesian, membership, reconstruction, separations
+from sanql.theory.channels import Channel, exact_statistic, from_function, randomised_response
+from sanql.theory.definitions.worlds import World, records
+from sanql.theory.distributions import Distribution
+from sanql.theory.errors import TheoryError
+from theory.vectors import ALL, number
+
+BITS = list(product((0, 1), repeat=2))
+
+
+def test_the_bayesian_learns_a_record_from_an_exact_sum_and_nothing_from_a_simulation() -> None:
+    channel = exact_statistic(BITS, sum)
+    world = World.without_side_information(Distribution.uniform(BITS))
+    first = records(2)[0]
+    simulator = Channel.of({first.alt(x): Distribution.over(["1/4", "1/2", "1/4"]) for x in BITS})
+    told = bayesian.update(channel, world, first, simulator, output=2)
+    assert isinstance(told.real, Distribution)
+    assert isinstance(told.ideal, Distribution)
+    assert told.real[1] == 1
+    assert told.ideal[1] == Fraction(1, 2)
+    assert told.details["distance"] == Fraction(1, 2)
+    with pytest.raises(TheoryError, match="probability 0"):
+        bayesian.update(channel, world, first, simulator, output=9)
+
+
+def test_the_bayesian_guess_uses_the_side_information() -> None:
+    channel = exact_statistic(BITS, sum)
+    simulator = exact_statistic([(0, (v,)) for v in (0, 1)], lambda seen: seen[1][0])
+    first = records(2)[0]
+    for world, real in (
+        (World.without_side_information(Distribution.uniform(BITS)), Fraction(3, 4)),
+        (World.knowing(Distribution.uniform(BITS), lambda x: x[1]), Fraction(1)),
+    ):
+        told = bayesian.guesses(
+            channel, world, lambda x: x[0], simulator_input=first, simulator=simulator
+        )
+        assert told.real == real
+        assert told.ideal == Fraction(1, 2) == told.details["without any output"]
+
+
+def test_the_membership_tester_reaches_the_trade_off_curve() -> None:
+    told = membership.tester(randomised_response(1, odds=3), (1,), (0,), "1/4")
+    assert told.real == Fraction(3, 4)
+    assert told.ideal == Fraction(1, 4)
+    assert told.details["advantage"] == Fraction(1, 2)
+
+
+def test_homer_finds_members_in_exact_averages_and_not_in_noisy_ones() -> None:
+    exact = membership.homer(people=20, attributes=600, trials=100)
+    noisy = membership.homer(people=20, attributes=600, noise=3.0, trials=100)
+    assert isinstance(exact.real, float)
+    assert isinstance(exact.ideal, float)
+    assert isinstance(noisy.real, float)
+    assert exact.real > 0.95
+    # 100 fair coins leave [0.2, 0.8] with probability below 1e-9
+    assert 0.2 < exact.ideal < 0.8
+    assert 0.2 < noisy.real < 0.8
+
+
+def test_the_differencer_reads_one_value_from_two_exact_sums() -> None:
+    told = reconstruction.differencer([4, 9, 2], 1, answer=float, ideal=float)
+    assert (told.real, told.ideal) == (9.0, 0.0)
+    rounded = reconstruction.differencer([4, 9, 2], 1, lambda s: 100 * round(s / 100), float)
+    assert rounded.real == 0
+    with pytest.raises(TheoryError):
+        reconstruction.differencer([1], 3, float, float)
+
+
+def test_linear_reconstruction_works_below_root_n_noise_and_fails_far_above() -> None:
+    small = reconstruction.linear(people=64, queries=400, noise=1.0, seed=3)
+    large = reconstruction.linear(people=64, queries=400, noise=64.0, seed=3)
+    assert isinstance(small.real, float)
+    assert isinstance(small.ideal, float)
+    assert isinstance(large.real, float)
+    assert small.real >= 0.98
+    assert small.ideal < 0.8
+    assert large.real < small.real - 0.1
+
+
+def test_the_parity_separates_the_two_forms_of_ddp() -> None:
+    told = separations.parity(3)
+    assert (told.real, told.ideal) == (Fraction(1, 2), Fraction(0))
+    with pytest.raises(TheoryError):
+        separations.parity(1)
+
+
+def test_the_common_sign_is_private_to_ddp_and_not_to_noiseless_privacy() -> None:
+    hidden = separations.common_sign(3, "1/10", sign_is_known=False)
+    known = separations.common_sign(3, "1/10", sign_is_known=True)
+    assert (hidden.real, hidden.ideal) == (Fraction(41, 50), Fraction(9, 100))
+    assert (known.real, known.ideal) == (Fraction(9, 50), Fraction(9, 100))
+
+
+def test_a_belief_far_from_reality_is_misled_almost_surely() -> None:
+    given = next(vector for vector in ALL if vector["id"] == "E09_A2_discrete")["input"]
+    by_sum = [Distribution.over(row) for row in given["rows_by_sum"]]
+    channel = from_function(list(product((0, 1), repeat=4)), lambda x: by_sum[sum(x)])
+    belief = Distribution.uniform([(0, 0, 0, 0), (1, 0, 0, 0)])
+    told = separations.reality(channel, belief, (1, 1, 1, 1), "2/5")
+    assert told.real == number("98304/102529")
+    assert told.ideal == number("1665/102529")
+    gaussian = separations.gaussian_sum(100, math.sqrt(50))
+    assert gaussian.real == pytest.approx(0.37974313753224925)
+
+
+def test_every_attack_is_plain_data_and_one_sentence() -> None:
+    told = separations.parity(2)
+    assert told.to_dict()["real"] == "1/2"
+    assert "real world" in told.describe()
