@@ -30,6 +30,7 @@ from sanql.theory.exact import (
 _NORMAL = NormalDist()
 _SLACK = 1e-12  # covers the rounding of erfc, whose relative error grows with its argument
 _TINY = 1e-300  # covers underflow
+EXPONENT_MAX = 700.0  # beyond it e^x leaves the range of a double
 
 
 class Pair(Protocol):
@@ -178,14 +179,18 @@ class GuaranteedPair:
 
     def hockey_stick(self, gamma: float) -> float:
         """Return delta + (1 - delta) (e^epsilon - gamma)_+ / (e^epsilon + 1), rounded up."""
+        if self.epsilon > EXPONENT_MAX:
+            return 1.0
         top = up(math.exp(self.epsilon)) if self.epsilon else 1.0
         extra = (1 - self.delta) * max(0.0, top - gamma) / (1 + top)
         return min(1.0, self.delta if extra == 0 else up(self.delta + extra))
 
     def tradeoff(self, false_positive: float) -> float:
         """Return max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down."""
-        gamma = 1.0 if self.epsilon == 0 else up(math.exp(self.epsilon))
         rest = 1 - self.delta
+        if self.epsilon > EXPONENT_MAX:
+            return max(0.0, down(rest, 2)) if false_positive == 0 else 0.0
+        gamma = 1.0 if self.epsilon == 0 else up(math.exp(self.epsilon))
         best = max(0.0, rest - gamma * false_positive, (rest - false_positive) / gamma)
         return max(0.0, down(best, 2)) if best > 0 else 0.0
 

@@ -1,0 +1,225 @@
+"""`sanql theory`: check a mechanism, see what follows from a guarantee, what it means, and
+plots."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_positive
+
+if TYPE_CHECKING:
+    from sanql.theory.closed_forms import Pair
+
+FORMAT = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form."
+)
+
+
+def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn a TheoryError into exit code 2 and one JSON object or one message."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except TheoryError as error:
+            if kwargs.get("form") == "json":
+                click.echo(json.dumps(error.to_dict()))
+            else:
+                click.echo(f"error: {error}", err=True)
+            raise SystemExit(2) from None
+
+    return run
+
+
+@click.group()
+def theory() -> None:
+    """The theory, executable: definitions, implications, meaning, plots."""
+
+
+@theory.command()
+@click.argument("channel", type=click.Path(path_type=Path))
+@click.option(
+    "--definition", "definitions", multiple=True, help="Only this definition; repeatable."
+)
+@click.option("--epsilon", type=float, default=1.0, show_default=True, help="Level for deltas.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="Delta for epsilons.")
+@click.option("--tau", type=float, default=0.5, show_default=True, help="Level for semantics.")
+@FORMAT
+@_reports_errors
+def check(
+    channel: Path, definitions: Sequence[str], epsilon: float, delta: float, tau: float, form: str
+) -> None:
+    """Apply every definition to a mechanism written as JSON.
+
+    Prints the tight parameters and the witness that attains them.
+    """
+    from sanql.theory.channel_file import read_channel
+    from sanql.theory.check import Levels
+    from sanql.theory.check import check as run
+
+    findings, skipped = run(read_channel(channel), Levels(epsilon, delta, tau), definitions)
+    if form == "json":
+        told = {
+            "findings": [finding.to_dict() for finding in findings],
+            "skipped": [{"definition": s.definition, "reason": s.reason} for s in skipped],
+        }
+        click.echo(json.dumps(told, indent=2))
+        return
+    rows = [
+        (finding.definition, finding.shown_parameters(), finding.status, finding.why)
+        for finding in findings
+    ]
+    _table(("definition", "parameters", "status", "why"), rows)
+    for left_out in skipped:
+        click.echo(f"not checked: {left_out.definition} ({left_out.reason})")
+
+
+@theory.command()
+@click.argument("guarantee")
+@click.option("--records", type=int, help="Number of records.")
+@click.option("--group", type=int, help="Size of a group to protect.")
+@click.option("--protections", type=int, help="Number of protections (coupled worlds).")
+@click.option("--values", type=int, help="Number of values of a record.")
+@click.option("--tau", type=float, help="Semantic level at which failure is wanted.")
+@click.option("--delta-hat", type=float, help="Level at which inference failure is wanted.")
+@click.option("--every-distribution", is_flag=True, help="The class holds every distribution.")
+@click.option("--independent-records", is_flag=True, help="Records are independent given Z.")
+@click.option("--binary-secrets", is_flag=True, help="Every secret is always 0 or 1.")
+@FORMAT
+@_reports_errors
+def implications(guarantee: str, form: str, **setting: Any) -> None:
+    """Print everything that follows from a guarantee.
+
+    GUARANTEE is written as 'pure_dp(epsilon=1)' or 'approximate_dp(epsilon=1, delta=1e-6)'.
+    """
+    from sanql.theory.implications import Setting, parse
+    from sanql.theory.implications import implications as follow
+    from sanql.theory.implications.search import blocked, closures
+
+    given, known = parse(guarantee), Setting(**setting)
+    found, lacking = follow(given, known), blocked(given, known)
+    if form == "json":
+        told = {
+            "given": {"guarantee": str(given), "meaning": given.meaning},
+            "implied": [item.to_dict() for item in found],
+            "unchanged_by": list(closures(given)),
+            "not_applied": [{"edge": e.name, "source": e.source, "needs": n} for e, n in lacking],
+        }
+        click.echo(json.dumps(told, indent=2))
+        return
+    click.echo(f"{given}: {given.meaning}")
+    rows = [
+        (str(item.guarantee), item.guarantee.meaning, item.source, _as_printed(item))
+        for item in found
+    ]
+    _table(("implies", "which says", "source", "as printed"), rows)
+    if closures(given):
+        click.echo(f"unchanged by: {', '.join(closures(given))}")
+    for edge, needs in lacking:
+        click.echo(f"not applied: {edge.source} needs: {'; '.join(needs)}")
+
+
+@theory.command()
+@click.option("--epsilon", type=float, help="Privacy loss of a bare guarantee.")
+@click.option("--delta", type=float, default=0.0, show_default=True)
+@click.option("--prior", type=float, required=True, help="Belief before the answer.")
+@click.option("--failure", type=float, help="Also the band that may fail this often.")
+@click.option(
+    "--mechanism",
+    type=click.Choice(
+        ["guarantee", "laplace", "discrete-laplace", "gaussian", "discrete-gaussian"]
+    ),
+    default="guarantee",
+    show_default=True,
+    help="The actual mechanism instead of a bare guarantee.",
+)
+@click.option("--scale", type=float, help="Scale or standard deviation of the noise.")
+@click.option("--shift", type=float, default=1.0, show_default=True, help="Sensitivity.")
+@FORMAT
+@_reports_errors
+def meaning(prior: float, delta: float, failure: float | None, form: str, **choice: Any) -> None:
+    """Say what a guarantee or a mechanism means for one person."""
+    from sanql.theory.meaning import meaning_of
+
+    allowed = failure if failure is not None else min(1.0, 10 * delta)
+    told = meaning_of(_pair(delta=delta, **choice), prior, failure=allowed)
+    if form == "json":
+        click.echo(json.dumps(told.to_dict(), indent=2))
+        return
+    for sentence in told.sentences():
+        click.echo(sentence)
+
+
+@theory.command()
+@click.argument("name", type=click.Choice(["profile", "tradeoff", "posterior", "count", "worlds"]))
+@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="PNG or SVG.")
+@click.option("--epsilon", type=float, default=1.0, show_default=True)
+@click.option("--delta", type=float, default=0.0, show_default=True)
+@FORMAT
+@_reports_errors
+def plot(name: str, output: Path, epsilon: float, delta: float, form: str) -> None:
+    """Draw one of the pictures of the gallery into a file."""
+    from sanql.theory import plots
+
+    plots.draw(name, output, epsilon=epsilon, delta=delta)
+    click.echo(json.dumps({"written": str(output)}) if form == "json" else f"written: {output}")
+
+
+def _pair(
+    *, mechanism: str, epsilon: float | None, delta: float, scale: float | None, shift: float
+) -> Pair:
+    from sanql.theory import closed_forms, discrete_noise
+
+    if mechanism == "guarantee":
+        return closed_forms.GuaranteedPair(_needed(epsilon, "--epsilon", mechanism), delta)
+    width = _needed(scale, "--scale", mechanism)
+    if mechanism == "laplace":
+        return closed_forms.LaplacePair(width, shift)
+    if mechanism == "gaussian":
+        return closed_forms.GaussianPair(
+            float(as_positive(shift, "--shift") / as_positive(width, "--scale"))
+        )
+    if shift != int(shift):
+        raise TheoryError(
+            "shift", f"--shift is {shift}, discrete noise needs an integer", "round up"
+        )
+    if mechanism == "discrete-laplace":
+        return discrete_noise.DiscreteLaplacePair(width, int(shift))
+    return discrete_noise.DiscreteGaussianPair(width, int(shift))
+
+
+def _needed(value: float | None, option: str, mechanism: str) -> float:
+    if value is None:
+        raise TheoryError(
+            "missing_option", f"the mechanism {mechanism} needs {option}", f"give {option}"
+        )
+    return value
+
+
+def _as_printed(item: Any) -> str:
+    if item.verdict == "holds":
+        return "holds"
+    shown = "" if item.printed is None else f": {item.printed}"
+    return f"{item.verdict}{shown}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(markup=False, highlight=False)
+    console.print(table)

@@ -1,0 +1,153 @@
+"""A mechanism written down as JSON, for `sanql theory check`.
+
+    {
+      "databases":  {"0,0": ["9/16", "3/16", …], "0,1": {"yes": "1/3", "no": "2/3"}, …},
+      "outputs":    ["00", "01", …],                 names for rows that are lists
+      "neighbours": "change-one",                    or a list of pairs
+      "default":    "0",                             the value that replaces a left-out record
+      "worlds":     [{"0,0": "1/2", "1,1 | seen": "1/2"}],   database | side information: mass
+      "secrets":    {"ill": {"0,0": 0, "0,1": 1, "1,0": null}}
+    }
+
+Databases with commas are tuples of records. Numbers may be exact strings; JSON decimals are read
+exactly as written. Unknown keys are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from sanql.theory.channels import Channel, Database
+from sanql.theory.definitions.secrets import Secret
+from sanql.theory.definitions.worlds import World
+from sanql.theory.distributions import Distribution, Outcome
+from sanql.theory.errors import TheoryError
+from sanql.theory.neighbours import Neighbours, listed, named
+
+_KEYS = frozenset({"databases", "outputs", "neighbours", "default", "worlds", "secrets"})
+
+
+@dataclass(frozen=True)
+class ChannelFile:
+    """A channel with the choices its definitions need."""
+
+    channel: Channel
+    neighbours: Neighbours
+    default: Outcome | None
+    worlds: tuple[World, ...]
+    secrets: tuple[Secret, ...]
+
+
+def read_channel(path: Path) -> ChannelFile:
+    """Return the mechanism in a file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TheoryError(
+            "unreadable_file",
+            f"{path} cannot be read: {error.strerror}",
+            "give the path of a JSON file",
+        ) from error
+    try:
+        content = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise TheoryError(
+            "not_json", f"{path} is not JSON: {error}", "write one JSON object, see the docs"
+        ) from error
+    return parse_channel(content)
+
+
+def parse_channel(content: object) -> ChannelFile:
+    """Return the mechanism in JSON data."""
+    if not isinstance(content, dict) or not isinstance(content.get("databases"), dict):
+        raise _wrong('the file has no object "databases"', 'write {"databases": {…}, …}')
+    unknown = sorted(set(content) - _KEYS)
+    if unknown:
+        raise _wrong(f"unknown keys: {', '.join(unknown)}", f"use {', '.join(sorted(_KEYS))}")
+    channel = Channel.of(
+        {_database(x): _row(row, content.get("outputs")) for x, row in content["databases"].items()}
+    )
+    return ChannelFile(
+        channel,
+        _neighbours(content.get("neighbours", "change-one"), channel),
+        _default(content.get("default"), channel),
+        tuple(_world(world) for world in content.get("worlds", [])),
+        tuple(_secret(name, table, channel) for name, table in content.get("secrets", {}).items()),
+    )
+
+
+def _database(text: str) -> Database:
+    parts = tuple(part.strip() for part in text.split(","))
+    return parts if len(parts) > 1 else (text.strip(),)
+
+
+def _row(row: object, outputs: object) -> Distribution:
+    if isinstance(row, dict):
+        return Distribution.of(row)
+    if not isinstance(row, list):
+        raise _wrong(
+            f"the row {row!r} is neither a list nor an object", "write [masses] or {output: mass}"
+        )
+    if outputs is None:
+        return Distribution.over(row)
+    if not isinstance(outputs, list) or len(outputs) != len(row):
+        raise _wrong(
+            f"a row has {len(row)} masses for the outputs {outputs!r}", "name each output once"
+        )
+    return Distribution.of(dict(zip(outputs, row, strict=True)))
+
+
+def _neighbours(value: object, channel: Channel) -> Neighbours:
+    if isinstance(value, str):
+        return named(value, channel.databases)
+    if not isinstance(value, list) or not all(isinstance(p, list) and len(p) == 2 for p in value):
+        raise _wrong(f"neighbours is {value!r}", 'write "change-one" or a list of pairs')
+    pairs = [(_database(str(left)), _database(str(right))) for left, right in value]
+    for pair in pairs:
+        for database in pair:
+            channel.index(database)
+    return listed(pairs)
+
+
+def _default(value: object, channel: Channel) -> Outcome | None:
+    if value is not None:
+        return str(value)
+    records = [x[0] for x in channel.databases if isinstance(x, tuple)]
+    return records[0] if records else None
+
+
+def _world(masses: object) -> World:
+    if not isinstance(masses, dict):
+        raise _wrong(f"the world {masses!r} is not an object", "write {database | side: mass}")
+    cells: dict[Any, Any] = {}
+    for key, mass in masses.items():
+        database, _, side = key.partition("|")
+        cells[_database(database), side.strip() or None] = mass
+    return World.of(cells)
+
+
+def _secret(name: str, table: object, channel: Channel) -> Secret:
+    if not isinstance(table, dict) or not set(table.values()) <= {0, 1, None}:
+        raise _wrong(
+            f"the secret {name!r} has values other than 0, 1, null", "write {database: 0|1|null}"
+        )
+    values: Mapping[Database, Outcome] = {_database(x): value for x, value in table.items()}
+    if values.keys() != set(channel.databases):
+        raise _wrong(
+            f"the secret {name!r} does not speak of exactly the databases",
+            "give 0, 1 or null for each database",
+        )
+    return Secret(name, values.__getitem__)
+
+
+def _refuse_constant(name: str) -> object:
+    raise TheoryError("not_a_number", f"the file has the number {name}", "give finite numbers")
+
+
+def _wrong(message: str, remedy: str) -> TheoryError:
+    return TheoryError("channel_file", message, remedy)

@@ -1,0 +1,241 @@
+"""Every definition applied to one mechanism: the table of `sanql theory check`.
+
+One entry a definition. What a mechanism's form does not allow (people, worlds, secrets) is left out
+with the reason, and so is what would take long on a large channel unless it is asked for by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.theory.channel_file import ChannelFile
+from sanql.theory.definitions.finding import Finding
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_epsilon, as_probability, exp_lower
+
+_SMALL = 512
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels at which two-parameter definitions are evaluated."""
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    tau: float = 0.5
+
+    def __post_init__(self) -> None:
+        as_epsilon(self.epsilon)
+        as_probability(self.delta, "delta")
+        as_probability(self.tau, "tau")
+
+    @property
+    def gamma(self) -> Fraction:
+        """The level e^epsilon rounded down, so that the delta found is not too small."""
+        return Fraction(exp_lower(self.epsilon))
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A definition that was not evaluated, and why."""
+
+    definition: str
+    reason: str
+
+
+Checker = Callable[[ChannelFile, Levels], Iterable[Finding]]
+
+
+def check(
+    given: ChannelFile, levels: Levels, only: Sequence[str] = ()
+) -> tuple[list[Finding], list[Skipped]]:
+    """Return the findings of every definition, or of those asked for by name."""
+    unknown = [name for name in only if name not in CHECKERS]
+    if unknown:
+        raise TheoryError(
+            "unknown_definition",
+            f"there is no definition {unknown[0]!r}",
+            f"use one of {', '.join(CHECKERS)}",
+        )
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    for name, (needs, checker) in CHECKERS.items():
+        if only and name not in only:
+            continue
+        reason = _missing(given, needs, asked=bool(only))
+        if reason:
+            if only:
+                raise TheoryError("not_applicable", f"{name}: {reason}", _REMEDIES[reason])
+            skipped.append(Skipped(name, reason))
+        else:
+            findings += checker(given, levels)
+    return findings, skipped
+
+
+_PEOPLE = "databases are not tuples of one length"
+_WORLDS = "the file gives no worlds"
+_SECRETS = "the file gives no secrets"
+_LARGE = "large channel: ask for it by name"
+_REMEDIES = {
+    _PEOPLE: 'write databases as "0,1"',
+    _WORLDS: 'add "worlds": [{database: mass}]',
+    _SECRETS: 'add "secrets": {name: {database: 0|1|null}}',
+}
+
+
+def _missing(given: ChannelFile, needs: str, *, asked: bool) -> str:
+    channel = given.channel
+    lengths = {len(x) if isinstance(x, tuple) else -1 for x in channel.databases}
+    if "people" in needs and (len(lengths) != 1 or lengths == {-1}):
+        return _PEOPLE
+    if "worlds" in needs and not given.worlds:
+        return _WORLDS
+    if "secrets" in needs and not given.secrets:
+        return _SECRETS
+    large = len(channel.databases) * len(channel.outputs) > _SMALL
+    return _LARGE if "small" in needs and large and not asked else ""
+
+
+def _dp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import dp
+
+    yield dp.pure_dp(given.channel, given.neighbours)
+
+
+def _approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import dp
+
+    yield dp.approximate_dp_delta(given.channel, given.neighbours, levels.gamma)
+    if levels.delta > 0:
+        yield dp.approximate_dp(given.channel, given.neighbours, levels.delta)
+
+
+def _perfect(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import dp
+
+    yield dp.perfect_privacy(given.channel, given.neighbours)
+
+
+def _simulation(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import simulation
+
+    yield simulation.simulation_dp(given.channel)
+
+
+def _simulation_approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import simulation
+
+    yield simulation.simulation_dp_delta(given.channel, levels.gamma)
+
+
+def _bayesian(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import bayesian
+
+    yield bayesian.prior_to_posterior(given.channel)
+
+
+def _semantic(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import semantic
+
+    yield semantic.semantic_privacy(given.channel, given.default)
+
+
+def _informed(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import semantic
+
+    yield semantic.informed_semantic_privacy(given.channel, given.default)
+
+
+def _semantic_approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import semantic_bounds
+
+    yield semantic_bounds.two_point_failure_sup(given.channel, levels.tau, given.default)
+    upper = semantic_bounds.semantic_failure_upper(given.channel, levels.tau, given.default)
+    yield Finding(
+        "approximate semantic privacy",
+        {"tau": Fraction(levels.tau), "delta": Fraction(upper)},
+        None,
+        status="upper bound",
+        note="every belief, from the corrected Theorem 2.4 on each person's privacy profile",
+    )
+
+
+def _reality(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import semantic
+
+    for index, world in enumerate(given.worlds):
+        belief = world.databases()
+        worst = max(
+            semantic.reality_oblivious_failure(given.channel, belief, x, levels.tau, given.default)
+            for x in given.channel.databases
+        )
+        own = semantic.failure_probability(given.channel, belief, levels.tau, given.default)
+        for name, value in (("semantic privacy of the belief", own), ("reality-oblivious", worst)):
+            yield Finding(
+                f"{name} (world {index + 1})", {"tau": Fraction(levels.tau), "delta": value}, None
+            )
+
+
+def _ddp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import coupled_worlds
+
+    yield coupled_worlds.distributional_dp_delta(given.channel, given.worlds, levels.gamma)
+
+
+def _inference(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import inference, records, worlds
+
+    protections = worlds.records(records.people(given.channel))
+    slack = Fraction(levels.delta)
+    for index, world in enumerate(given.worlds):
+        failure = inference.least_inference_failure(
+            given.channel, world, protections, gamma=levels.gamma, delta_hat=slack
+        )
+        yield Finding(
+            f"inference-based DDP (world {index + 1})",
+            {"gamma": levels.gamma, "delta_hat": slack, "failure": failure},
+            None,
+            note="least failure of any simulator",
+        )
+
+
+def _noiseless(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import secrets
+
+    for world in given.worlds:
+        yield secrets.noiseless_delta(given.channel, world, levels.gamma)
+
+
+def _pufferfish(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    from sanql.theory.definitions import secrets
+
+    yield secrets.pufferfish_delta(given.channel, given.worlds, given.secrets, levels.gamma)
+    failure = secrets.pufferfish_inference_failure(
+        given.channel, given.worlds, given.secrets, gamma=levels.gamma, delta_hat=levels.delta
+    )
+    yield Finding(
+        "inference-based Pufferfish",
+        {"gamma": levels.gamma, "delta_hat": Fraction(levels.delta), "failure": failure},
+        None,
+    )
+
+
+CHECKERS: dict[str, tuple[str, Checker]] = {
+    "pure-dp": ("", _dp),
+    "approximate-dp": ("", _approximate),
+    "perfect-privacy": ("", _perfect),
+    "simulation": ("people", _simulation),
+    "simulation-approximate": ("people small", _simulation_approximate),
+    "prior-posterior": ("people", _bayesian),
+    "semantic": ("people", _semantic),
+    "semantic-informed": ("people", _informed),
+    "semantic-approximate": ("people small", _semantic_approximate),
+    "reality-oblivious": ("people worlds", _reality),
+    "ddp": ("people worlds small", _ddp),
+    "inference-ddp": ("people worlds small", _inference),
+    "noiseless": ("people worlds", _noiseless),
+    "pufferfish": ("worlds secrets", _pufferfish),
+}
+"""Each definition with what it needs: people, worlds, secrets, or a small channel."""

@@ -1,0 +1,192 @@
+"""`sanql theory`: tables, JSON, exit codes, and the time a large channel takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sanql.cli.theory import theory
+from sanql.theory.channels import randomised_response
+
+COIN = {
+    "databases": {"0": ["3/4", "1/4"], "1": [0.25, 0.75]},
+    "outputs": ["no", "yes"],
+    "worlds": [{"0": "1/2", "1 | seen": "1/2"}],
+    "secrets": {"bit": {"0": 0, "1": 1}},
+}
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(theory, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def written(path: Path, content: object) -> str:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+def test_check_gives_every_definition_with_exact_numbers_and_witness(tmp_path: Path) -> None:
+    code, output = run("check", written(tmp_path / "c.json", COIN), "--format", "json")
+    assert code == 0
+    told = json.loads(output)
+    found = {finding["definition"]: finding for finding in told["findings"]}
+    assert found["pure differential privacy"]["parameters"]["gamma"]["exact"] == "3"
+    assert found["simulation-based differential privacy"]["parameters"]["delta"]["exact"] == "0"
+    assert found["pure differential privacy"]["witness"]["event"] == ["no"]
+    assert {
+        "noiseless privacy",
+        "Pufferfish privacy",
+        "distributional differential privacy",
+    } <= set(found)
+    assert told["skipped"] == []
+
+
+def test_check_prints_a_table_and_what_it_left_out(tmp_path: Path) -> None:
+    plain = {"databases": COIN["databases"]}
+    code, output = run("check", written(tmp_path / "c.json", plain))
+    assert code == 0
+    assert "semantic privacy" in output
+    assert "not checked: ddp (the file gives no worlds)" in output
+
+
+def test_one_definition_can_be_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.json", COIN)
+    code, output = run("check", path, "--definition", "semantic", "--format", "json")
+    assert code == 0
+    assert [finding["definition"] for finding in json.loads(output)["findings"]] == [
+        "semantic privacy"
+    ]
+
+
+def test_a_sixty_four_by_sixty_four_channel_is_checked_in_two_seconds(tmp_path: Path) -> None:
+    channel = randomised_response(6, odds=3)
+    rows = {
+        ",".join(map(str, x)): [str(mass) for mass in channel.masses(x)] for x in channel.databases
+    }
+    path = written(tmp_path / "c.json", {"databases": rows})
+    started = time.process_time()
+    code, output = run("check", path, "--format", "json")
+    assert time.process_time() - started < 2
+    assert code == 0
+    first = json.loads(output)["findings"][0]
+    assert first["parameters"]["gamma"]["exact"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ({"databases": {"0": ["1/2", "1/3"], "1": [0, 1]}}, "mass_sum"),
+        ({"databases": {"0": [2, -1], "1": [0, 1]}}, "negative_mass"),
+        ({"databases": {"0": [float("nan"), 1], "1": [0, 1]}}, "not_a_number"),
+        ({"databases": {"0": [1]}, "neighbor": "x"}, "channel_file"),
+        ({"databases": {"0": [1], "1": [1]}, "neighbours": "near"}, "unknown_neighbours"),
+        ({"databases": {"0": [1], "1": [1]}, "neighbours": [["0", "7"]]}, "unknown_database"),
+        ({"databases": {"0": [1], "1": [1]}, "default": "9"}, "unknown_database"),
+        ({"databases": {"0": [1], "1": [1]}, "worlds": [{"5": 1}]}, "unknown_database"),
+        ({"databases": {"0": [1], "1": [1]}, "secrets": {"s": {"0": 1}}}, "channel_file"),
+        ({"databases": {"0": "all", "1": [1]}}, "channel_file"),
+        ([], "channel_file"),
+    ],
+)
+def test_a_bad_file_is_one_json_error_and_exit_code_two(
+    tmp_path: Path, content: object, code: str
+) -> None:
+    exit_code, output = run("check", written(tmp_path / "c.json", content), "--format", "json")
+    assert exit_code == 2
+    error = json.loads(output)["error"]
+    assert error["code"] == code
+    assert error["message"]
+    assert error["remedy"]
+
+
+def test_an_error_of_the_table_form_names_the_remedy() -> None:
+    code, output = run("check", "no-such-file.json")
+    assert code == 2
+    assert "remedy:" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("meaning", "--epsilon", "-1", "--prior", "0.1"), "negative_epsilon"),
+        (("meaning", "--epsilon", "1", "--delta", "2", "--prior", "0.1"), "not_a_probability"),
+        (("meaning", "--epsilon", "1", "--prior", "1.5"), "not_a_probability"),
+        (("meaning", "--prior", "0.5"), "missing_option"),
+        (("meaning", "--mechanism", "gaussian", "--scale", "0", "--prior", "0.5"), "not_positive"),
+        (("implications", "pure(epsilon=1)"), "unknown_guarantee"),
+        (("implications", "pure_dp(epsilon=1)", "--records", "0"), "setting"),
+        (("plot", "count", "-o", "x.pdf"), "suffix"),
+        (("plot", "profile", "-o", "x.png", "--epsilon", "0"), "epsilon"),
+    ],
+)
+def test_bad_arguments_are_theory_errors(arguments: tuple[str, ...], code: str) -> None:
+    exit_code, output = run(*arguments, "--format", "json")
+    assert exit_code == 2
+    assert json.loads(output)["error"]["code"] == code
+
+
+def test_implications_are_printed_with_sources_and_as_data() -> None:
+    code, output = run(
+        "implications", "pure_dp(epsilon=1)", "--records", "1000", "--format", "json"
+    )
+    assert code == 0
+    told = json.loads(output)
+    kinds = {item["kind"]: item for item in told["implied"]}
+    assert kinds["semantic"]["source"] == "Kasiviswanathan-Smith Theorem 2.2, first half"
+    code, table = run("implications", "approximate_dp(epsilon=1, delta=1e-6)")
+    assert code == 0
+    assert "unchanged by: post-processing" in table
+    assert "needs: the number of records is known" in table
+
+
+def test_meaning_speaks_in_sentences_and_of_the_actual_mechanism() -> None:
+    code, output = run("meaning", "--epsilon", "1", "--prior", "0.1")
+    assert code == 0
+    assert "3.9% to 23.2%" in output
+    noise = ("--mechanism", "discrete-laplace", "--scale", "4", "--shift", "2")
+    code, output = run("meaning", *noise, "--prior", "0.1", "--format", "json")
+    assert code == 0
+    assert json.loads(output)["posterior"][1] < 0.16
+
+
+@pytest.mark.parametrize("name", ["profile", "tradeoff", "posterior", "count", "worlds"])
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_each_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:
+    path = tmp_path / f"{name}{suffix}"
+    code, _ = run("plot", name, "-o", str(path))
+    assert code == 0
+    start = path.read_bytes()[:200]
+    assert start.startswith(b"\x89PNG") if suffix == ".png" else b"<svg" in path.read_bytes()
+    assert path.stat().st_size > 5_000
+
+
+def test_without_matplotlib_the_remedy_is_the_extra(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from sanql.cli.theory import theory\n"
+        f"theory(['plot', 'count', '-o', {str(tmp_path / 'c.png')!r}, '--format', 'json'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "no_matplotlib"
+    assert "sanql[plots]" in error["remedy"]
+
+
+def test_asking_for_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\nfrom sanql.cli.theory import theory\n"
+        "heavy = {'numpy', 'scipy', 'matplotlib', 'rich'} & set(sys.modules)\n"
+        "sys.exit(1 if heavy else 0)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
