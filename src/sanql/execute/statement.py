@@ -159,10 +159,9 @@ class _Writer:
             text = _on_grid(text, part.grid)
         else:
             text = f"CAST({text} AS BIGINT)"
-        if part.centre:
-            text = f"({text} - {part.centre})"
         if not _clamped_on_reading(part):
-            text = within(f"({text})", str(part.low), str(part.high), False)
+            bottom, top = str(part.low + part.centre), str(part.high + part.centre)
+            text = within(f"({text})", bottom, top, check_finite=False)
         return text
 
     def _write_pairs(self) -> None:
@@ -171,7 +170,7 @@ class _Writer:
             if part.kind is Measured.VALUES:
                 columns.append(f"system.main.count(x{self._column_of(index)}) AS c{index}")
             elif part.kind is Measured.SUM:
-                columns.append(f"system.main.sum(x{index}) AS c{index}")
+                columns.append(f"{self._centred(index, part)} AS c{index}")
         limited = self._limits_groups()
         if limited:
             hashed = ", ".join([self._secret, "u", *self._keys])
@@ -268,7 +267,14 @@ class _Writer:
             case Measured.VALUES:
                 return f"system.main.count(x{self._column_of(index)})"
             case _:
-                return f"system.main.sum(x{index})"
+                return self._centred(index, part)
+
+    def _centred(self, index: int, part: Measurement) -> str:
+        """Return the sum of x - centre over the rows that have a value."""
+        total = f"system.main.sum(x{index})"
+        if part.centre == 0:
+            return total
+        return f"{total} - system.main.count(x{index})::HUGEINT * {part.centre}"
 
     def _write_distinct(self, index: int) -> None:
         """Count distinct values, at most `rows` of one unit over all the groups it keeps."""
@@ -371,8 +377,9 @@ def _steps(value: LiteralValue, grid: Fraction) -> int | None:
 
 def _on_grid(text: str, grid: Fraction) -> str:
     """Return a real number as the nearest whole number of grid steps."""
-    top, bottom = real(Fraction(grid.denominator)), real(Fraction(grid.numerator))
-    steps = f"CAST({text} AS DOUBLE) * {top} / {bottom}"
+    steps = f"CAST({text} AS DOUBLE) * {real(Fraction(grid.denominator))}"
+    if grid.numerator != 1:
+        steps = f"{steps} / {real(Fraction(grid.numerator))}"
     return f"TRY_CAST(system.main.floor({steps} + 0.5e0) AS BIGINT)"
 
 
