@@ -50,6 +50,11 @@ def running(pid: int) -> bool:
     return state != "Z"
 
 
+def ticks(pid: int) -> int:
+    """Return the processor time a process has used, in hundredths of a second."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+
+
 def test_a_query_returns_its_result_with_integers_as_they_are(workers: Workers) -> None:
     table = workers.run(
         'SELECT "city", count(*) AS n, max("age")::BIGINT AS oldest '
@@ -309,30 +314,40 @@ import sys, threading, time
 from pathlib import Path
 from sanql.execute import Source, Workers
 from sanql.policy.model import EngineLimits
-workers = Workers(Source(Path(sys.argv[1]), "", {}, {}, {}), EngineLimits(256 << 20, 600.0, 2))
+source = Source(Path(sys.argv[1]), "", dict(), dict(), dict())
+workers = Workers(source, EngineLimits(256 << 20, 600.0, 2))
 workers.warm()
 print(*[server.pid for server in workers._started], flush=True)
+{also}
 threading.Thread(target=workers.run, args=(sys.argv[2], []), daemon=True).start()
 time.sleep(600)
 """
 
 
-def test_no_worker_outlives_a_killed_parent_even_in_the_middle_of_a_query(source: Source) -> None:
-    """The script has no `__main__` guard, as a user's need not have."""
+@pytest.mark.parametrize("also", ["", "import os\nif os.fork() == 0: time.sleep(30); os._exit(0)"])
+def test_no_worker_outlives_a_killed_parent_even_in_the_middle_of_a_query(
+    also: str, source: Source
+) -> None:
+    """Nor if a forked child holds its pipes. The script needs no `__main__` guard, nor do users'."""
     parent = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(source.database), ENDLESS],
+        [sys.executable, "-c", SCRIPT.format(also=also), str(source.database), ENDLESS],
         stdout=subprocess.PIPE,
         text=True,
     )
     assert parent.stdout is not None
     pids = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(pids) == 2
-    time.sleep(0.3)
-    assert all(map(running, pids))
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
-    assert wait_until(lambda: not any(map(running, pids)), 3)
+    try:
+        idle = sum(map(ticks, pids))
+        assert wait_until(lambda: sum(map(ticks, pids)) > idle + 30, 20)
+        parent.kill()
+        parent.wait()
+        assert wait_until(lambda: not any(map(running, pids)), 3)
+    finally:
+        parent.kill()
+        parent.stdout.close()
+        for pid in filter(running, pids):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_leftover_spill_directories_are_swept(
@@ -358,3 +373,31 @@ def test_leftover_spill_directories_are_swept(
         assert spill.exists()
     assert not left.exists()
     assert fresh.exists()
+
+
+def test_a_forked_child_uses_workers_of_its_own_and_leaves_the_parents_alone(
+    source: Source,
+) -> None:
+    """Ends as a forked server's child does: through the interpreter's exit, finalizers and all."""
+    script = """
+import os, sys
+from pathlib import Path
+from sanql.execute import Source, Workers
+from sanql.policy.model import EngineLimits
+workers = Workers(Source(Path(sys.argv[1]), "", {}, {}, {}), EngineLimits(256 << 20, 60.0, 1))
+ask = lambda n: workers.run("SELECT ?::BIGINT AS n", [n]).to_pydict()["n"][0]
+assert ask(1) == 1
+(before,) = [server.pid for server in workers._started]
+child = os.fork()
+if child == 0:
+    assert ask(2) == 2
+    assert before not in [server.pid for server in workers._started]
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert ask(3) == 3
+assert before in [server.pid for server in workers._started]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(source.database)], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -83,9 +83,20 @@ class Cache:
                 self.database(path.stem).unlink(missing_ok=True)
 
     def _make_private(self) -> None:
-        with suppress(FileExistsError):
-            self.folder.mkdir(mode=0o700)
-        status = self.folder.lstat()
+        try:
+            with suppress(FileExistsError):
+                self.folder.mkdir(mode=0o700)
+            status = self.folder.lstat()
+        except OSError:
+            raise PolicyError(
+                [
+                    Fault(
+                        "dataset.ledger",
+                        f"the folder {self.folder.name}/ cannot be made beside the ledger",
+                        "name a ledger in a folder that you may write to",
+                    )
+                ]
+            ) from None
         if (
             not stat.S_ISDIR(status.st_mode)
             or status.st_uid != os.geteuid()

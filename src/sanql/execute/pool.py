@@ -15,7 +15,7 @@ from sanql.errors import Unavailable
 from sanql.execute.channel import ChannelLost
 from sanql.execute.files import identify
 from sanql.execute.messages import READY, TABLE, Query, Serve
-from sanql.execute.process import WorkerProcess
+from sanql.execute.process import START_SECONDS_MAX, WorkerProcess
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from sanql.execute.sources import Source
     from sanql.policy.model import EngineLimits
 
-_START_SECONDS_MAX = 60.0
 _REPLY_BYTES_MAX = 300 << 20
 
 
@@ -44,18 +43,22 @@ class Workers:
     """
 
     def __init__(self, source: Source, limits: EngineLimits) -> None:
+        database = source.database.resolve()
         self._limits = limits
+        self._serve = Serve(database, identify(database), limits.memory_bytes)
+        self._closed = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start with no workers; once for each process, so that a fork shares none with another."""
+        self._owner = os.getpid()
         self._free = threading.Condition()
         self._idle: list[_Server] = []
         self._started: set[_Server] = set()
-        self._closed = False
         # Shared with other users of the file, and in the way of those who would clear it away.
-        self._source = os.open(source.database, os.O_RDONLY | os.O_CLOEXEC)
-        fcntl.flock(self._source, fcntl.LOCK_SH)
-        self._serve = Serve(
-            source.database.resolve(), identify(source.database), limits.memory_bytes
-        )
-        self._finalizer = weakref.finalize(self, _discard_all, self._started, self._source)
+        held = os.open(self._serve.database, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        self._finalizer = weakref.finalize(self, _discard_all, self._started, held, self._owner)
 
     def __enter__(self) -> Self:
         return self
@@ -115,6 +118,9 @@ class Workers:
             self._finalizer()
 
     def _take(self) -> _Server:
+        if self._owner != os.getpid():
+            self._finalizer.detach()
+            self._begin()
         with self._free:
             while not self._closed:
                 while self._idle:
@@ -165,7 +171,7 @@ class _Server(WorkerProcess):
     def __init__(self, serve: Serve) -> None:
         super().__init__(serve)
         self._ready = False
-        self._ready_deadline = time.monotonic() + _START_SECONDS_MAX
+        self._ready_deadline = time.monotonic() + START_SECONDS_MAX
 
     def await_ready(self) -> None:
         """Return once the worker has opened and locked its source."""
@@ -177,11 +183,11 @@ class _Server(WorkerProcess):
 
     def answer(self, query: Query, seconds_max: float) -> pyarrow.Table:
         """Return the result; the clock starts when the worker is ready for the query."""
-        import pyarrow
-
         self.await_ready()
         deadline = time.monotonic() + seconds_max
         self.send(query, deadline)
+        import pyarrow  # the first time, while the worker is busy
+
         kind, stream = self.receive(_REPLY_BYTES_MAX, deadline)
         if kind != TABLE:
             raise ChannelLost
@@ -190,7 +196,9 @@ class _Server(WorkerProcess):
         return table
 
 
-def _discard_all(servers: set[_Server], source: int) -> None:
+def _discard_all(servers: set[_Server], held: int, owner: int) -> None:
+    if owner != os.getpid():
+        return  # a forked child ends: the workers are its parent's
     while servers:
         servers.pop().discard()
-    os.close(source)
+    os.close(held)

@@ -17,6 +17,7 @@ from pathlib import Path
 from sanql.execute.channel import ChannelLost, receive, send
 from sanql.execute.messages import FAILED, Query, Request
 
+START_SECONDS_MAX = 60.0
 _SPILL_PREFIX = "sanql-spill-"
 # A spill directory is locked within moments of its making; younger ones are left alone.
 _SPILL_SECONDS_UNLOCKED_MAX = 60.0
@@ -55,7 +56,7 @@ class WorkerProcess:
         os.set_blocking(self._requests, False)
         os.set_blocking(self._replies, False)
         with suppress(ChannelLost):  # a worker that died at once is noticed at the first reply
-            self.send(request, time.monotonic() + 1)
+            self.send(request, time.monotonic() + START_SECONDS_MAX)
 
     @property
     def pid(self) -> int:
