@@ -73,6 +73,20 @@ def void(_: object) -> None:
 
 def die_at_line(number: int) -> None:
     """Kill this process at the n-th line of the ledger's code that it executes from now on."""
+    at_line(number, lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def interrupt_at_line(number: int) -> None:
+    """Raise what Ctrl-C raises at the n-th line of the ledger's code."""
+
+    def interrupt() -> None:
+        sys.settrace(None)
+        raise KeyboardInterrupt
+
+    at_line(number, interrupt)
+
+
+def at_line(number: int, act: Callable[[], None]) -> None:
     left = number
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -82,7 +96,7 @@ def die_at_line(number: int) -> None:
         if event == "line":
             left -= 1
             if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                act()
         return trace
 
     sys.settrace(trace)
@@ -197,6 +211,34 @@ def test_killed_at_every_line_of_a_query_the_ledger_stays_sound(
     ended = [ask_killed_at(policy, charge, number) for number in lines_of_a_query(policy, charge)]
     assert ended.count(False) > 100
     assert ended[-1]
+
+
+@pytest.mark.slow
+def test_interrupted_at_any_line_of_a_query_the_same_handle_goes_on_correctly(
+    generous: Policy, laplace: Laplace
+) -> None:
+    policy, charge = generous, laplace("0.5")
+    for number in lines_of_a_query(policy, charge):
+        remove(policy)
+
+        def ask(say: Callable[[str], None], number: int = number) -> None:
+            ledger = Ledger.open(policy, TERMS)
+            interrupt_at_line(number)
+            try:
+                ledger.spend(ledger.reserve("bob", question("q"), charge), b"answer")
+            except KeyboardInterrupt:
+                say("interrupted")
+            sys.settrace(None)
+            ledger.spend(ledger.reserve("bob", question("r"), charge), b"after")
+            with Ledger.open(policy, TERMS) as other:
+                if other.balances() == ledger.balances():
+                    say("agreed")
+                if other.find("bob", question("r")) == b"after":
+                    say("found")
+
+        said, status = Child(ask).ended()
+        assert (said[-2:], status) == (["agreed", "found"], 0), number
+        assert verify(policy.ledger).sound
 
 
 @pytest.mark.slow

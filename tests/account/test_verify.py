@@ -78,10 +78,9 @@ def renyi(make_policy: MakePolicy) -> Policy:
 
 def test_gaussians_beyond_the_filters_limit_are_found(renyi: Policy, gaussian: Gaussian) -> None:
     charge = gaussian("0.5", "1e-9")
-    with Ledger.open(renyi, TERMS) as ledger:
-        with pytest.raises(BudgetExceeded):
-            for i in range(1000):
-                ledger.reserve("ana", question(str(i)), charge)
+    with Ledger.open(renyi, TERMS) as ledger, pytest.raises(BudgetExceeded):
+        for i in range(1000):
+            ledger.reserve("ana", question(str(i)), charge)
     assert verify(renyi.ledger).sound
     sequence = forge_charge(renyi, charge.to_dict())
     assert fault_of(renyi) == (sequence, "the dataset account 'hospital' exceeds its budget")

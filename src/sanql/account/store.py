@@ -67,6 +67,7 @@ class Store:
         self._connection = _connect(path)
         self._file = _identity(path)
         self._process = os.getpid()
+        self._unsettled = False  # whether the books may hold what is not on disk, or half a record
         self._mutex = threading.RLock()
         self._stopped: LedgerError | None = None
 
@@ -93,6 +94,7 @@ class Store:
             "INSERT INTO record (sequence, kind, body, previous, hash) VALUES (?, ?, ?, ?, ?)",
             (record.sequence, record.kind, record.body, record.previous, record.hash),
         )
+        self._unsettled = True
         self.books.apply(record)
         return record
 
@@ -106,7 +108,7 @@ class Store:
         """Hold one view of the ledger, caught up and checked."""
         with self._mutex, self._faults():
             head = read_head(self._path)
-            self._connection.execute("BEGIN")
+            self._begin("BEGIN")
             try:
                 self._catch_up(head)
                 yield
@@ -117,26 +119,21 @@ class Store:
     def writing(self) -> Iterator[None]:
         """Hold the write lock, caught up and checked; commit unless something is raised."""
         with self._mutex, self._faults():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._begin("BEGIN IMMEDIATE")
             try:
                 for statement in _SCHEMA if self.books.head.sequence == 0 else ():
                     self._connection.execute(statement)
                 self._catch_up(read_head(self._path))
-                committed = self.books.head
-                try:
-                    yield
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    if self.books.head != committed:
-                        self.books = Books()  # read anew: they hold what may not be on disk
-                    raise
+                yield
+                self._connection.execute("COMMIT")
+                self._unsettled = False
             finally:
                 self._roll_back()
 
     def pin(self) -> None:
         """Pin the newest record, under the write lock so that the head never moves back."""
         with self._mutex, self._faults():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._begin("BEGIN IMMEDIATE")
             try:
                 head = read_head(self._path)
                 self._catch_up(head)
@@ -144,6 +141,14 @@ class Store:
                     write_head(self._path, self.books.head)
             finally:
                 self._roll_back()
+
+    def _begin(self, statement: str) -> None:
+        """Start a transaction; books that a fault or interrupt left unsettled are read anew."""
+        self._roll_back()
+        if self._unsettled:
+            self.books = Books()
+            self._unsettled = False
+        self._connection.execute(statement)
 
     def _roll_back(self) -> None:
         """End a transaction that is still open: after a fault, or because it only read."""
@@ -162,17 +167,13 @@ class Store:
         if known.sequence and self._hash_at(known.sequence) != known.hash:
             raise damaged(known.sequence, "is not the record that had been written")
         if self._has_records():
-            self._read_on(known)
+            rows = self._connection.execute(_READ, (known.sequence,))
+            self._unsettled = True
+            for record in linked(rows, known):
+                self.books.apply(record)
+            self._unsettled = False
         at_head = None if head is None else self._hash_at(head.sequence)
         check_head(head, self.books.head, at_head)
-
-    def _read_on(self, known: Head) -> None:
-        try:
-            for record in linked(self._connection.execute(_READ, (known.sequence,)), known):
-                self.books.apply(record)
-        except LedgerError:
-            self.books = Books()
-            raise
 
     def _has_records(self) -> bool:
         query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record'"
