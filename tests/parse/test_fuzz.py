@@ -105,12 +105,12 @@ def mutated(draw: st.DrawFn) -> str:
 
 def assert_ends(text: str, tables: Mapping[str, Table]) -> None:
     """Assert that a text becomes a question or a refusal, quickly."""
-    started = time.monotonic()
+    started = time.process_time()
     try:
         assert isinstance(parse(text, tables), Question)
     except Refused as refused:
         assert refused.code and refused.message and refused.remedy
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 FIXTURES = HealthCheck.function_scoped_fixture

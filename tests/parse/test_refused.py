@@ -262,9 +262,9 @@ CASES = [(code, sql) for code, questions in REFUSED.items() for sql in questions
 def test_it_is_refused_by_its_own_code_quickly_and_with_a_remedy(
     refusal: Refusal, code: str, sql: str
 ) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = refusal(sql)
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
     assert found.code == code
     assert found.message
     assert found.remedy.strip()
