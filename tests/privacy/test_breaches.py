@@ -43,3 +43,28 @@ def test_public_keys_from_a_table_of_decimals_are_the_keys_rows_have(exact: Exac
     _, cells = exact("SELECT rate, COUNT(*) FROM readings GROUP BY rate", rows)
     expected = {rate: 0 for _, rate in REGIONS if rate is not None} | {1.5: 2, 9.75: 1}
     assert {cell["k0"]: cell["m0"] for cell in cells} == expected
+
+
+@pytest.mark.parametrize(
+    "never_null",
+    [
+        # 1e-20 is lost beside 1, so the logarithm is that of 0: infinite, and not NULL
+        "COALESCE(-LN(CASE WHEN flag THEN 1e-20 ELSE 1e-20 + 1 - 1 END), 46.0)",
+        "COALESCE(SQRT(CASE WHEN flag THEN 9.0 ELSE 1e-20 + 1 - 1 - 1e-20 END), 3.0)",
+        "GREATEST(5.0, LEAST(6.0, LN(CASE WHEN flag THEN 0.0 ELSE 1.0 END)))",
+        "GREATEST(5.0, LEAST(6.0, 1e300 * 1e300 - 1e300 * 1e300 * temp))",
+    ],
+)
+def test_a_value_proved_to_be_there_is_there_whatever_floating_point_makes_of_it(
+    never_null: str, exact: Exact
+) -> None:
+    sql = f"SELECT SUM({never_null}) FROM readings"
+    planned, ours = exact(sql, [{"flag": True, "temp": 1.0}], neighbours="change-one")
+    _, theirs = exact(sql, [{"flag": False, "temp": None}], neighbours="change-one")
+    moved = abs(ours[0]["m0"] - theirs[0]["m0"])
+    assert moved <= planned.measurements[0].sensitivity.l1
+
+
+def test_a_logarithm_of_a_constant_below_the_least_double_is_no_error(exact: Exact) -> None:
+    _, cells = exact("SELECT COUNT(LN(1e-400)) FROM readings", [{}, {}])
+    assert cells == [{"m0": 0}]

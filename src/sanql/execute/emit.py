@@ -295,6 +295,12 @@ def _square_root(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     return f"CASE WHEN {text} >= 0 THEN system.main.sqrt({text}) END"
 
 
+def _logarithm(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    """Return the logarithm, NULL at zero and below, for the same reason."""
+    text = f"CAST({emitter.sql(args[0])} AS DOUBLE)"
+    return f"CASE WHEN {text} > 0 THEN system.main.ln({text}) END"
+
+
 CUSTOM: Mapping[str, Callable[[Emitter, tuple[Expr, ...], Facts], str]] = {
     "negate": _negate,
     "divide": _divide,
@@ -309,7 +315,7 @@ CUSTOM: Mapping[str, Callable[[Emitter, tuple[Expr, ...], Facts], str]] = {
     "least": _function("least"),
     "greatest": _function("greatest"),
     "sqrt": _square_root,
-    "ln": _function("ln"),
+    "ln": _logarithm,
     "exp": _function("exp"),
     "power": _function("pow"),
     "in": _in,

@@ -162,6 +162,10 @@ class _Writer:
         if not _clamped_on_reading(part):
             bottom, top = str(part.low + part.centre), str(part.high + part.centre)
             text = within(f"({text})", bottom, top, check_finite=False)
+        if not expression.facts.nullable:
+            # The sensitivity counts on a value in every row; what floating point makes of one
+            # (an infinity from a logarithm of what should not be zero) must not take it away.
+            text = f"coalesce({text}, {part.low + part.centre})"
         return text
 
     def _write_pairs(self) -> None:

@@ -263,7 +263,7 @@ def _monotone(name: str, function: Callable[[float], float], domain_low: float |
         bounds: Interval | None = None
         if a is not None and a[1] <= 700:
             low = a[0] if domain_low is None else max(a[0], Fraction(domain_low))
-            if low <= a[1] and (name != "LN" or low > 0):
+            if low <= a[1] and (name != "LN" or float(low) > 0):
                 slack = Fraction(1, 2**40)
                 ends = (Fraction(function(float(low))), Fraction(function(float(a[1]))))
                 bounds = (
