@@ -261,6 +261,13 @@ def test_confinement_allows_the_files_named_and_no_others(tmp_path: Path) -> Non
     assert in_thread(attempt) == ["a", "n", "denied", "denied", "denied", "denied"]
 
 
+@pytest.mark.parametrize(
+    "memory_bytes", [64 << 20, 10**9, 2 << 30, 3 << 30, 5_000_000_001, 1 << 42]
+)
+def test_any_amount_of_memory_can_be_set_and_read_back(memory_bytes: int, tmp_path: Path) -> None:
+    limit(connect(), memory_bytes, tmp_path, 2)
+
+
 def test_a_setting_that_does_not_take_is_noticed() -> None:
     connection = connect()
     with pytest.raises(duckdb.Error):

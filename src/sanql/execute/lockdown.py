@@ -129,7 +129,8 @@ def _verify_bytes(connection: duckdb.DuckDBPyConnection, name: str, value: int) 
     shown = re.fullmatch(r"([0-9.]+) (\w+)", str(_current(connection, name)))
     if shown is None or shown[2] not in _BYTES:
         raise NotLocked(name)
-    if abs(float(shown[1]) * 2 ** _BYTES[shown[2]] - value) > 0.06 * value:
+    # Shown with one decimal, cut off rather than rounded.
+    if not -1e-6 < value / 2 ** _BYTES[shown[2]] - float(shown[1]) < 0.1 + 1e-6:
         raise NotLocked(name)
 
 
