@@ -2,7 +2,7 @@
 
 The modules are the chapters of `docs/theory/`, in order: `exact`, `distributions`, `divergences`,
 `large`, `closed_forms`, `discrete_noise`, `testing`, `meaning`, `channels`, `neighbours`,
-`constants`, `definitions`, `implications`. Import the chapter you need;
+`definitions`, `constants`, `implications`, `attackers`, `plots`. Import the chapter you need;
 nothing heavy is loaded until it is used.
 """
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 from sanql.theory.channels import Database
 from sanql.theory.distributions import Outcome
 from sanql.theory.errors import TheoryError
+from sanql.theory.exact import Real, as_fraction
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,18 @@ def within(databases: Iterable[Database], distance: float) -> Neighbours:
         return len(changed) == 1 and abs(changed[0][0] - changed[0][1]) <= distance
 
     return related(databases, differ, f"within {distance}")
+
+
+def sensitivity(statistic: Callable[[Any], Real], neighbours: Neighbours) -> Fraction:
+    """Return max |f(x) - f(y)| over neighbours, the global sensitivity (lecture Def. 21.2).
+
+    >>> sensitivity(sum, change_one([(0, 0), (0, 5), (5, 0), (5, 5)]))
+    Fraction(5, 1)
+    """
+    return max(
+        abs(as_fraction(statistic(x), "f(x)") - as_fraction(statistic(y), "f(y)"))
+        for x, y in neighbours.pairs
+    )
 
 
 def named(name: str, databases: Sequence[Database]) -> Neighbours:

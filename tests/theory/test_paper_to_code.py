@@ -1,0 +1,125 @@
+"""Every row of docs/paper_to_code.md resolves, and no item of the sources is missing."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from theory.test_implications_attacked import ATTACKS
+from theory.vectors import ALL
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "paper_to_code.md"
+NOT_YET = "not yet: noiseless releases"
+VERDICTS = ("holds", "corrected", "false as printed", "answered", NOT_YET)
+_functions: dict[str, set[str]] = {}
+NUMBERED = {
+    "Kasiviswanathan": [
+        *(f"Definition {k}" for k in ("1.1", "1.2", "2.1", "2.3", "3.1", "3.2", "A.1")),
+        *(f"Theorem {k}" for k in ("2.2, first", "2.2, second", "2.4, first", "2.4, second")),
+        *(f"Theorem {k}" for k in ("5.1", "A.2", "A.3")),
+        *(f"Claim 3.3({k})" for k in range(1, 7)),
+        "Lemma 4.1",
+        "Corollary 4.2",
+        "Corollary 5.2",
+        "footnote 4",
+    ],
+    "Vadhan": ["Definition 1", "Definition 2", "case 1", "case 2", "Claim 1.1", "Claim 1.2",
+               "Proposition 1", "Proposition 2"],
+    "hockey-stick": ["remark 3", "perfect privacy", "theorem"],
+    "Bassily": [
+        *(f"Definition {k}" for k in range(1, 10)),
+        *(f"Theorem {k}" for k in range(1, 18)),
+        "Lemma 1",
+        "Lemma 2",
+        "Corollary 1",
+        "Corollary 2",
+        "Example 1",
+    ],
+    "Fredrikson": ["Definition 21.1", "Definition 21.2", "Example 21.3", "Example 21.4",
+                   "Theorem 21.5", "Example 21.6", "Figure 21.1", "Figure 21.2"],
+}  # fmt: skip
+
+
+def rows() -> list[tuple[str, str, str, str, str]]:
+    """Return (source, item, verdict, code, test) of every table row."""
+    found, source = [], ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            source = line
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("|") and len(cells) == 4 and cells[0] != "item":
+            found.append((source, *cells))
+    return found  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row[0][3:12]} {row[1]}")
+def test_the_row_resolves(row: tuple[str, str, str, str, str]) -> None:
+    _, _, verdict, code, test = row
+    assert verdict.startswith(VERDICTS)
+    if verdict == NOT_YET:
+        assert (code, test) == ("–", "–")
+        return
+    names = re.findall(r"`([^`]+)`", code)
+    tests = re.findall(r"`([^`]+)`", test)
+    assert names
+    assert tests
+    for name in names:
+        assert resolve(name) is not None
+    for name in tests:
+        assert exists(name), f"no such test: {name}"
+
+
+def resolve(name: str) -> object:
+    """Return the object a dotted name under sanql.theory stands for."""
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(["sanql.theory", *parts[:cut]]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return found
+    raise AssertionError(f"no such code: {name}")
+
+
+def exists(name: str) -> bool:
+    """Return whether a test, vector or attack of this name is there."""
+    if name.startswith("vector:"):
+        return name.removeprefix("vector:") in {vector["id"] for vector in ALL}
+    if name.startswith("attack:"):
+        return name.removeprefix("attack:") in {edge for a in ATTACKS for edge in a.edges}
+    file, _, function = name.partition("::")
+    if file not in _functions:
+        tree = ast.parse((Path(__file__).parent / file).read_text(encoding="utf-8"))
+        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        _functions[file] = functions
+    return function in _functions[file]
+
+
+@pytest.mark.parametrize("source", NUMBERED)
+def test_every_numbered_item_of_the_source_has_a_row(source: str) -> None:
+    items = [item for heading, item, *_ in rows() if source in heading]
+    for wanted in NUMBERED[source]:
+        pattern = re.compile(rf"{re.escape(wanted)}(?![\d.])")
+        assert any(pattern.search(item) for item in items), f"no row for {wanted}"
+
+
+def test_a_false_statement_names_a_committed_counterexample() -> None:
+    for _, item, verdict, _, test in rows():
+        if verdict.startswith("false as printed"):
+            refuted = "test_printed_statements.py" in test or "vector:" in test
+            assert refuted, f"no counterexample for {item}"
+
+
+def test_a_row_that_does_not_resolve_would_fail() -> None:
+    assert not exists("test_lecture.py::test_that_is_not_there")
+    assert not exists("vector:Z99")
+    assert not exists("attack:nothing")
+    with pytest.raises((AssertionError, AttributeError)):
+        resolve("divergences.no_such_function")
