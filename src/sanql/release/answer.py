@@ -7,6 +7,7 @@ import html
 import io
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Interval = tuple[float | None, float | None]
+FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 TYPE_NAMES = {"int64": "integer", "double": "real", "string": "text", "bool": "boolean"}
 
 
@@ -106,20 +108,18 @@ class Answer:
 
     def to_csv(self) -> str:
         """Return the rows as CSV, with columns for interval ends; cells cannot become formulas."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
         header: list[str] = []
         for name in self.columns:
             header += [name, f"{name}_low", f"{name}_high"] if name in self.intervals else [name]
-        writer.writerow([guarded(name) for name in header])
+        lines = [_csv_line([guarded(name) for name in header])]
         for number, row in enumerate(self.rows):
             cells: list[object] = []
             for name, value in zip(self.columns, row, strict=True):
                 cells.append(guarded(value) if isinstance(value, str) else _plain(value))
                 if name in self.intervals:
                     cells += list(self.intervals[name][number])
-            writer.writerow(["" if cell is None else cell for cell in cells])
-        return out.getvalue()
+            lines.append(_csv_line(["" if cell is None else cell for cell in cells]))
+        return "".join(lines)
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
@@ -187,7 +187,14 @@ def remaining_to_dict(balances: tuple[Balance, ...]) -> dict[str, Any]:
 
 def guarded(text: str) -> str:
     """Return text that a spreadsheet will not run as a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def _csv_line(cells: Sequence[object]) -> str:
+    """Return one line; both kinds of line end inside a cell are quoted, so no key can add a row."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().removesuffix("\r\n") + "\n"
 
 
 def finite(value: float | None) -> float | None:

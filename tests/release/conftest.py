@@ -1,0 +1,110 @@
+"""Plans over small tables, exact cells made by hand, and samplers that are silent or watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sanql.account import Balance
+from sanql.mechanisms import ExactSampler, Noise
+from sanql.parse import parse
+from sanql.plan import Plan, outline, plan
+from sanql.policy.model import Budget, Column, ColumnUnit, ListedDomain, RowUnit, Table
+from sanql.release import Answer, NoisyCells, add_noise, certify, show
+
+COLUMNS = {
+    column.name: column
+    for column in (
+        Column("age", "integer", (0, 120)),
+        Column("score", "integer", (-10, 30)),
+        Column("income", "decimal", (Fraction(-50), Fraction(150)), Fraction(1, 100)),
+        Column("city", "text"),
+        Column("sex", "text", domain=ListedDomain(("F", "M"))),
+        Column("born", "date"),
+    )
+}
+TABLES = {
+    "rows": Table("rows", RowUnit(), COLUMNS, 1, None, 1),
+    "visits": Table("visits", ColumnUnit("person_id"), COLUMNS, 3, None, 2),
+    "open": Table("open", None, COLUMNS),
+}
+
+
+class Silent:
+    """A sampler without noise."""
+
+    def sample(self, noise: Noise, count: int) -> np.ndarray:
+        return np.zeros(count, dtype=np.int64)
+
+    def secret(self) -> int:
+        return 1
+
+
+@dataclass
+class Watched:
+    """The real sampler, noting how many draws it is asked for."""
+
+    asked: list[int] = field(default_factory=list)
+
+    def sample(self, noise: Noise, count: int) -> np.ndarray:
+        self.asked.append(count)
+        return ExactSampler().sample(noise, count)
+
+    def secret(self) -> int:
+        return 1
+
+
+@pytest.fixture
+def silent() -> Silent:
+    """Return a sampler without noise."""
+    return Silent()
+
+
+@pytest.fixture
+def watched() -> Watched:
+    """Return the real sampler under watch."""
+    return Watched()
+
+
+@pytest.fixture(scope="session")
+def planned() -> Callable[..., Plan]:
+    """Return a function from a question to its plan."""
+
+    def make(
+        sql: str, epsilon: str = "1", delta: str = "0", neighbours: str = "add-remove"
+    ) -> Plan:
+        query = parse(sql, TABLES).query
+        outlined = outline(query, TABLES[query.table], neighbours)  # type: ignore[arg-type]
+        return plan(outlined, Fraction(epsilon), Fraction(delta))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def answered(planned: Callable[..., Plan]) -> Callable[..., Answer]:
+    """Return a function from a question and its exact cells to an answer without noise."""
+
+    def make(
+        sql: str, cells: dict[str, list[object]], delta: str = "0", cached: bool = False
+    ) -> Answer:
+        made = planned(sql, "1", delta)
+        noisy: NoisyCells = add_noise(made, pa.table(cells), Silent())
+        shown = show(made, noisy, Fraction(95, 100))
+        left = Budget(Fraction(1, 3), Fraction(1, 10**7))
+        return Answer(
+            table=shown.table,
+            intervals={n: list(zip(*ends, strict=True)) for n, ends in shown.intervals.items()},
+            confidence=Fraction(95, 100),
+            noise={},
+            charge=made.charge,
+            remaining=(Balance("h", "dataset", left, left, left, 0),),
+            certificate=certify(made),
+            cached=cached,
+        )
+
+    return make

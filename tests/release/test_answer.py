@@ -1,0 +1,157 @@
+"""What leaves: rows, intervals, JSON, CSV, HTML and frames."""
+
+# ruff: noqa: E501  (a question stands on one line)
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from sanql.release import Answer
+
+Answered = Callable[..., Answer]
+HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "<script>alert(1)</script>", "a,b\n\"c\"", "'", "&amp;"]  # fmt: skip
+BY_CITY = 'SELECT city, COUNT(*) AS n, SUM(age) / COUNT(*) AS "<b>mean" FROM rows GROUP BY city'
+
+
+def by_city(answered: Answered, cities: list[str | None]) -> Answer:
+    cells = {"k0": cities, "m0": [1000] * len(cities), "m1": [70] * len(cities)}
+    return answered(BY_CITY, cells, delta="1e-6")
+
+
+def test_json_has_the_documented_shape(answered: Answered) -> None:
+    answer = by_city(answered, ["a", None])
+    shape = json.loads(answer.to_json())
+    documented = {"columns", "rows", "intervals", "charge", "remaining", "certificate", "cached"}
+    assert set(shape) - documented == {"confidence", "noise"}  # and what explains the intervals
+    assert documented <= set(shape)
+    assert shape["columns"] == [
+        {"name": "city", "type": "text"},
+        {"name": "n", "type": "integer"},
+        {"name": "<b>mean", "type": "real"},
+    ]
+    assert [row[:2] for row in shape["rows"]] == [["a", 1000], [None, 1000]]
+    assert set(shape["intervals"]) == {"n", "<b>mean"}
+    assert all(len(ends) == 2 for column in shape["intervals"].values() for ends in column)
+    assert len(shape["intervals"]["n"]) == 2
+    assert shape["charge"] == {"epsilon": 1.0, "delta": 1e-6}
+    assert shape["remaining"]["epsilon"] <= 1 / 3  # rounded down
+    assert shape["cached"] is False
+    assert shape["certificate"]["epsilon"] == 1.0
+
+
+def test_a_repeat_says_that_it_cost_nothing(answered: Answered) -> None:
+    answer = answered("SELECT COUNT(*) FROM rows", {"m0": [5]}, cached=True)
+    assert answer.to_dict()["charge"] == {"epsilon": 0.0, "delta": 0.0}
+    assert answer.to_dict()["cached"] is True
+    assert "free" in answer.summary()
+
+
+@pytest.mark.parametrize("city", HOSTILE, ids=ascii)
+def test_a_csv_cell_cannot_become_a_formula(answered: Answered, city: str) -> None:
+    text = by_city(answered, [city]).to_csv()
+    header, row = csv.reader(io.StringIO(text, newline=""))
+    assert header == ["city", "n", "n_low", "n_high", "<b>mean", "<b>mean_low", "<b>mean_high"]
+    assert row[0][0] not in "=+-@\t\r\n＝＋－＠"
+    assert row[0].removeprefix("'") == city or row[0] == city
+    assert float(row[1]) == 1000
+
+
+def test_a_csv_header_cannot_become_a_formula(answered: Answered) -> None:
+    answer = answered('SELECT COUNT(*) AS "=1+1" FROM rows', {"m0": [5]})
+    assert answer.to_csv().startswith("'=1+1,")
+
+
+def test_negative_numbers_stay_numbers_in_csv(answered: Answered) -> None:
+    answer = answered("SELECT COUNT(*) AS n FROM rows", {"m0": [-5]})
+    assert list(csv.reader(io.StringIO(answer.to_csv())))[1][0] == "-5"
+
+
+class Tags(HTMLParser):
+    """Collects the tags of a document and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        assert not attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_shows_hostile_keys_and_names_as_text(answered: Answered) -> None:
+    page = Tags()
+    page.feed(by_city(answered, HOSTILE)._repr_html_())
+    assert page.tags == {"table", "thead", "tbody", "tr", "th", "td", "p"}
+    assert "<script>alert(1)</script>" in page.text
+    assert "<b>mean" in page.text
+
+
+def test_frames_hold_the_same_rows(answered: Answered) -> None:
+    answer = by_city(answered, ["a", "b"])
+    rows = answer.rows
+    assert isinstance(answer.to_pandas(), pd.DataFrame)
+    assert [tuple(row) for row in answer.to_pandas().itertuples(index=False)] == rows
+    assert isinstance(answer.to_polars(), pl.DataFrame)
+    assert answer.to_polars().rows() == rows
+    assert list(zip(*answer.to_arrow().to_pydict().values(), strict=True)) == rows
+    assert [tuple(row) for row in answer.to_dict()["rows"]] == rows
+    assert answer.columns == ["city", "n", "<b>mean"]
+
+
+def test_a_single_value_can_be_taken_and_several_cannot(answered: Answered) -> None:
+    assert answered("SELECT COUNT(*) FROM rows", {"m0": [5]}).value == 5
+    with pytest.raises(ValueError, match="2 rows"):
+        _ = by_city(answered, ["a", "b"]).value
+
+
+def test_the_terminal_table_shows_noise_nulls_and_price(answered: Answered) -> None:
+    text = str(by_city(answered, ["a", None]))
+    assert "NULL" in text and "±" in text and "epsilon 1" in text
+    empty = answered("SELECT city FROM rows GROUP BY city", {"k0": ["a"], "m0": [1]}, delta="1e-6")
+    assert str(empty).startswith("city")  # no key reached its threshold
+    assert empty.rows == []
+
+
+OUTER: list[tuple[str, list[tuple[Any, ...]]]] = [
+    # clause, rows left of n = 3 (F) and n = 7 (M)
+    ("SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex", [("F", 3), ("M", 7)]),
+    ("SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex HAVING n > 5", [("M", 7)]),
+    ("SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex ORDER BY n DESC", [("M", 7), ("F", 3)]),
+    ("SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex ORDER BY 2 DESC LIMIT 1", [("M", 7)]),
+    ("SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex LIMIT 1 OFFSET 1", [("M", 7)]),
+    ("SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex LIMIT 0", []),
+    ("SELECT COUNT(*) * 10 + 1 AS n FROM rows GROUP BY sex", [(31,), (71,)]),
+    ("SELECT DISTINCT COUNT(*) > 1 AS b FROM rows GROUP BY sex", [(True,)]),
+    ("SELECT DISTINCT COUNT(*) AS n FROM rows GROUP BY sex ORDER BY n DESC LIMIT 1", [(7,)]),
+    ("SELECT CASE WHEN COUNT(*) > 5 THEN 'big' ELSE sex END AS c FROM rows GROUP BY sex", [("F",), ("big",)]),
+    ("SELECT sex FROM rows GROUP BY sex HAVING COUNT(*) / 0 IS NULL", [("F",), ("M",)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "rows"), OUTER)
+def test_what_stands_around_aggregates_runs_on_noisy_cells(
+    answered: Answered, sql: str, rows: list[tuple[Any, ...]]
+) -> None:
+    answer = answered(sql, {"k0": ["M", "F"], "m0": [7, 3]})
+    assert answer.rows == rows
+    assert all(len(column) == len(rows) for column in answer.intervals.values())
+
+
+def test_intervals_go_with_their_rows_when_rows_are_reordered(answered: Answered) -> None:
+    sql = "SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex ORDER BY n DESC"
+    answer = answered(sql, {"k0": ["M", "F"], "m0": [7, 3]})
+    for (_, value), (low, high) in zip(answer.rows, answer.intervals["n"], strict=True):
+        assert low is not None and high is not None
+        assert low + high == 2 * value
