@@ -180,8 +180,9 @@ class Books:
         charge = Charge.from_dict(cast(Mapping[str, object], content["charge"]))
         moment = datetime.fromisoformat(_text(content["time"]))
         self.pending[sequence] = Pending(analyst, _text(content["question"]), moment)
-        self.total = self.total.add(charge)
-        self.totals[analyst] = self.totals.get(analyst, Totals()).add(charge)
+        cost = Totals.of(charge.events, charge.epsilon, charge.delta)
+        self.total = self.total.merge(cost)
+        self.totals[analyst] = self.totals.get(analyst, Totals()).merge(cost)
 
     def _settle(self, content: Mapping[str, object]) -> tuple[Pending, int]:
         sequence = content["reservation"]

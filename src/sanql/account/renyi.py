@@ -150,7 +150,7 @@ def _laplace_units_upper(scale: Fraction, l1: int, linf: int, order: float) -> i
     reach = min(l1, linf)
     full, rest = divmod(l1, reach)
     units = full * to_units_upper(laplace_renyi_upper(scale, reach, order))
-    return units + to_units_upper(laplace_renyi_upper(scale, rest, order))
+    return units + (to_units_upper(laplace_renyi_upper(scale, rest, order)) if rest else 0)
 
 
 def _from_pure(pure: float, weight: float, exponent: float, order: float) -> float:
