@@ -13,7 +13,7 @@ import pytest
 
 from sanql.engine import San
 from sanql.errors import Refused, SanqlError, Unavailable
-from sanql.mechanisms import Sampler
+from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Policy
 from sanql.policy.model import EngineLimits
 
@@ -57,6 +57,33 @@ def test_a_failure_is_not_recorded_as_an_answer(failing: San) -> None:
     kinds = [record.kind for record in failing.ledger.records()]
     assert kinds.count("reserve") == kinds.count("void") == 3
     assert "spend" not in kinds
+
+
+class FailingEntropy:
+    """An operating system that runs out of random bytes after the secret is drawn."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def bytes(self, count: int) -> bytes:
+        self.calls += 1
+        if self.calls > 1:
+            raise OSError("Alice-7f3a")
+        return bytes(count)
+
+
+def test_a_failure_while_noise_is_added_says_the_same_and_keeps_its_charge(
+    san: San, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(san, "_sampler", ExactSampler(FailingEntropy()))
+    before = [balance.spent_upper.epsilon for balance in san.balances()]
+    with pytest.raises(Unavailable) as caught:
+        san.query("SELECT COUNT(*) FROM people WHERE age = 77", epsilon=1)
+    assert caught.value.code == "unavailable"
+    assert "Alice" not in str(caught.value)
+    assert caught.value.__suppress_context__
+    after = [balance.spent_upper.epsilon for balance in san.balances()]
+    assert after == [spent + 1 for spent in before]
 
 
 QUOTING = [
