@@ -184,42 +184,47 @@ def _moment(value: Any) -> Any:
 
 
 NUMBERS = (
-    "SELECT COUNT({e}), SUM(CASE WHEN {e} BETWEEN -1e300 AND 1e300"
-    " THEN GREATEST(-999, LEAST(999, {e})) END) FROM {t}"
+    "COUNT({e})",
+    "SUM(CASE WHEN {e} BETWEEN -1e300 AND 1e300 THEN GREATEST(-999, LEAST(999, {e})) END)",
 )
-STATISTICS = dict.fromkeys(Type, "SELECT COUNT({e}), COUNT(DISTINCT {e}) FROM {t}") | {
+STATISTICS = dict.fromkeys(Type, ("COUNT({e})", "COUNT(DISTINCT {e})")) | {
     Type.INTEGER: NUMBERS,
     Type.REAL: NUMBERS,
-    Type.BOOLEAN: "SELECT COUNT({e}), COUNT(*) FROM {t} WHERE {e}",
+    Type.BOOLEAN: ("COUNT({e})", "COUNT(CASE WHEN {e} THEN 1 END)"),
 }
+BATCHES = [EXPRESSIONS[start : start + 8] for start in range(0, len(EXPRESSIONS), 8)]
 
 
-def compare(expression: str, table: str, san: San, plain: duckdb.DuckDBPyConnection) -> None:
-    """Assert that statistics of an expression agree with those of plain DuckDB."""
-    kind = _kind(expression, san, table)
-    here = f"({expression})"
-    there = here.replace("TRY_CAST", "CAST").replace("CAST", "TRY_CAST")
-    if kind is Type.REAL:  # what is not finite is missing
-        there = f"(CASE WHEN isfinite({there}::DOUBLE) THEN {there}::DOUBLE END)"
-    ours = asked(san, STATISTICS[kind].format(e=here, t=table))
-    theirs = plain.execute(STATISTICS[kind].format(e=there, t=table)).fetchall()
-    theirs = [tuple(0 if value is None else value for value in row) for row in theirs]
-    assert same(ours, theirs, ordered=True), (ours, theirs)
+def compare(batch: list[str], table: str, san: San, plain: duckdb.DuckDBPyConnection) -> None:
+    """Assert that statistics of some expressions agree with those of plain DuckDB."""
+    here: list[str] = []
+    there: list[str] = []
+    for expression in batch:
+        kind = _kind(expression, san, table)
+        meant = f"({expression})".replace("TRY_CAST", "CAST").replace("CAST", "TRY_CAST")
+        if kind is Type.REAL:  # what is not finite is missing
+            meant = f"(CASE WHEN isfinite({meant}::DOUBLE) THEN {meant}::DOUBLE END)"
+        here += [each.format(e=f"({expression})") for each in STATISTICS[kind]]
+        there += [f"COALESCE({each.format(e=meant)}, 0)" for each in STATISTICS[kind]]
+    (ours,) = asked(san, f"SELECT {', '.join(here)} FROM {table}")
+    theirs = plain.execute(f"SELECT {', '.join(there)} FROM {table}").fetchall()[0]
+    wrong = [text for text, a, b in zip(here, ours, theirs, strict=True) if not _equal(a, b)]
+    assert not wrong, (wrong, ours, theirs)
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_an_expression_means_what_it_means_in_duckdb(
-    expression: str, san: San, plain: duckdb.DuckDBPyConnection
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: batch[0])
+def test_expressions_mean_what_they_mean_in_duckdb(
+    batch: list[str], san: San, plain: duckdb.DuckDBPyConnection
 ) -> None:
-    compare(expression, "visits", san, plain)
+    compare(batch, "visits", san, plain)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_an_expression_over_protected_rows_means_what_it_means_in_duckdb(
-    expression: str, san: San, plain: duckdb.DuckDBPyConnection
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: batch[0])
+def test_expressions_over_protected_rows_mean_what_they_mean_in_duckdb(
+    batch: list[str], san: San, plain: duckdb.DuckDBPyConnection
 ) -> None:
-    compare(expression, "readings", san, plain)
+    compare(batch, "readings", san, plain)
 
 
 def _kind(expression: str, san: San, table: str) -> Type:

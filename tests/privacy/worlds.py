@@ -199,14 +199,19 @@ def draw_units(rng: random.Random, table: str) -> list[list[Row]]:
 
 
 def draw_unit(rng: random.Random, table: str, number: int) -> list[Row]:
-    """Return what one unit has; half of them repeat a few rows, so that single groups overflow."""
+    """Return what one unit has: often a few rows again and again, so that single groups overflow."""
     column = UNITS[table]
     if column is None:
         return [draw_row(rng)]
     name: Any = number if column == "person" else f"p'{number}"
     count = rng.choice([0, 1, 2, 3, 5, 9, 14])
     rows = [draw_row(rng) for _ in range(count)]
-    if rng.random() < 0.6 and rows:
+    kind = rng.random()
+    if kind < 0.2:  # values nobody else has, no two alike
+        for index, row in enumerate(rows):
+            own = 100 * number + index
+            row |= {"age": index + 1, "big": own, "city": f"city {own}", "income": own / 100}
+    elif kind < 0.7 and rows:
         kinds = rows[: rng.randint(1, 3)]
         rows = [dict(rng.choice(kinds)) for _ in range(count)]
     return [{**row, column: name} for row in rows]
@@ -222,7 +227,20 @@ def neighbour_of(
     if neighbours == "add-remove":
         return others
     number = rng.choice([target - first, 99])
-    return [*others, draw_unit(rng, table, number)]
+    replaced = draw_unit(rng, table, number)
+    if rng.random() < 0.5:
+        replaced = [mirrored(row) for row in units[target]]
+    return [*others, replaced]
+
+
+def mirrored(row: Row) -> Row:
+    """Return the same row, as far away as it can be in every number that is summed."""
+    ends = {"age": (0, 40), "swing": (-5, 3), "income": (0.0, 100.0), "temp": (-10.5, 40.0)}
+    far = {
+        name: high if row[name] is None or row[name] < (low + high) / 2 else low
+        for name, (low, high) in {**ends, "share": (-1.0, 1.0)}.items()
+    }
+    return {**row, **far}
 
 
 class Database:
