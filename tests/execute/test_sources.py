@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import pickle
 import stat
@@ -42,10 +43,11 @@ def write_people(path: Path, count: int = 10) -> None:
 
 
 def rows(source: Source, policy: Policy, table: str) -> list[dict[str, Any]]:
-    scans = ", ".join(f'{sql} AS "{name}"' for name, sql in source.scans[table].items())
+    scans = source.scans[table]
+    statement = f"SELECT {', '.join(scans.values())} FROM {source.relations[table]} ORDER BY 1"
     with Workers(source, policy.engine) as workers:
-        found = workers.run(f"SELECT {scans} FROM {source.relations[table]} ORDER BY 1", [])
-    return found.to_pylist()
+        found = workers.run(statement, [])
+    return found.rename_columns(list(scans)).to_pylist()
 
 
 def faults(check: Callable[[], object]) -> list[tuple[str, str, str]]:
@@ -115,6 +117,27 @@ def test_parts_may_order_and_store_their_columns_differently(
         {"person_id": "a", "age": 1, "city": "A"},
         {"person_id": "b", "age": 2, "city": "B"},
     ]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_names_of_any_letters_and_tables_without_rows_are_prepared(
+    form: str, folder: Path, make_policy: MakePolicy
+) -> None:
+    names = ["id", 'we"ird', "it's", "a", "a.b", "größe", " space ", "select", "{x: 1}"]
+    for table, values in (("full", [1, 2]), ("empty", [])):
+        columns = {name: pa.array(values, pa.int64()) for name in names}
+        if form == "parquet":
+            pq.write_table(pa.table(columns), folder / f"{table}.parquet")
+        else:
+            with (folder / f"{table}.csv").open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(names)
+                writer.writerows([value] * len(names) for value in values)
+    declared = ("id", dict.fromkeys(names, "integer"))
+    policy = make_policy({"full": declared, "empty": declared})
+    source = prepare(policy)
+    assert rows(source, policy, "full") == [dict.fromkeys(names, value) for value in (1, 2)]
+    assert rows(source, policy, "empty") == []
 
 
 def test_a_single_file_is_the_one_table_of_its_policy(

@@ -43,11 +43,17 @@ class Workers:
     """
 
     def __init__(self, source: Source, limits: EngineLimits) -> None:
-        database = source.database.resolve()
         self._limits = limits
-        self._serve = Serve(database, identify(database), limits.memory_bytes)
         self._closed = False
-        self._begin()
+        vanished = False
+        try:
+            database = source.database.resolve()
+            self._serve = Serve(database, identify(database), limits.memory_bytes)
+            self._begin()
+        except OSError:
+            vanished = True
+        if vanished:
+            raise unavailable()
 
     def _begin(self) -> None:
         """Start with no workers; once for each process, so that a fork shares none with another."""
