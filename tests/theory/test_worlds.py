@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -12,6 +13,11 @@ from hypothesis import strategies as st
 from sanql.theory.channels import Channel, exact_statistic
 from sanql.theory.definitions import coupled_worlds, inference, secrets, worlds
 from sanql.theory.definitions.dp import approximate_dp_delta
+from sanql.theory.definitions.finding import (
+    InferenceWitness,
+    SimulatorWitness,
+    UnservedWitness,
+)
 from sanql.theory.definitions.worlds import World, records
 from sanql.theory.distributions import Distribution
 from sanql.theory.divergences import indistinguishability_delta
@@ -135,6 +141,47 @@ def test_noiseless_privacy_is_pufferfish_with_one_secret_for_each_record(
     noiseless = secrets.noiseless_delta(channel, world, gamma)
     assert found["delta"] == noiseless["delta"]
     assert (found.witness is None) == ("vacuous" in found.note) == (noiseless.witness is None)
+
+
+@settings(max_examples=6, deadline=None)
+@given(channels(), some_worlds(), simulators(), st.sampled_from([Fraction(0), Fraction(1, 20)]))
+def test_the_best_level_is_attained_and_no_simulator_beats_it(
+    channel: Channel, world: World, simulator: Channel, delta: Fraction
+) -> None:
+    best = coupled_worlds.coupled_worlds_gamma(channel, [world], records(2), delta)
+    other = coupled_worlds.coupled_worlds_gamma(
+        channel, [world], records(2), delta, simulator=simulator
+    )
+    if best["gamma"] == math.inf:
+        return
+    assert best["gamma"] <= other["gamma"] * (1 + Fraction(1, 10**6))
+    assert isinstance(best.witness, SimulatorWitness)
+    attained = coupled_worlds.distributional_dp_delta(
+        channel, [world], Fraction(best["gamma"]), simulator=best.witness.simulator
+    )
+    assert attained["delta"] <= delta
+
+
+def test_each_finding_about_beliefs_shows_the_belief_that_moves_furthest() -> None:
+    channel = exact_statistic(BITS, sum)
+    world = World.without_side_information(Distribution.uniform(BITS))
+    even = Distribution.over(["1/4", "1/2", "1/4"])
+    coin = Channel.of({p.alt(x): even for p in records(2) for x in BITS})
+    found = inference.inference_privacy(
+        channel, [world], records(2), simulator=coin, gamma=1, delta_hat="1/4"
+    )
+    assert found["failure"] == Fraction(1, 2)
+    assert isinstance(found.witness, InferenceWitness)
+    assert found.witness.output in (0, 2)
+    assert found.witness.ideal == Distribution.uniform([0, 1])
+    best = inference.best_inference_privacy(channel, world, records(2), gamma=1, delta_hat="1/4")
+    assert isinstance(best.witness, UnservedWitness)
+    assert sum(mass for _, _, mass in best.witness.unserved) == best["failure"]
+    secret = secrets.Secret("both", lambda x: int(sum(x) == 2))
+    told = secrets.pufferfish_inference(channel, [world], [secret], gamma=1, delta_hat="1/4")
+    assert isinstance(told.witness, InferenceWitness)
+    assert told.witness.real[1] == 1
+    assert told["failure"] == Fraction(1, 4)
 
 
 def test_a_protection_may_hide_a_school_a_node_a_private_part_or_blur_a_firm() -> None:

@@ -165,39 +165,33 @@ def _semantic_approximate(given: ChannelFile, levels: Levels) -> Iterable[Findin
 def _reality(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     from sanql.theory.definitions import semantic
 
-    for index, world in enumerate(given.worlds):
-        belief = world.databases()
-        worst = max(
-            semantic.reality_oblivious_failure(given.channel, belief, x, levels.tau, given.default)
-            for x in given.channel.databases
-        )
-        own = semantic.failure_probability(given.channel, belief, levels.tau, given.default)
-        for name, value in (("semantic privacy of the belief", own), ("reality-oblivious", worst)):
-            yield Finding(
-                f"{name} (world {index + 1})", {"tau": Fraction(levels.tau), "delta": value}, None
-            )
+    for world in given.worlds:
+        asked = (given.channel, world.databases(), levels.tau, given.default)
+        yield semantic.believed_semantic_privacy(*asked)
+        yield semantic.reality_oblivious(*asked)
 
 
 def _ddp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     from sanql.theory.definitions import coupled_worlds
+    from sanql.theory.definitions.records import people
+    from sanql.theory.definitions.worlds import records
 
     yield coupled_worlds.distributional_dp_delta(given.channel, given.worlds, levels.gamma)
+    protections = records(people(given.channel))
+    found = coupled_worlds.coupled_worlds_gamma(
+        given.channel, given.worlds, protections, levels.delta
+    )
+    name = "distributional differential privacy"
+    yield Finding(name, found.parameters, found.witness, found.status)
 
 
 def _inference(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     from sanql.theory.definitions import inference, records, worlds
 
     protections = worlds.records(records.people(given.channel))
-    slack = Fraction(levels.delta)
-    for index, world in enumerate(given.worlds):
-        failure = inference.least_inference_failure(
-            given.channel, world, protections, gamma=levels.gamma, delta_hat=slack
-        )
-        yield Finding(
-            f"inference-based DDP (world {index + 1})",
-            {"gamma": levels.gamma, "delta_hat": slack, "failure": failure},
-            None,
-            note="least failure of any simulator",
+    for world in given.worlds:
+        yield inference.best_inference_privacy(
+            given.channel, world, protections, gamma=levels.gamma, delta_hat=levels.delta
         )
 
 
@@ -212,13 +206,8 @@ def _pufferfish(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     from sanql.theory.definitions import secrets
 
     yield secrets.pufferfish_delta(given.channel, given.worlds, given.secrets, levels.gamma)
-    failure = secrets.pufferfish_inference_failure(
+    yield secrets.pufferfish_inference(
         given.channel, given.worlds, given.secrets, gamma=levels.gamma, delta_hat=levels.delta
-    )
-    yield Finding(
-        "inference-based Pufferfish",
-        {"gamma": levels.gamma, "delta_hat": Fraction(levels.delta), "failure": failure},
-        None,
     )
 
 

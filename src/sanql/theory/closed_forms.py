@@ -136,6 +136,15 @@ class GaussianPair:
         """Infinite: some output is arbitrarily telling."""
         return math.inf
 
+    @property
+    def kl_divergence(self) -> float:
+        """The value mu^2/2."""
+        return self.mu**2 / 2
+
+    def renyi_divergence(self, order: float) -> float:
+        """Return order mu^2/2."""
+        return order * self.mu**2 / 2
+
     def hockey_stick(self, gamma: float) -> float:
         """Return Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), rounded up."""
         epsilon = math.log(gamma)

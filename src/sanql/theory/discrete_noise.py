@@ -77,7 +77,7 @@ class DiscreteLaplacePair:
         """Return Pr[|shift - 2k| > epsilon scale] for k clamped to [0, shift], rounded up."""
         if epsilon >= self.shift / self.scale:
             return 0.0
-        reach = epsilon * self.scale
+        reach = epsilon * self.scale * (1 - _SLACK)  # an outcome on the edge counts as outside
         low = math.ceil((self.shift - reach) / 2) - 1
         high = math.floor((self.shift + reach) / 2)
         return min(1.0, self._below(low) + 1 - self._below(high) + _SLACK)
@@ -159,7 +159,7 @@ class DiscreteGaussianPair:
 
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|shift (shift - 2k)| > 2 sigma^2 epsilon], rounded up."""
-        reach = 2 * self.sigma**2 * epsilon / self.shift
+        reach = 2 * self.sigma**2 * epsilon / self.shift * (1 - _SLACK)
         low = math.ceil((self.shift - reach) / 2) - 1
         high = math.floor((self.shift + reach) / 2)
         tail = self._below(low) + self._below(-high - 1)

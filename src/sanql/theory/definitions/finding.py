@@ -106,8 +106,49 @@ class SimulatorWitness:
         return shown if self.worst is None else f"{shown}; worst {self.worst.describe()}"
 
 
+@dataclass(frozen=True)
+class InferenceWitness:
+    """What is believed about a value after one output, really and ideally, and how often it
+    comes."""
+
+    output: Outcome
+    side_information: Outcome
+    probability: Fraction
+    about: str
+    real: Distribution
+    ideal: Distribution | None
+
+    def describe(self) -> str:
+        """Return the witness in words."""
+        return (
+            f"output {show(self.output)} with side information {show(self.side_information)} "
+            f"(probability {_short(self.probability)}): belief about {self.about} is "
+            f"{show(self.real)}, ideally {show(self.ideal)}"
+        )
+
+
+@dataclass(frozen=True)
+class UnservedWitness:
+    """The outputs and side informations that no simulator can serve, with their probabilities."""
+
+    unserved: tuple[tuple[Outcome, Outcome, Fraction], ...]
+
+    def describe(self) -> str:
+        """Return the witness in words."""
+        if not self.unserved:
+            return "some simulator serves every output"
+        shown = ", ".join(f"({show(t)}, {show(z)})" for t, z, _ in self.unserved[:6])
+        return f"no simulator serves the outputs with side information {shown}"
+
+
 Witness: TypeAlias = (
-    PairWitness | PriorWitness | BeliefWitness | ConditionWitness | SimulatorWitness
+    PairWitness
+    | PriorWitness
+    | BeliefWitness
+    | ConditionWitness
+    | SimulatorWitness
+    | InferenceWitness
+    | UnservedWitness
 )
 
 

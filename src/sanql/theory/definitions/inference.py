@@ -14,11 +14,12 @@ from fractions import Fraction
 from itertools import chain, combinations
 
 from sanql.theory.channels import Channel
+from sanql.theory.definitions.finding import Finding, InferenceWitness, UnservedWitness
 from sanql.theory.definitions.inference_lp import Block, column_exists
 from sanql.theory.definitions.worlds import Protection, World, alt_law, check_class
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, two_sided_excess
-from sanql.theory.exact import Real, as_gamma, as_probability
+from sanql.theory.exact import INFINITE, Extended, Real, as_gamma, as_probability
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,11 @@ class Inference:
     real: Distribution
     ideal: Distribution | None
 
-    def fails(self, gamma: Fraction, delta_hat: Fraction) -> bool:
-        """Return whether the two beliefs are further apart than allowed."""
+    def gap(self, gamma: Fraction) -> Extended:
+        """Return the delta between the two beliefs; infinite when the ideal one is undefined."""
         if self.ideal is None:
-            return True
-        return two_sided_excess(align(self.real, self.ideal), gamma) > delta_hat
+            return INFINITE
+        return two_sided_excess(align(self.real, self.ideal), gamma)
 
 
 def inferences(
@@ -86,10 +87,83 @@ def inference_failure(
     for world in worlds:
         bad: dict[tuple[Outcome, Outcome], Fraction] = {}
         for inference in inferences(channel, world, protections, simulator):
-            if inference.fails(level, slack):
+            if inference.gap(level) > slack:
                 bad[inference.output, inference.side_information] = inference.probability
         worst = max(worst, sum(bad.values(), Fraction(0)))
     return worst
+
+
+def inference_privacy(
+    channel: Channel,
+    worlds: Sequence[World],
+    protections: Sequence[Protection],
+    *,
+    simulator: Channel,
+    gamma: Real,
+    delta_hat: Real,
+) -> Finding:
+    """Return the failure of a given simulator, with the inference that is furthest off."""
+    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
+    failure = inference_failure(
+        channel, worlds, protections, simulator=simulator, gamma=level, delta_hat=slack
+    )
+    found = [i for world in worlds for i in inferences(channel, world, protections, simulator)]
+    worst = max(found, key=lambda inference: inference.gap(level))
+    return Finding(
+        "inference-based coupled worlds",
+        {"gamma": level, "delta_hat": slack, "failure": failure},
+        InferenceWitness(
+            worst.output,
+            worst.side_information,
+            worst.probability,
+            worst.protection,
+            worst.real,
+            worst.ideal,
+        ),
+    )
+
+
+def best_inference_privacy(
+    channel: Channel,
+    world: World,
+    protections: Sequence[Protection],
+    *,
+    gamma: Real,
+    delta_hat: Real,
+) -> Finding:
+    """Return the least failure probability of any simulator in one world, and what it cannot serve.
+
+    The constraints are linear and homogeneous in the simulator's column for one output, and columns
+    can be scaled down with the rest sent to a dummy output, so outputs decouple: for each t the
+    best set of side informations that one column can serve is found by trying all of them, each a
+    linear program.
+    """
+    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
+    check_class([world], protections)
+    unserved: list[tuple[Outcome, Outcome, Fraction]] = []
+    for t in channel.outputs:
+        sides = _side_masses(channel, world, protections[0], t)
+        blocks = {z: _blocks(channel, world, protections, t, z) for z in sides}
+        served = max(
+            (
+                chosen
+                for chosen in _subsets(sides)
+                if column_exists([block for z in chosen for block in blocks[z]], level, slack)
+            ),
+            key=lambda chosen: sum((sides[z] for z in chosen), Fraction(0)),
+        )
+        unserved += [(t, z, mass) for z, mass in sides.items() if z not in served]
+    return Finding(
+        "inference-based coupled worlds",
+        {
+            "gamma": level,
+            "delta_hat": slack,
+            "failure": sum((mass for _, _, mass in unserved), Fraction(0)),
+        },
+        UnservedWitness(tuple(unserved)),
+        status="upper bound" if unserved else "tight",
+        note="attained by a simulator; the solver found none that fails less",
+    )
 
 
 def least_inference_failure(
@@ -100,26 +174,9 @@ def least_inference_failure(
     gamma: Real,
     delta_hat: Real,
 ) -> Fraction:
-    """Return the least failure probability of any simulator in one world.
-
-    The constraints are linear and homogeneous in the simulator's column for one output, and columns
-    can be scaled down with the rest sent to a dummy output, so outputs decouple: for each t the
-    best set of side informations that one column can serve is found by trying all of them, each a
-    linear program.
-    """
-    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
-    check_class([world], protections)
-    total = Fraction(0)
-    for t in channel.outputs:
-        sides = _side_masses(channel, world, protections[0], t)
-        blocks = {z: _blocks(channel, world, protections, t, z) for z in sides}
-        covered = max(
-            sum((sides[z] for z in chosen), Fraction(0))
-            for chosen in _subsets(sides)
-            if column_exists([block for z in chosen for block in blocks[z]], level, slack)
-        )
-        total += sum(sides.values(), Fraction(0)) - covered
-    return total
+    """Return the least failure probability of any simulator in one world."""
+    found = best_inference_privacy(channel, world, protections, gamma=gamma, delta_hat=delta_hat)
+    return Fraction(found["failure"])
 
 
 def _side_masses(

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from sanql.theory.channels import Channel
-from sanql.theory.definitions.finding import ConditionWitness, Finding
+from sanql.theory.definitions.finding import ConditionWitness, Finding, InferenceWitness
 from sanql.theory.definitions.records import people
 from sanql.theory.definitions.worlds import Record, World
 from sanql.theory.distributions import Distribution, Outcome
@@ -46,6 +46,45 @@ def pufferfish_delta(
     return _worst(comparisons, as_gamma(gamma), "Pufferfish privacy")
 
 
+def pufferfish_inference(
+    channel: Channel,
+    worlds: Sequence[World],
+    secrets: Sequence[Secret],
+    *,
+    gamma: Real,
+    delta_hat: Real,
+) -> Finding:
+    """Return the largest chance, given z, that prior and posterior of a secret are not close.
+
+    Close means (epsilon, delta_hat)-indistinguishable over the values 0, 1, None (Def. 8). The
+    witness is the output that moves the belief furthest; its ideal belief is the prior.
+    """
+    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
+    _check(worlds, secrets)
+    worst = Fraction(0)
+    furthest: tuple[Fraction, InferenceWitness | None] = (Fraction(-1), None)
+    for world in worlds:
+        for secret in secrets:
+            for side, (prior, real) in _secret_laws(channel, world, secret).items():
+                chance = Fraction(0)
+                for t in channel.outputs:
+                    seen = {v: prior[v] * real[v][t] for v in prior.support}
+                    mass = sum(seen.values(), Fraction(0))
+                    if mass:
+                        after = Distribution.from_weights(seen)
+                        gap = two_sided_excess(align(after, prior), level)
+                        chance += mass if gap > slack else 0
+                        if gap > furthest[0]:
+                            told = InferenceWitness(t, side, mass, secret.name, after, prior)
+                            furthest = gap, told
+                worst = max(worst, chance)
+    return Finding(
+        "inference-based Pufferfish",
+        {"gamma": level, "delta_hat": slack, "failure": worst},
+        furthest[1],
+    )
+
+
 def pufferfish_inference_failure(
     channel: Channel,
     worlds: Sequence[World],
@@ -54,26 +93,9 @@ def pufferfish_inference_failure(
     gamma: Real,
     delta_hat: Real,
 ) -> Fraction:
-    """Return the largest chance, given z, that prior and posterior of a secret are not close.
-
-    Close means (epsilon, delta_hat)-indistinguishable over the values 0, 1, None (Def. 8).
-    """
-    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
-    _check(worlds, secrets)
-    worst = Fraction(0)
-    for world in worlds:
-        for secret in secrets:
-            for prior, real in _secret_laws(channel, world, secret).values():
-                chance = Fraction(0)
-                for t in channel.outputs:
-                    seen = {v: prior[v] * real[v][t] for v in prior.support}
-                    mass = sum(seen.values(), Fraction(0))
-                    if mass:
-                        after = Distribution.from_weights(seen)
-                        if two_sided_excess(align(after, prior), level) > slack:
-                            chance += mass
-                worst = max(worst, chance)
-    return worst
+    """Return the failure probability of `pufferfish_inference` alone."""
+    found = pufferfish_inference(channel, worlds, secrets, gamma=gamma, delta_hat=delta_hat)
+    return Fraction(found["failure"])
 
 
 def _secret_laws(

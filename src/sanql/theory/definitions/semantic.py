@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from sanql.theory.channels import Channel, Database
 from sanql.theory.definitions.bayesian import largest_shift
-from sanql.theory.definitions.finding import BeliefWitness, Finding
+from sanql.theory.definitions.finding import BeliefWitness, Finding, show
 from sanql.theory.definitions.records import by_others, dropped, people
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import statistical_difference
@@ -83,6 +83,51 @@ def reality_oblivious_failure(
         if game_posterior(channel, belief, output, 0, default) is None:
             bad.add(output)
     return channel.row(reality).probability(bad)
+
+
+def believed_semantic_privacy(
+    channel: Channel, belief: Distribution, tau: Real, default: Outcome
+) -> Finding:
+    """Return the failure probability of one belief with the conclusion that goes furthest wrong."""
+    level = as_probability(tau, "tau")
+    return Finding(
+        "semantic privacy of the belief",
+        {"tau": level, "delta": failure_probability(channel, belief, level, default)},
+        furthest_conclusion(channel, belief, default),
+    )
+
+
+def reality_oblivious(
+    channel: Channel, belief: Distribution, tau: Real, default: Outcome
+) -> Finding:
+    """Return the failure probability of one belief in the worst reality (Def. A.1)."""
+    level = as_probability(tau, "tau")
+    failures = {
+        x: reality_oblivious_failure(channel, belief, x, level, default) for x in channel.databases
+    }
+    worst = max(failures, key=lambda x: failures[x])
+    return Finding(
+        "reality-oblivious semantic privacy",
+        {"tau": level, "delta": failures[worst]},
+        furthest_conclusion(channel, belief, default),
+        note=f"worst when the database is {show(worst)}",
+    )
+
+
+def furthest_conclusion(channel: Channel, belief: Distribution, default: Outcome) -> BeliefWitness:
+    """Return the output and person for which the two games' posteriors differ most."""
+    games = range(1, people(channel) + 1)
+    output, game = max(
+        ((t, game) for t in channel.outputs for game in games),
+        key=lambda choice: game_distance(channel, belief, choice[0], choice[1], default),
+    )
+    return BeliefWitness(
+        game,
+        output,
+        belief,
+        game_posterior(channel, belief, output, 0, default),
+        game_posterior(channel, belief, output, game, default),
+    )
 
 
 def _bad_outputs(

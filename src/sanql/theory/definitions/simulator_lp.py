@@ -14,10 +14,13 @@ from fractions import Fraction
 
 from sanql.theory.channels import Channel
 from sanql.theory.distributions import Distribution, Outcome
-from sanql.theory.divergences import two_sided_excess
+from sanql.theory.divergences import tight_gamma_two_sided, two_sided_excess
 from sanql.theory.errors import TheoryError
+from sanql.theory.exact import Extended
 
 _DENOMINATORS = (60, 1_000, 10_000, 1_000_000, 10**9)
+_TOLERANCE = Fraction(1, 10**9)
+_HIGHEST = 10**9
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,46 @@ def best_simulator(conditions: Sequence[Condition], gamma: Fraction) -> tuple[Fr
             best = delta, simulator
     assert best is not None  # noqa: S101  (the loop runs)
     return best
+
+
+def best_level(
+    conditions: Sequence[Condition], delta: Fraction, *, steps: int = 40
+) -> tuple[Extended, Channel]:
+    """Return a level and a simulator that attains it at delta, within 2^-steps of the best.
+
+    The least delta falls with gamma, so the level is found by bisection; the number returned is the
+    exact level of the simulator returned.
+    """
+    best: tuple[Extended, Channel] | None = None
+    low, high = Fraction(1), Fraction(2)
+    for _ in range(steps):
+        found, simulator = best_simulator(conditions, high)
+        reached = _level(conditions, simulator, delta)
+        if best is None or reached < best[0]:
+            best = reached, simulator
+        if found <= delta + _TOLERANCE:
+            break
+        if high > _HIGHEST:
+            return best
+        low, high = high, high * 4
+    for _ in range(steps):
+        middle = (low + high) / 2
+        found, simulator = best_simulator(conditions, middle)
+        reached = _level(conditions, simulator, delta)
+        if best is None or reached < best[0]:
+            best = reached, simulator
+        low, high = (low, middle) if found <= delta + _TOLERANCE else (middle, high)
+        if high - low < Fraction(1, 10**9):
+            break
+    assert best is not None  # noqa: S101  (the first loop runs)
+    return best
+
+
+def _level(conditions: Sequence[Condition], simulator: Channel, delta: Fraction) -> Extended:
+    return max(
+        tight_gamma_two_sided(condition.real, ideal_law(condition, simulator), delta)
+        for condition in conditions
+    )
 
 
 def _aligned(condition: Condition, simulator: Channel) -> list[tuple[Fraction, Fraction]]:
