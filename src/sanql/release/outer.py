@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sanql.execute.emit import Emitter
-from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Type
+from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Type, walk
 from sanql.plan import Plan
 from sanql.release.cells import NoisyCells
 from sanql.release.estimates import Band, value_of
@@ -83,6 +83,7 @@ def _select(plan: Plan, emitter: Emitter, bands: dict[int, Band]) -> str:
         f"{emitter.sql(item.expression)} {'DESC' if item.descending else 'ASC'} "
         f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
         for item in query.order
+        if _varies(item.expression)  # a constant orders nothing, and the engine minds
     ]
     if not distinct:
         order += [f"k{index} ASC NULLS LAST" for index in range(len(query.keys))]
@@ -102,6 +103,11 @@ def _select(plan: Plan, emitter: Emitter, bands: dict[int, Band]) -> str:
         ordering = f" ORDER BY {', '.join(named)}" if named else ""
         return f"SELECT * FROM ({source}){ordering}{limit}{offset}"
     return f"{source}{ordering}{limit}{offset}"
+
+
+def _varies(expression: Expr) -> bool:
+    """Return whether the expression can differ from one row of the answer to the next."""
+    return any(isinstance(part, KeyRef | AggregateRef) for part in walk(expression))
 
 
 def _output(emitter: Emitter, output: Output) -> str:
