@@ -199,6 +199,11 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
     if any(part.kind is Measured.SUM for part in plan.measurements):
         found.append("sums are exact on the stated grid")
     found.append("intervals cover the noise, not what limits and bounds took away")
+    if isinstance(plan.outline.keys, PrivateKeys):
+        found.append(
+            "intervals hold over all groups, shown or not: a group that barely reached the "
+            "threshold is likely to be smaller than its interval says"
+        )
     return tuple(found)
 
 

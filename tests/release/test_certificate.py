@@ -1,0 +1,69 @@
+"""The guarantee that travels with an answer: what it claims is what was planned, rounded safely."""
+
+# ruff: noqa: E501  (a question stands on one line)
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from sanql.plan import Plan
+from sanql.release import certify
+from sanql.release.certificate import meaning, number_lower, number_upper
+
+Planned = Callable[..., Plan]
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 10), Fraction(1, 3), Fraction(2, 3), Fraction(0), Fraction(1), Fraction(1, 10**9)])  # fmt: skip
+def test_numbers_as_they_are_printed_err_to_the_safe_side(value: Fraction) -> None:
+    printed = [Fraction(repr(number)) for number in (number_lower(value), number_upper(value))]
+    assert printed[0] <= value <= printed[1]
+    assert math.nextafter(number_lower(value), math.inf) >= number_upper(value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "delta", "relation", "definition"),
+    [
+        ("SELECT COUNT(*) FROM rows", "0", "add-remove", "epsilon-differential privacy"),
+        ("SELECT COUNT(*) FROM rows", "0", "change-one", "perfect privacy"),
+        ("SELECT city, COUNT(*) FROM rows GROUP BY city", "1e-6", "add-remove", "(epsilon, delta)-differential privacy"),
+        ("SELECT city, COUNT(*) FROM open GROUP BY city", "0", "add-remove", "perfect privacy"),
+    ],
+)  # fmt: skip
+def test_a_certificate_claims_what_was_planned(
+    planned: Planned, sql: str, delta: str, relation: str, definition: str
+) -> None:
+    plan = planned(sql, "0.1", delta, relation)
+    certificate = certify(plan)
+    assert certificate.definition.startswith(definition)
+    assert (certificate.epsilon, certificate.delta) == (plan.charge.epsilon, plan.charge.delta)
+    assert certificate.neighbours == relation
+    assert len(certificate.measurements) == len(plan.measurements)
+    assert len(certificate.aggregates) == len(plan.query.aggregates)
+    assert certificate.assumptions
+    json.dumps(certificate.to_dict(), allow_nan=False)
+
+
+def test_a_certificate_says_what_selection_does_to_intervals(planned: Planned) -> None:
+    selected = certify(planned("SELECT city, COUNT(*) FROM rows GROUP BY city", "1", "1e-6"))
+    assert any("barely reached the threshold" in text for text in selected.assumptions)
+    assert "noisy count of units reaches" in selected.keys
+    declared = certify(planned("SELECT sex, COUNT(*) FROM rows GROUP BY sex"))
+    assert not any("threshold" in text for text in declared.assumptions)
+
+
+def test_limits_and_units_are_named(planned: Planned) -> None:
+    certificate = certify(planned("SELECT sex, SUM(age) FROM visits GROUP BY sex"))
+    assert certificate.unit == "everything about one person_id"
+    assert certificate.limits == {"groups_per_unit": 2, "rows_per_unit": 3, "rows_per_group": 3}
+
+
+def test_the_meaning_is_the_closed_form_of_pure_privacy() -> None:
+    found = meaning(Fraction(1), Fraction(0))
+    low, high = found["posterior"]  # type: ignore[misc]
+    assert high == pytest.approx(math.e / (1 + math.e), rel=1e-9)
+    assert low == pytest.approx(1 / (1 + math.e), rel=1e-9)
+    assert found["missed_at_least"] == pytest.approx(max(1 - math.e * 0.05, (1 - 0.05) / math.e))
