@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 
-INTEGERS = ["age", "swing", "big", "level"]
-REALS = ["income", "share", "rate", "temp", "raw"]
-TEXTS = ["city", "sex", "region"]
 WHOLE = ["0", "1", "-1", "7", "120", "2147483648", "9223372036854775807", "NULL"]
 FRACTIONS = ["0.5", "-2.25", "1e6", "0.1", "0.00000000000001", "0.00000000000002", "1e200", "NULL"]
 STRINGS = ["'F'", "'Rome'", "'it''s'", "''", "'12'", "'; --'", "'żółć'", "'%'", "NULL"]
@@ -24,11 +22,45 @@ DAY_UNITS = ["year", "quarter", "month", "week", "day"]
 UNIT_COLUMN = {"visits": "person", "stays": "patient", "readings": None}
 
 
+@dataclass(frozen=True)
+class Leaves:
+    """What expressions are made of, besides constants."""
+
+    integers: tuple[str, ...] = ("age", "swing", "big", "level")
+    reals: tuple[str, ...] = ("income", "share", "rate", "temp", "raw")
+    texts: tuple[str, ...] = ("city", "sex", "region")
+    booleans: tuple[str, ...] = ("flag", "(age > 40)", "(sex = 'F')")
+    dates: tuple[str, ...] = ("day", "free_day")
+    moments: tuple[str, ...] = ("moment",)
+
+
+COLUMNS = Leaves()
+NOISY = Leaves(  # what an expression around aggregates is made of
+    integers=("COUNT(*)", "SUM(age)", "COUNT(DISTINCT city)", "COUNT(raw)"),
+    reals=("AVG(income)", "SUM(income)", "AVG(temp)", "SUM(share)"),
+    texts=("sex",),
+    booleans=("(COUNT(*) > 3)", "(sex = 'F')"),
+    dates=("DATE '2020-02-29'",),
+    moments=("TIMESTAMP '2020-02-29 12:30:00'",),
+)
+
+
 class Grammar:
     """Writes questions from a seeded random number generator."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, leaves: Leaves = COLUMNS) -> None:
         self._rng = rng
+        self._leaves = leaves
+
+    def arithmetic_outside(self, table: str) -> str:
+        """Return a question whose expressions stand around aggregates (leaves must be NOISY)."""
+        outputs = [f"{self._any(3)} AS out{i}" for i in range(self._rng.randint(1, 3))]
+        text = f"SELECT sex, {', '.join(outputs)} FROM {table} GROUP BY sex"
+        if self._rng.random() < 0.3:
+            text += f" HAVING {self.boolean(2)}"
+        if self._rng.random() < 0.3:
+            text += f" ORDER BY {self._any(2)}, out0 DESC"
+        return text
 
     def question(self, table: str) -> str:
         """Return one SELECT over a table."""
@@ -150,7 +182,7 @@ class Grammar:
         """Return a whole number."""
         rng = self._rng
         if depth <= 0:
-            return rng.choice(INTEGERS * 2 + WHOLE)
+            return rng.choice([*self._leaves.integers * 2, *WHOLE])
         deeper = depth - 1
         choices: list[Callable[[], str]] = [
             lambda: f"({self.integer(deeper)} {rng.choice('+-*')} {self.integer(deeper)})",
@@ -178,7 +210,7 @@ class Grammar:
         """Return a number with a fraction."""
         rng = self._rng
         if depth <= 0:
-            return rng.choice(REALS * 2 + FRACTIONS)
+            return rng.choice([*self._leaves.reals * 2, *FRACTIONS])
         deeper = depth - 1
         choices: list[Callable[[], str]] = [
             lambda: f"({self._number(deeper)} {rng.choice('+-*/')} {self.real(deeper)})",
@@ -201,7 +233,7 @@ class Grammar:
         rng = self._rng
         shown = [self.integer, self.boolean, self.date, self.moment]
         if depth <= 0:
-            return rng.choice(TEXTS * 2 + STRINGS)
+            return rng.choice([*self._leaves.texts * 3, *STRINGS])
         deeper = depth - 1
         choices: list[Callable[[], str]] = [
             lambda: f"{rng.choice(['LOWER', 'UPPER', 'TRIM'])}({self.text(deeper)})",
@@ -215,9 +247,7 @@ class Grammar:
         """Return a condition."""
         rng = self._rng
         if depth <= 0:
-            return rng.choice(
-                ["flag", "flag", "TRUE", "FALSE", "NULL", "(age > 40)", "(sex = 'F')"]
-            )
+            return rng.choice([*self._leaves.booleans, "TRUE", "FALSE", "NULL"])
         deeper = depth - 1
         make = rng.choice([self.integer, self.real, self.text, self.date, self._number])
         likes = ["LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"]
@@ -243,7 +273,7 @@ class Grammar:
         """Return a date."""
         rng = self._rng
         if depth <= 0:
-            return rng.choice(["day", "day", "free_day", *DATES])
+            return rng.choice([*self._leaves.dates * 2, *DATES])
         deeper = depth - 1
         choices: list[Callable[[], str]] = [
             lambda: f"CAST(DATE_TRUNC('{rng.choice(DAY_UNITS)}', {self.date(deeper)}) AS DATE)",
@@ -257,7 +287,7 @@ class Grammar:
         """Return a timestamp."""
         rng = self._rng
         if depth <= 0:
-            return rng.choice(["moment", "moment", *MOMENTS])
+            return rng.choice([*self._leaves.moments * 2, *MOMENTS])
         deeper = depth - 1
         choices: list[Callable[[], str]] = [
             lambda: (

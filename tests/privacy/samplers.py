@@ -43,3 +43,16 @@ class TamperedSampler:
     def secret(self) -> int:
         """Return a fresh key."""
         return self.exact.secret()
+
+
+@dataclass(frozen=True)
+class ExtremeSampler:
+    """Draws what noise could reach at the very most: beyond it everything saturates."""
+
+    def sample(self, noise: Noise, count: int) -> NDArray[np.int64]:
+        """Return the two ends and zero in turn."""
+        return np.resize(np.array([2**62, -(2**62), 0], dtype=np.int64), count)
+
+    def secret(self) -> int:
+        """Return the same key every time."""
+        return SECRET
