@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.theory.channel_file import ChannelFile
+from sanql.theory.definitions import (
+    bayesian,
+    coupled_worlds,
+    dp,
+    inference,
+    secrets,
+    semantic,
+    semantic_bounds,
+    simulation,
+)
 from sanql.theory.definitions.finding import Finding
+from sanql.theory.definitions.records import people
+from sanql.theory.definitions.worlds import records
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_epsilon, as_probability, exp_lower
 
@@ -99,58 +111,40 @@ def _missing(given: ChannelFile, needs: str, *, asked: bool) -> str:
 
 
 def _dp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import dp
-
     yield dp.pure_dp(given.channel, given.neighbours)
 
 
 def _approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import dp
-
     yield dp.approximate_dp_delta(given.channel, given.neighbours, levels.gamma)
     if levels.delta > 0:
         yield dp.approximate_dp(given.channel, given.neighbours, levels.delta)
 
 
 def _perfect(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import dp
-
     yield dp.perfect_privacy(given.channel, given.neighbours)
 
 
 def _simulation(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import simulation
-
     yield simulation.simulation_dp(given.channel)
 
 
 def _simulation_approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import simulation
-
     yield simulation.simulation_dp_delta(given.channel, levels.gamma)
 
 
 def _bayesian(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import bayesian
-
     yield bayesian.prior_to_posterior(given.channel)
 
 
 def _semantic(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import semantic
-
     yield semantic.semantic_privacy(given.channel, given.default)
 
 
 def _informed(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import semantic
-
     yield semantic.informed_semantic_privacy(given.channel, given.default)
 
 
 def _semantic_approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import semantic_bounds
-
     yield semantic_bounds.two_point_failure_sup(given.channel, levels.tau, given.default)
     upper = semantic_bounds.semantic_failure_upper(given.channel, levels.tau, given.default)
     yield Finding(
@@ -163,8 +157,6 @@ def _semantic_approximate(given: ChannelFile, levels: Levels) -> Iterable[Findin
 
 
 def _reality(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import semantic
-
     for world in given.worlds:
         asked = (given.channel, world.databases(), levels.tau, given.default)
         yield semantic.believed_semantic_privacy(*asked)
@@ -172,10 +164,6 @@ def _reality(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 
 def _ddp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import coupled_worlds
-    from sanql.theory.definitions.records import people
-    from sanql.theory.definitions.worlds import records
-
     yield coupled_worlds.distributional_dp_delta(given.channel, given.worlds, levels.gamma)
     protections = records(people(given.channel))
     found = coupled_worlds.coupled_worlds_gamma(
@@ -186,9 +174,7 @@ def _ddp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 
 def _inference(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import inference, records, worlds
-
-    protections = worlds.records(records.people(given.channel))
+    protections = records(people(given.channel))
     for world in given.worlds:
         yield inference.best_inference_privacy(
             given.channel, world, protections, gamma=levels.gamma, delta_hat=levels.delta
@@ -196,15 +182,11 @@ def _inference(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 
 def _noiseless(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import secrets
-
     for world in given.worlds:
         yield secrets.noiseless_delta(given.channel, world, levels.gamma)
 
 
 def _pufferfish(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    from sanql.theory.definitions import secrets
-
     yield secrets.pufferfish_delta(given.channel, given.worlds, given.secrets, levels.gamma)
     yield secrets.pufferfish_inference(
         given.channel, given.worlds, given.secrets, gamma=levels.gamma, delta_hat=levels.delta

@@ -304,7 +304,7 @@ ATTACKS = [
     Attack(("v-1.2", "cw-def-3-all"), 13, simulators_give_privacy, rows=4, row=3),
     Attack(("v-prop-1", "v-prop-1-tv"), 12, beliefs_move_by_at_most_the_level, 5_000),
     Attack(("v-prop-2", "v-prop-1-back", "cw-def-2-all"), 9, small_moves_give_privacy, 3_000),
-    Attack(("v-remark",), 14, usually_prior_and_posterior_are_close, rows=3, row=3),
+    Attack(("v-remark",), 14, usually_prior_and_posterior_are_close, 5_000, rows=3, row=3),
     Attack(("ks-2.2a", "ks-a.2-pure", "semantic-zero"), 8, privacy_gives_semantic_privacy, 5_000),
     Attack(("ks-2.2b",), 8, semantic_privacy_gives_privacy, 5_000),
     Attack(("ks-2.4a",), 18, privacy_gives_approximate_semantic_privacy, 2_500, rows=4, row=3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+from sanql.theory.exact import float_upper, log_upper
 from sanql.theory.implications.guarantees import Setting
 from theory.attacks.engine import (
     Attack,
@@ -140,8 +141,6 @@ def close_simulations_give_noiseless_privacy(genome: Genome) -> Reached | None:
         for b in conditions
         if a[0] == b[0] and a[2] == b[2]
     ]
-    from sanql.theory.exact import float_upper, log_upper
-
     setting = Setting(
         simulator_epsilon=log_upper(middle), simulator_delta=min(1.0, float_upper(max(links)))
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from sanql.theory import channels, divergences
@@ -145,8 +146,6 @@ def semantic_fail(given: dict[str, Any], expect: dict[str, Any]) -> None:
 
 
 def reality_oblivious(given: dict[str, Any], expect: dict[str, Any]) -> None:
-    from itertools import product
-
     by_sum = [masses(row) for row in given["rows_by_sum"]]
     channel = Channel.of({x: by_sum[sum(x)] for x in product((0, 1), repeat=4)})
     belief = Distribution.of({database(x): mass for x, mass in given["belief"].items()})

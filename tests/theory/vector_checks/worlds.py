@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -338,8 +339,6 @@ def implication(given: dict[str, Any], expect: dict[str, Any]) -> None:
     assert pointwise == number(expect["pointwise_2eps_delta_corrected"])
     false = constants.printed_pointwise_bound(gamma, delta)
     assert agrees(false, expect["pointwise_2eps_delta_paper"])
-    import math
-
     tau = constants.printed_semantic_tau(math.log(gamma), float(delta))
     assert agrees(tau, expect["thm24_paper_eps_prime"])
     sharp = n * float(delta) * constants.tv_constant(gamma, tau)

@@ -3,6 +3,7 @@ reality."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -89,8 +90,6 @@ def gaussian_sum(people: int, sigma: float) -> Learned:
     At the output t = n the log-odds are (2 n - 1)/(2 sigma^2); the distance from the game without
     person 1 is tanh((2 n - 1)/(4 sigma^2))/2.
     """
-    import math
-
     log_odds = (2 * people - 1) / (2 * sigma**2)
     return Learned(
         "Gaussian sum far from the belief",

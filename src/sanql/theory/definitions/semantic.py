@@ -67,7 +67,7 @@ def failure_probability(
     channel: Channel, belief: Distribution, tau: Real, default: Outcome
 ) -> Fraction:
     """Return Pr over t ~ A(b) of: some person's SD exceeds tau (Def. 2.3 for one belief)."""
-    bad = _bad_outputs(channel, belief, as_probability(tau, "tau"), default)
+    bad = bad_outputs(channel, belief, as_probability(tau, "tau"), default)
     return channel.output_of(belief).probability(bad)
 
 
@@ -78,7 +78,7 @@ def reality_oblivious_failure(
 
     An output that is impossible under the belief counts as failure.
     """
-    bad = set(_bad_outputs(channel, belief, as_probability(tau, "tau"), default))
+    bad = set(bad_outputs(channel, belief, as_probability(tau, "tau"), default))
     for output in channel.outputs:
         if game_posterior(channel, belief, output, 0, default) is None:
             bad.add(output)
@@ -130,9 +130,10 @@ def furthest_conclusion(channel: Channel, belief: Distribution, default: Outcome
     )
 
 
-def _bad_outputs(
+def bad_outputs(
     channel: Channel, belief: Distribution, tau: Fraction, default: Outcome
 ) -> list[Outcome]:
+    """Return the outputs after which some person's SD exceeds tau."""
     games = range(1, people(channel) + 1)
     return [
         t

@@ -17,7 +17,13 @@ from sanql.theory.channels import Channel, Database
 from sanql.theory.constants import tv_constant
 from sanql.theory.definitions.finding import BeliefWitness, Finding
 from sanql.theory.definitions.records import dropped, people
-from sanql.theory.definitions.semantic import failure_probability, game_distance, semantic_privacy
+from sanql.theory.definitions.semantic import (
+    bad_outputs,
+    failure_probability,
+    game_distance,
+    game_posterior,
+    semantic_privacy,
+)
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, privacy_profile, two_sided_excess
 from sanql.theory.exact import Real, as_probability, up
@@ -64,7 +70,7 @@ def two_point_failure_sup(channel: Channel, tau: Real, default: Outcome) -> Find
         for left, right in pairwise(_breakpoints(channel, x, y, level, default)):
             middle = (left + right) / 2
             inside = Distribution.of({x: middle, y: 1 - middle})
-            bad = _bad(channel, inside, level, default)
+            bad = bad_outputs(channel, inside, level, default)
             for end in (left, right):
                 value = end * channel.row(x).probability(bad)
                 value += (1 - end) * channel.row(y).probability(bad)
@@ -90,15 +96,6 @@ def _covers(gamma: Fraction, tau: Fraction) -> bool:
 def _product(delta: Fraction, gamma: Fraction, tau: Fraction) -> float:
     constant = tv_constant(gamma, tau)
     return math.inf if constant == math.inf else float(delta) * constant
-
-
-def _bad(channel: Channel, belief: Distribution, tau: Fraction, default: Outcome) -> list[Outcome]:
-    games = range(1, people(channel) + 1)
-    return [
-        t
-        for t in channel.outputs
-        if any(game_distance(channel, belief, t, game, default) > tau for game in games)
-    ]
 
 
 def _breakpoints(
@@ -140,9 +137,7 @@ def _quadratic(square: float, linear: float, constant: float) -> list[float]:
 def _witness(
     channel: Channel, belief: Distribution, tau: Fraction, default: Outcome
 ) -> BeliefWitness | None:
-    from sanql.theory.definitions.semantic import game_posterior
-
-    for t in _bad(channel, belief, tau, default):
+    for t in bad_outputs(channel, belief, tau, default):
         for game in range(1, people(channel) + 1):
             if game_distance(channel, belief, t, game, default) > tau:
                 real = game_posterior(channel, belief, t, 0, default)
