@@ -10,9 +10,12 @@ from fractions import Fraction
 
 import pytest
 
+from sanql.account import Charge, GaussianEvent, LaplaceEvent
 from sanql.plan import Plan
 from sanql.release import certify
 from sanql.release.certificate import meaning, number_lower, number_upper
+from sanql.theory.closed_forms import GaussianPair
+from sanql.theory.meaning import best_test
 
 Planned = Callable[..., Plan]
 
@@ -62,8 +65,23 @@ def test_limits_and_units_are_named(planned: Planned) -> None:
 
 
 def test_the_meaning_is_the_closed_form_of_pure_privacy() -> None:
-    found = meaning(Fraction(1), Fraction(0))
+    found = meaning(Charge((LaplaceEvent(Fraction(5), 5, 5),), Fraction(1), Fraction(0)))
     low, high = found["posterior"]  # type: ignore[misc]
     assert high == pytest.approx(math.e / (1 + math.e), rel=1e-9)
     assert low == pytest.approx(1 / (1 + math.e), rel=1e-9)
     assert found["missed_at_least"] == pytest.approx(max(1 - math.e * 0.05, (1 - 0.05) / math.e))
+
+
+def test_the_meaning_is_that_of_the_noise_used_where_it_says_more_than_epsilon() -> None:
+    noise = GaussianEvent(Fraction(30), Fraction(1))
+    found = meaning(Charge((noise,), Fraction(1), Fraction(1, 10**6)))
+    gaussian = GaussianPair(1 / math.sqrt(30)).tradeoff(0.05)
+    assert found["missed_at_least"] == pytest.approx(gaussian, abs=1e-3)
+    assert found["missed_at_least"] > best_test(0.05, 1.0, 1e-6) + 0.05  # type: ignore[operator]
+
+
+def test_several_gaussian_measurements_mean_no_less_than_their_own_trade_off() -> None:
+    events = tuple(GaussianEvent(Fraction(100), Fraction(1)) for _ in range(4))
+    found = meaning(Charge(events, Fraction(2), Fraction(1, 10**6)))
+    together = GaussianPair(math.sqrt(4 / 100)).tradeoff(0.05)
+    assert best_test(0.05, 2.0, 1e-6) < found["missed_at_least"] < together  # type: ignore[operator]

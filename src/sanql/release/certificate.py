@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
 from sanql.account.numbers import show_upper
 from sanql.mechanisms import NoNoise
 from sanql.plan import Plan
@@ -14,8 +16,12 @@ from sanql.plan.measurements import AverageOf, CountOf, Estimate, Measured, Meas
 from sanql.plan.plan import unit_in_words
 from sanql.policy import ColumnUnit
 
+if TYPE_CHECKING:
+    from sanql.theory.closed_forms import Pair
+
 PRIOR = 0.5
 FALSE_ALARM = 0.05
+COARSE = Fraction(1, 100)  # a delta at which Gaussian noise shows a smaller epsilon than its own
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ def certify(plan: Plan) -> Certificate:
         keys=_keys(plan),
         limits=_limits(plan),
         assumptions=_assumptions(plan),
-        meaning=meaning(charge.epsilon, charge.delta),
+        meaning=meaning(charge),
     )
 
 
@@ -207,15 +213,20 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
     return tuple(found)
 
 
-def meaning(epsilon: Fraction, delta: Fraction) -> dict[str, object]:
-    """Return what a guarantee means: the best belief and the best test of an informed attacker."""
-    from sanql.theory.meaning import best_test, posterior_band
+def meaning(charge: Charge) -> dict[str, object]:
+    """Return what a charge means: the best belief and the best test of an informed attacker.
 
-    e, d = number_upper(epsilon), number_upper(delta)
-    failure = min(1e-3, 1000 * d) if d else 0.0
-    low, high = posterior_band(PRIOR, e, d, failure=failure)
-    missed = best_test(FALSE_ALARM, e, d)
-    exception = f", except with probability {failure:g}" if d else ""
+    Where one cell is measured, both are those of the noise actually used; otherwise those of the
+    strongest guarantees that the events together are proved to give.
+    """
+    from sanql.theory.meaning import posterior_band_of
+
+    failure = min(1e-3, 1000 * number_upper(charge.delta))
+    pairs = _pairs(charge)
+    bands = [posterior_band_of(pair, PRIOR, failure=failure) for pair in pairs]
+    low, high = max(band[0] for band in bands), min(band[1] for band in bands)
+    missed = max(pair.tradeoff(FALSE_ALARM) for pair in pairs)
+    exception = f", except with probability {failure:g}" if failure else ""
     return {
         "prior": PRIOR,
         "posterior": [low, high],
@@ -227,9 +238,28 @@ def meaning(epsilon: Fraction, delta: Fraction) -> dict[str, object]:
             f"everybody else's, can come to think it at most {_percent_up(high)} and at least "
             f"{_percent_down(low)} likely{exception}. A test for that person with {FALSE_ALARM:.0%} "
             f"false alarms misses at least {_percent_down(missed)} of the time. "
-            f"(epsilon = {show_upper(epsilon)}, delta = {show_upper(delta)})"
+            f"(epsilon = {show_upper(charge.epsilon)}, delta = {show_upper(charge.delta)})"
         ),
     }
+
+
+def _pairs(charge: Charge) -> list[Pair]:
+    """Return pairs of output laws at least as easy to tell apart as any two neighbours' answers."""
+    from sanql.theory.closed_forms import GuaranteedPair
+    from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
+
+    found: list[Pair] = [GuaranteedPair(number_upper(charge.epsilon), number_upper(charge.delta))]
+    match charge.events:
+        case (LaplaceEvent(scale, l1, linf),) if l1 == linf:
+            found.append(DiscreteLaplacePair(number_lower(scale), l1))
+        case (GaussianEvent(sigma2, squared),) if squared == 1 and sigma2 < 10**8:
+            found.append(DiscreteGaussianPair(math.sqrt(number_lower(sigma2)) * (1 - 2**-50)))
+        case events if any(isinstance(event, GaussianEvent) for event in events):
+            delta = max(COARSE, charge.delta)
+            found.append(
+                GuaranteedPair(number_upper(epsilon_upper(events, delta)), number_upper(delta))
+            )
+    return found
 
 
 def _percent_up(share: float) -> str:
