@@ -147,12 +147,48 @@ def test_cells_beside_the_edges_fall_on_the_right_side(name: str, tape: MakeTape
         if base >= (1 << 128) - (1 << 66):
             break  # the far tail takes more digits than this test writes
         for digits in (base - (1 << 64), base - 4, base + 4, base + (1 << 64)):
-            first, second, third = digits >> 112, digits >> 64 & ((1 << 48) - 1), digits
-            entropy = tape(
-                word16([first]) + word64([second << 16 | 0xABCD, third & ((1 << 64) - 1)])
-            )
+            entropy = tape(digits_of(digits, 128))
             drawn = ExactSampler(entropy).sample(noise, 1)
             assert drawn.tolist() == [values[bisect_right(fine, digits)]]
+
+
+@pytest.mark.parametrize("name", ["laplace 1/3", "laplace 7/3", "gaussian 7/3", "gaussian 1000"])
+def test_a_uniform_that_follows_an_edge_is_settled_where_they_part(
+    name: str, tape: MakeTape
+) -> None:
+    noise, count = ONE_WHEEL[name]
+    values, edges = outward(count), one_wheel_edges(noise, count)
+    for place, edge in list(enumerate(edges))[:9]:
+        for side, shift in ((0, -(1 << 20)), (1, 1 << 20)):
+            digits = cell(edge, 256) + shift
+            entropy = tape(digits_of(digits, 256))
+            assert ExactSampler(entropy).sample(noise, 1).tolist() == [values[place + side]]
+            assert entropy.used_up
+
+
+@pytest.mark.parametrize("name", ["laplace 1/3", "laplace 7/3", "gaussian 7/3", "gaussian 1000"])
+def test_a_uniform_close_to_one_is_settled_in_the_far_tail(name: str, tape: MakeTape) -> None:
+    """Sixty-four ones leave the value open; the zeros that follow put it at 1 - 2^-64."""
+    noise, count = ONE_WHEEL[name]
+    values, edges = outward(count), one_wheel_edges(noise, count)
+    close = ((1 << 64) - 1) << 64
+    place = bisect_right([cell(edge, 128) for edge in edges], close)
+    assert ExactSampler(tape(digits_of(close, 128))).sample(noise, 1).tolist() == [values[place]]
+
+
+def digits_of(digits: int, count: int) -> bytes:
+    """Return the tape of one draw whose uniform real begins with these digits.
+
+    Sixteen are read first, then forty-eight (the low end of a word is not used), then as many again
+    as have been read, and so on.
+    """
+    first, second = digits >> count - 16, digits >> count - 64 & ((1 << 48) - 1)
+    content, read = word16([first]) + word64([second << 16 | 0xABCD]), 64
+    while read < count:
+        more = digits >> count - 2 * read & ((1 << read) - 1)
+        content += more.to_bytes(read // 8, "little")
+        read *= 2
+    return content
 
 
 @pytest.mark.parametrize("scale", [Fraction(16), Fraction(1000), Fraction(10**6) + Fraction(1, 7)])

@@ -19,7 +19,12 @@ from sanql.mechanisms import (
     NoNoise,
     TruncatedGeometric,
 )
-from sanql.mechanisms.tails import _gaussian_tail_integrated, _gaussian_tail_summed
+from sanql.mechanisms.enclosure import Enclosure, rational
+from sanql.mechanisms.tails import (
+    _gaussian_tail_integrated,
+    _gaussian_tail_summed,
+    least_reaching,
+)
 
 EVERY: list[Noise] = [
     DiscreteLaplace(Fraction(1, 50)),
@@ -122,6 +127,20 @@ def test_both_ways_to_a_gaussian_tail_agree(t: int) -> None:
     assert integrated.upper - integrated.lower < summed.upper >> 14
 
 
+@pytest.mark.parametrize("guess", [-4, 0, 1, 2, 5, 6, 7, 400])
+def test_a_tie_that_no_precision_breaks_goes_to_the_safe_side(guess: int) -> None:
+    """The tail halves each time but is known to a tenth only: at t = 5 the target is within it."""
+
+    def tail(t: int, bits: int) -> Enclosure:
+        exact = Fraction(1, 2**t)
+        lower, upper = rational(exact * 9 / 10, bits), rational(exact * 11 / 10, bits)
+        return Enclosure(lower.lower, upper.upper, bits)
+
+    assert least_reaching(tail, Fraction(1, 2**5), guess) == 6
+    assert least_reaching(tail, Fraction(12, 10 * 2**5), guess) == 5
+    assert least_reaching(tail, Fraction(6, 10), guess) == 1
+
+
 @pytest.mark.parametrize("sigma2", [Fraction(10**6), Fraction(10**24) + Fraction(1, 3)])
 @pytest.mark.parametrize("confidence", CONFIDENCES[1:])
 def test_a_wide_gaussian_half_width_matches_the_normal_distribution(
@@ -211,6 +230,27 @@ def test_noise_wider_than_the_integers_can_hold_is_refused_by_name() -> None:
         with pytest.raises(Refused) as refusal:
             make()
         assert refusal.value.code == "noise_too_large"
+
+
+def test_noise_too_narrow_to_protect_anybody_is_refused_by_name() -> None:
+    smallest = Fraction(1, 2**52)
+    for noise in (DiscreteLaplace(smallest), DiscreteGaussian(smallest**2)):
+        assert noise.standard_deviation == 0.0
+        assert noise.half_width(Fraction(99, 100)) == 0
+        assert not ExactSampler().sample(noise, 1000).any()
+    for make in (
+        lambda: DiscreteLaplace(Fraction(1, 2**52 + 1)),
+        lambda: DiscreteGaussian(Fraction(1, 10**400)),
+        lambda: TruncatedGeometric(Fraction(2**53), 5),
+    ):
+        with pytest.raises(Refused) as refusal:
+            make()
+        assert refusal.value.code == "noise_too_small"
+
+
+def test_a_quantile_of_the_lower_half_is_zero() -> None:
+    for noise in EVERY:
+        assert noise.quantile(Fraction(1, 10**30)) == noise.quantile(Fraction(1, 2)) == 0
 
 
 @pytest.mark.parametrize("confidence", [Fraction(0), Fraction(1), Fraction(-1), Fraction(3, 2)])

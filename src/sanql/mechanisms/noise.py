@@ -17,7 +17,7 @@ from sanql.errors import Refused
 from sanql.mechanisms.enclosure import Enclosure
 from sanql.mechanisms.tails import gaussian_tail, laplace_tail, least_reaching, truncated_tail
 
-SCALE_MAX = Fraction(1 << 52)
+SCALE_MAX = Fraction(1 << 52)  # scales lie between 1/SCALE_MAX and SCALE_MAX
 LIMIT_MAX = 1 << 61
 
 _TAIL_BITS = 192
@@ -70,6 +70,8 @@ class SymmetricNoise(ABC):
 
     def least_reaching(self, target: Fraction) -> int:
         """Return the least t ≥ 1 with P(Z ≥ t) ≤ target; never less than the true one."""
+        if 2 * target >= 1:
+            return 1  # by symmetry less than half of the mass is above zero
         return least_reaching(self.tail, target, int(self._guess(target)))
 
     def tail_upper(self, t: int) -> Fraction:
@@ -112,7 +114,7 @@ class DiscreteLaplace(SymmetricNoise):
 
     def __post_init__(self) -> None:
         _check_positive("scale of a discrete Laplace", self.scale)
-        _check_small("scale of a discrete Laplace", self.scale, SCALE_MAX)
+        _check_range("scale of a discrete Laplace", self.scale, SCALE_MAX)
 
     def describe(self) -> str:
         return f"discrete Laplace, scale {_short(self.scale)}"
@@ -145,7 +147,7 @@ class DiscreteGaussian(SymmetricNoise):
 
     def __post_init__(self) -> None:
         _check_positive("sigma2 of a discrete Gaussian", self.sigma2)
-        _check_small("sigma2 of a discrete Gaussian", self.sigma2, SCALE_MAX**2)
+        _check_range("sigma2 of a discrete Gaussian", self.sigma2, SCALE_MAX**2)
 
     def describe(self) -> str:
         return f"discrete Gaussian, sigma {_short(math.sqrt(self.sigma2))}"
@@ -190,8 +192,8 @@ class TruncatedGeometric(SymmetricNoise):
         _check_positive("epsilon of a truncated geometric", self.epsilon)
         if type(self.limit) is not int or self.limit < 1:
             raise _invalid("limit of a truncated geometric", "a whole number", self.limit)
-        _check_small("1/epsilon of a truncated geometric", 1 / self.epsilon, SCALE_MAX)
-        _check_small("limit of a truncated geometric", Fraction(self.limit), Fraction(LIMIT_MAX))
+        _check_range("1/epsilon of a truncated geometric", 1 / self.epsilon, SCALE_MAX)
+        _check_range("limit of a truncated geometric", Fraction(self.limit), Fraction(LIMIT_MAX))
 
     def describe(self) -> str:
         return f"truncated geometric, epsilon {_short(self.epsilon)}, limit {self.limit}"
@@ -241,7 +243,13 @@ def _invalid(name: str, kind: str, value: object) -> Refused:
     )
 
 
-def _check_small(name: str, value: Fraction, largest: Fraction) -> None:
+def _check_range(name: str, value: Fraction, largest: Fraction) -> None:
+    if value * largest < 1:
+        raise Refused(
+            "noise_too_small",
+            f"the {name} would be below {_short(1 / largest)}, the smallest supported",
+            "spend a smaller epsilon: one so large protects nobody",
+        )
     if value > largest:
         raise Refused(
             "noise_too_large",

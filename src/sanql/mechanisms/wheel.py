@@ -96,8 +96,8 @@ class Wheel:
         """Return the symbol of one spin, drawing digits until it is certain."""
         bits = _SECOND
         while True:
-            cell = cell << 64 | int.from_bytes(entropy.bytes(8), "little")
-            bits += 64
+            cell = cell << bits | int.from_bytes(entropy.bytes(bits // 8), "little")
+            bits *= 2
             lower, upper = self.edges(bits)
             passed = bisect_right(upper, cell)
             if passed == bisect_right(lower, cell):
