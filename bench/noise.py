@@ -3,8 +3,8 @@
     python -m bench.noise
 
 Both libraries are timed in CPU seconds of this process, the least of several repeats, so that a
-busy machine disturbs the ratio little. OpenDP draws fewer, since it takes seconds for a million; its
-call includes handing over the list, as every caller from Python must.
+busy machine disturbs the ratio little. OpenDP draws fewer, since it takes seconds for a million;
+its call includes handing over the list, as every caller from Python must.
 """
 
 from __future__ import annotations
