@@ -113,7 +113,7 @@ class Grammar:
     def _summed(self) -> str:
         rng = self._rng
         if rng.random() < 0.4:
-            return rng.choice(["age", "swing", "income", "share", "temp", "rate", "level"])
+            return rng.choice(["age", "swing", "income", "share", "temp", "rate", *["level"] * 3])
         inner = self.integer(3) if rng.random() < 0.5 else self.real(3)
         if rng.random() < 0.7:
             low, high = rng.choice([("0", "10"), ("-3", "8"), ("-0.5", "99.75"), ("5", "9")])

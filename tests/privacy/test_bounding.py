@@ -95,10 +95,10 @@ def test_which_groups_a_unit_keeps_depends_on_the_secret(exact: Exact) -> None:
     sql = "SELECT city, COUNT(*) FROM visits GROUP BY city"
     rows = [{"person": 1, "city": city} for city in ("Rome", "Oslo", "Paris", "Bern")]
     kept = set()
-    for secret in range(40):
+    for secret in range(20):
         _, cells = exact(sql, rows, bounding=Bounding(4, 1, None), secret=secret)
         kept |= {cell["k0"] for cell in cells}
-    assert kept == {"Rome", "Oslo", "Paris", "Bern"}  # each is missed with chance (3/4)^40
+    assert kept == {"Rome", "Oslo", "Paris", "Bern"}
 
 
 def test_a_group_that_is_kept_is_kept_whole(exact: Exact) -> None:

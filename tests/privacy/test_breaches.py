@@ -68,3 +68,11 @@ def test_a_value_proved_to_be_there_is_there_whatever_floating_point_makes_of_it
 def test_a_logarithm_of_a_constant_below_the_least_double_is_no_error(exact: Exact) -> None:
     _, cells = exact("SELECT COUNT(LN(1e-400)) FROM readings", [{}, {}])
     assert cells == [{"m0": 0}]
+
+
+@pytest.mark.parametrize("sql", ["SUM(level)", "SUM(level + 1)", "SUM(CASE WHEN flag THEN 9 END)"])
+def test_a_value_that_goes_missing_moves_a_sum_by_all_of_it(sql: str, exact: Exact) -> None:
+    question = f"SELECT {sql} FROM readings"
+    planned, ours = exact(question, [{"level": 9, "flag": True}], neighbours="change-one")
+    _, theirs = exact(question, [{}], neighbours="change-one")
+    assert abs(ours[0]["m0"] - theirs[0]["m0"]) == planned.measurements[0].sensitivity.l1

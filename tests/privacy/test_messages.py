@@ -110,7 +110,7 @@ HOSTILE_WISHES: list[dict[str, object]] = [
     {"epsilon": "1", "delta": "2"},
     {"epsilon": "1", "delta": "-1e-9"},
     {"epsilon": "1", "confidence": "1"},
-    {"epsilon": "1", "confidence": object()},
+    {"epsilon": "1", "confidence": ("0.5",)},
     {"epsilon": "1", "accuracy": 5},
     {"accuracy": "0"},
     {"accuracy": "lots"},

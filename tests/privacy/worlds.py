@@ -172,7 +172,7 @@ def draw_row(rng: random.Random) -> Row:
         "age": maybe(extreme([0, 40, -3, 500, 2**62], rng.randint(0, 40))),
         "swing": maybe(extreme([-5, 3, -9, 9], rng.randint(-5, 3))),
         "big": maybe(rng.choice(EXTREMES)),
-        "level": maybe(rng.choice([1, 2, 5, 5, 7, -1])),
+        "level": maybe(rng.choice([1, 2, 5, 5, 7, 12, -1])),
         "income": maybe(extreme([0.0, 100.0, 1e9, *REALS], round(rng.uniform(0, 100), 3))),
         "share": maybe(extreme([-1.0, 1.0, -0.0, 0.24999], rng.uniform(-1.2, 1.2))),
         "rate": maybe(rng.choice([0.25, 1.5, 9.75, 0.0, 5.0, float("nan")])),
@@ -240,7 +240,7 @@ def mirrored(row: Row) -> Row:
         name: high if row[name] is None or row[name] < (low + high) / 2 else low
         for name, (low, high) in {**ends, "share": (-1.0, 1.0)}.items()
     }
-    return {**row, **far}
+    return {**row, **far, "level": 12 if row["level"] is None else None}
 
 
 class Database:
