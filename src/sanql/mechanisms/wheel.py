@@ -9,14 +9,15 @@ the digits not yet drawn would have been; otherwise more digits are drawn and th
 recomputed more finely. The outcome is therefore that of the infinite expansion: its probabilities
 are exactly the weights, with no rounding anywhere, and it ends with probability one.
 
-Sixteen digits settle nearly every spin by a look-up; forty-eight more settle nearly all of the rest
-together; Python's integers settle what is left (about one spin in 2^50).
+Where many spins are wanted, sixteen digits settle nearly every one by a look-up; forty-eight more
+settle nearly all of the rest together; Python's integers settle what is left (about one spin in 2^50).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ _GUARD = 16
 _FIRST = 16
 _SECOND = 64
 _UNSETTLED = -1
+_TABLE_WORTH = 4096  # for fewer spins, drawing all digits costs less than making the table
 
 
 class Weights(NamedTuple):
@@ -50,13 +52,19 @@ class Wheel:
     def __init__(self, weights: Callable[[int], Weights]) -> None:
         """Keep `weights`, a function from a number of bits to enclosures that fine."""
         self._weights = weights
-        lower, upper = self.edges(_SECOND)
+        self._ends = self.edges(_SECOND)
+        lower, upper = self._ends
         self._lower = np.array(lower, dtype=np.uint64)
         self._upper = np.array([edge for edge in upper if edge >> _SECOND == 0], dtype=np.uint64)
+
+    @cached_property
+    def _table(self) -> NDArray[np.int16]:
+        """The symbol that each cell of sixteen digits settles, if it does."""
+        lower, upper = self._ends
         coarser = _SECOND - _FIRST
         passed = _edges_at_most([-(-edge >> coarser) for edge in upper])
         reached = _edges_at_most([edge >> coarser for edge in lower])
-        self._table = np.where(passed == reached, passed, _UNSETTLED).astype(np.int16)
+        return np.where(passed == reached, passed, _UNSETTLED).astype(np.int16)
 
     def edges(self, bits: int) -> tuple[list[int], list[int]]:
         """Return the lower and upper ends of every edge below one, in units of 2^-bits.
@@ -76,6 +84,8 @@ class Wheel:
     def spin(self, entropy: Entropy, count: int) -> Integers:
         """Return `count` independent symbols."""
         words = np.frombuffer(entropy.bytes(2 * count), dtype="<u2")
+        if count < _TABLE_WORTH:
+            return self._spin_on(entropy, words)
         symbols = self._table.take(words).astype(np.int64)
         lanes = np.flatnonzero(symbols == _UNSETTLED)
         if lanes.size:
