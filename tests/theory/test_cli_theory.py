@@ -49,6 +49,21 @@ def test_check_gives_every_definition_with_exact_numbers_and_witness(tmp_path: P
     assert told["skipped"] == []
 
 
+def test_decimals_are_read_exactly_as_written(tmp_path: Path) -> None:
+    tenths = {"databases": {"0": [0.1] * 10, "1": [0.3, 0.7, *[0] * 8]}}
+    code, output = run(
+        "check",
+        written(tmp_path / "c.json", tenths),
+        "--definition",
+        "perfect-privacy",
+        "--format",
+        "json",
+    )
+    assert code == 0
+    found = json.loads(output)["findings"][0]
+    assert found["parameters"]["delta"]["exact"] == "4/5"
+
+
 def test_check_prints_a_table_and_what_it_left_out(tmp_path: Path) -> None:
     plain = {"databases": COIN["databases"]}
     code, output = run("check", written(tmp_path / "c.json", plain))

@@ -35,6 +35,14 @@ def test_float_results_are_never_below_the_exact_ones(seed: int, delta: float) -
     assert upper <= excess(pairs, Fraction(2)) + Fraction(1, 10**12)
 
 
+def test_an_excess_hidden_by_rounding_is_still_counted() -> None:
+    # in floats 3 * 0.1 rounds up to exactly p, although the exact product is below it
+    p, q = [0.30000000000000004, 0.7], [0.1, 0.9]
+    exact = excess([(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)], Fraction(3))
+    assert p[0] - 3 * q[0] == 0 < exact
+    assert large.hockey_stick_upper(p, q, 3) >= exact
+
+
 def test_a_million_outcomes_take_less_than_a_second() -> None:
     rng = np.random.default_rng(7)
     p, q = rng.random(1_000_000), rng.random(1_000_000)

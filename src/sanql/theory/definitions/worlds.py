@@ -51,8 +51,7 @@ class World:
         """Return the law of X given (value(X), Z), for every pair of positive probability."""
         weights: dict[tuple[Outcome, Outcome], dict[Outcome, Fraction]] = {}
         for (x, z), mass in self.cells():
-            cell = weights.setdefault((value(x), z), {})
-            cell[x] = cell.get(x, Fraction(0)) + mass
+            weights.setdefault((value(x), z), {})[x] = mass
         return {key: Distribution.from_weights(cell) for key, cell in weights.items()}
 
     def mass_of(self, value: Callable[[Any], Outcome]) -> dict[tuple[Outcome, Outcome], Fraction]:
