@@ -28,6 +28,8 @@ from sanql.account import Charge, Ledger, Reservation, store, verify
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy.model import Budget, Policy
 
+pytestmark = pytest.mark.slow
+
 MakePolicy = Callable[..., Policy]
 Laplace = Callable[[str], Charge]
 

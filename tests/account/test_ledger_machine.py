@@ -29,6 +29,8 @@ from sanql.account.events import GaussianEvent, SelectionEvent
 from sanql.errors import BudgetExceeded, Unavailable
 from sanql.policy.model import Analyst, Budget, Coalition, EngineLimits, Policy
 
+pytestmark = pytest.mark.slow
+
 TERMS = {"neighbours": "add-remove"}
 ANALYSTS = ("ana", "bob", "eva")
 EPSILONS = st.sampled_from(["0.01", "0.1", "0.25", "0.3", "1"]).map(Fraction)

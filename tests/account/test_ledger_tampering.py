@@ -21,6 +21,8 @@ from sanql.account.chain import canonical, head_path, record_hash
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
 
+pytestmark = pytest.mark.slow
+
 MakePolicy = Callable[..., Policy]
 Laplace = Callable[[str], Charge]
 

@@ -16,7 +16,11 @@ from sanql.execute import Workers, lockdown
 from sanql.execute.confine import limit_files
 from sanql.execute.lockdown import NotLocked, attach, connect, limit, lock
 
+pytestmark = pytest.mark.slow
+
 Connection = duckdb.DuckDBPyConnection
+
+pa.table({"a": [1]})  # the first one looks for pandas on disk, which a locked thread may not
 
 FORBIDDEN = {
     "read text": "SELECT content FROM read_text('/etc/hostname')",

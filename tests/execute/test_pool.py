@@ -25,6 +25,8 @@ from sanql.errors import Unavailable
 from sanql.execute import Source, Workers
 from sanql.policy.model import EngineLimits, Policy
 
+pytestmark = pytest.mark.slow
+
 COUNT = 'SELECT count(*) AS n FROM "data"."main"."people"'
 ENDLESS = "SELECT sum(hash(range)) FROM range(1000000000000)"
 

@@ -23,6 +23,8 @@ from sanql.errors import PolicyError
 from sanql.execute import Source, Workers, describe, prepare
 from sanql.policy.model import Column, Policy
 
+pytestmark = pytest.mark.slow
+
 MakePolicy = Callable[..., Policy]
 
 PEOPLE = {"people": ("person_id", {"age": "integer", "city": "text"})}

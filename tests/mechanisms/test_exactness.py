@@ -29,6 +29,8 @@ from sanql.mechanisms import (
 from sanql.mechanisms.gaussian import _kept, _Proposals
 from sanql.mechanisms.geometric import draw_truncated
 
+pytestmark = pytest.mark.slow
+
 MakeTape = Callable[[bytes], Any]
 ALL = 1 << 16
 

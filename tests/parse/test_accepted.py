@@ -1,6 +1,5 @@
 """Questions that are understood, and what they are understood as."""
 
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,6 +1,5 @@
 """Questions that are refused: each by its own code, with a remedy, and the remedy works."""
 
-
 from __future__ import annotations
 
 import re

@@ -16,6 +16,8 @@ from sanql.errors import PolicyError
 from sanql.policy import ColumnUnit, ListedDomain, Policy, TableDomain, draft, load
 from sanql.policy.keys import KEYS, SECTIONS
 
+pytestmark = pytest.mark.slow
+
 Text = Callable[..., str]
 
 

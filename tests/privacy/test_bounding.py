@@ -12,6 +12,8 @@ import pytest
 from privacy.bounding import contribution, split
 from privacy.worlds import Bounding, Row
 
+pytestmark = pytest.mark.slow
+
 Exact = Callable[..., tuple[Any, list[dict[str, Any]]]]
 LIMITS = [
     Bounding(1, 1, None),

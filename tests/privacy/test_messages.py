@@ -15,6 +15,8 @@ from privacy.worlds import UNITS, Row
 from sanql.engine import San, Wishes
 from sanql.errors import SanqlError, Unavailable
 
+pytestmark = pytest.mark.slow
+
 MARKERS = ("Xanadu7193", "Qwghlm5527", "88123457001", "6172839.25", "1987-06-05")
 SEEDS = [
     "SELECT COUNT(*) FROM visits",

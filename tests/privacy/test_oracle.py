@@ -24,6 +24,8 @@ from sanql.parse import parse
 from sanql.parse.functions import RULES
 from sanql.parse.tree import Call, Type, walk
 
+pytestmark = pytest.mark.slow
+
 # Every operator and function, and the type of its value. CAST never fails here, as TRY_CAST there.
 EXPRESSIONS: list[str] = [
     "age + swing * 2 - level",

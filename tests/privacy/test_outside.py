@@ -19,6 +19,8 @@ from sanql.parse import parse
 from sanql.plan import outline, plan
 from sanql.release import add_noise, show
 
+pytestmark = pytest.mark.slow
+
 
 def show_stream(seed: int, count: int, folder: Path) -> None:
     """Show generated questions with no noise, real noise and the most there can be."""

@@ -34,6 +34,8 @@ from sanql.plan import Plan, outline, plan
 from sanql.policy import Neighbours, Policy
 from sanql.release import add_noise, show
 
+pytestmark = pytest.mark.slow
+
 GROUPS_MAX = 3000  # more public keys than this only cost time
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from sanql.cli.theory import theory
 from sanql.theory.channels import randomised_response
 
+pytestmark = pytest.mark.slow
+
 COIN = {
     "databases": {"0": ["3/4", "1/4"], "1": [0.25, 0.75]},
     "outputs": ["no", "yes"],

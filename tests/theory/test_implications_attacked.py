@@ -9,6 +9,8 @@ from sanql.theory.implications.search import EDGES
 from theory.attacks import on_channels, on_pairs, on_worlds
 from theory.attacks.engine import Attack, search
 
+pytestmark = pytest.mark.slow
+
 ATTACKS = [*on_pairs.ATTACKS, *on_channels.ATTACKS, *on_worlds.ATTACKS]
 TIGHT = ("ks-3.3.6", "group", "add-remove", "v-1.2", "v-prop-2", "ks-2.2a", "ks-2.2b", "cw-cor-2")
 

@@ -25,6 +25,8 @@ from sanql.theory.errors import TheoryError
 from sanql.theory.neighbours import change_one
 from theory.strategies import beliefs, channels, gammas
 
+pytestmark = pytest.mark.slow
+
 BITS = list(product((0, 1), repeat=2))
 CELLS = [(x, z) for x in BITS for z in (0, 1)]
 INPUTS = [(i, (v,)) for i in (0, 1) for v in (0, 1)]

@@ -17,6 +17,8 @@ from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Policy
 from sanql.policy.model import EngineLimits
 
+pytestmark = pytest.mark.slow
+
 
 class Place(Protocol):
     """The folder of the shared fixture."""

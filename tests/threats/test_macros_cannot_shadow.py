@@ -11,6 +11,8 @@ import pytest
 from sanql.engine import San, Wishes
 from sanql.execute.statement import statement
 
+pytestmark = pytest.mark.slow
+
 AGES = [number % 90 for number in range(200)]
 QUESTIONS = [
     # the first 200 people have income 0 … 199, ages 0 … 89 and a half are members

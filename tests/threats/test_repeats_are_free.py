@@ -13,6 +13,8 @@ import pytest
 from sanql.engine import San
 from sanql.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 ASKED = "SELECT COUNT(*) FROM people WHERE age > 12"
 
 

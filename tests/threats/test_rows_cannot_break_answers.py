@@ -13,6 +13,8 @@ import pytest
 
 from sanql.engine import San
 
+pytestmark = pytest.mark.slow
+
 Exact = Callable[[str], object]
 ORDINARY = sum(range(200))
 AGES = sum(number % 90 for number in range(200))

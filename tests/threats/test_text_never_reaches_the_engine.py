@@ -10,6 +10,8 @@ import pytest
 from sanql.engine import San
 from sanql.errors import Refused
 
+pytestmark = pytest.mark.slow
+
 WHERE = "SELECT COUNT(*) FROM people WHERE "
 CALLS = [
     "read_csv('/etc/passwd')", "read_csv_auto('/etc/passwd')", "read_parquet('x')", "read_json('x')",

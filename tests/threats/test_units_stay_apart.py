@@ -8,6 +8,8 @@ import pytest
 
 from sanql.engine import San
 
+pytestmark = pytest.mark.slow
+
 Exact = Callable[[str], object]
 
 

@@ -94,7 +94,8 @@ def read_schemas(path: Path) -> list[TableSchema]:
 
 def unreadable(file: Path, message: str) -> PolicyError:
     """Return the error for a file whose schema cannot be had, quoting nothing it holds."""
-    return PolicyError([Fault(quote(str(file)), message, "name a file that SanQL can open")])
+    place = str(file) if len(str(file)) < 60 else f"…/{file.name}"
+    return PolicyError([Fault(quote(place), message, "name a file that SanQL can open")])
 
 
 def _visible(folder: Path) -> list[Path]:
