@@ -2,8 +2,13 @@
 
 1. Rows are summed up per unit and group.
 2. At most `groups` groups of a unit are kept. Which ones is random, so only their number is known.
-3. Where a unit still has more rows than `rows` in all, or `per_group` in one group, its counts and
-   sums are scaled down in proportion, rounding toward zero.
+3. At most `per_group` rows of a unit count in one group, and `rows` in all. A unit with more lays its
+   rows end to end, in the order of its groups' draws; every (total / rows)-th counts, from a random
+   start.
+4. Where m of n rows count, v values become (v m + r) // n with r drawn below n, and a sum of values
+   follows the number of values, rounding toward zero.
+
+Draws are the engine's hashes under the answer's secret: the one thing taken over from it.
 """
 
 from __future__ import annotations
@@ -12,6 +17,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
+
+import duckdb
 
 from privacy.worlds import Bounding, Row
 
@@ -34,20 +41,45 @@ def split(
     return found
 
 
+def drawn(secret: int) -> Callable[..., int]:
+    """Return the engine's hash of a unit and its key under a secret."""
+    connection = duckdb.connect(":memory:")
+
+    def draw(unit: int, *key: str | None) -> int:
+        parts = ", ".join(["?::BIGINT", "?::BIGINT", *("?::VARCHAR" for _ in key)])
+        found = connection.execute(f"SELECT hash({parts})", [secret, unit, *key]).fetchone()
+        assert found is not None
+        return int(found[0])
+
+    return draw
+
+
 def contribution(
-    groups: dict[Group, list[Row]], bounding: Bounding, steps: Callable[[Row], int | None]
+    unit: int,
+    groups: dict[Group, list[Row]],
+    bounding: Bounding,
+    steps: Callable[[Row], int | None],
+    draw: Callable[..., int],
 ) -> dict[Group, tuple[int, int, int]]:
-    """Return (rows, rows with a value, sum of steps) that one unit adds to each group it keeps."""
+    """Return (rows, rows with a value, sum of steps) that one unit adds to each group it keeps.
+
+    A group is a tuple of keys, empty where there is no GROUP BY.
+    """
     most = bounding.per_group or bounding.rows
     counted = {group: min(len(rows), most) for group, rows in groups.items()}
     total = sum(counted.values())
+    if total > bounding.rows:
+        start, upto = draw(unit) % total, 0
+        for group in sorted(groups, key=lambda group: draw(unit, *group)):
+            before = (upto * bounding.rows + start) // total
+            upto += counted[group]
+            counted[group] = (upto * bounding.rows + start) // total - before
     result = {}
     for group, rows in groups.items():
         values = [value for value in map(steps, rows) if value is not None]
-        parts = [len(rows), len(values), sum(values)]
-        if len(rows) > most:
-            parts = [toward_zero(Fraction(part * most, len(rows))) for part in parts]
-        if total > bounding.rows:
-            parts = [toward_zero(Fraction(part * bounding.rows, total)) for part in parts]
-        result[group] = (parts[0], parts[1], parts[2])
+        size, m, v, total_steps = len(rows), counted[group], len(values), sum(values)
+        if m < size:
+            v = (len(values) * m + draw(unit, *group) % size) // size
+            total_steps = toward_zero(Fraction(sum(values) * v, max(1, len(values))))
+        result[group] = (m, v, total_steps)
     return result

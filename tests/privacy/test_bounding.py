@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from privacy.bounding import contribution, split
+from privacy.bounding import contribution, drawn, split
 from privacy.worlds import Bounding, Row
 
 pytestmark = pytest.mark.slow
@@ -48,23 +48,30 @@ def age_of(row: Row) -> int | None:
 
 @pytest.mark.parametrize("bounding", [b for b in LIMITS if b.groups >= 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_beyond_the_limits_are_scaled_down_toward_zero(
+def test_rows_beyond_the_limits_are_shared_among_groups_as_documented(
     seed: int, bounding: Bounding, exact: Exact
 ) -> None:
     rows = crowd(seed)
     expected: dict[Any, list[int]] = {sex: [0, 0, 0] for sex in ("F", "M", "it's")}
     listed = [row for row in rows if row["sex"] in expected]
-    for groups in split(listed, "person", lambda row: row["sex"]).values():
-        for group, parts in contribution(groups, bounding, age_of).items():
-            expected[group] = [a + b for a, b in zip(expected[group], parts, strict=True)]
+    for unit, groups in split(listed, "person", lambda row: (row["sex"],)).items():
+        shares = contribution(unit, groups, bounding, age_of, drawn(seed))
+        assert sum(share[0] for share in shares.values()) <= bounding.rows
+        for (sex,), parts in shares.items():
+            expected[sex] = [a + b for a, b in zip(expected[sex], parts, strict=True)]
     # the age by itself is not counted, so its sum is not centred
     _, cells = exact(
-        "SELECT sex, COUNT(*), SUM(age) FROM visits GROUP BY sex", rows, bounding=bounding
+        "SELECT sex, COUNT(*), SUM(age) FROM visits GROUP BY sex",
+        rows,
+        bounding=bounding,
+        secret=seed,
     )
     assert {c["k0"]: [c["m0"], c["m1"]] for c in cells} == {
         sex: [parts[0], parts[2]] for sex, parts in expected.items()
     }
-    _, cells = exact("SELECT sex, COUNT(age) FROM visits GROUP BY sex", rows, bounding=bounding)
+    _, cells = exact(
+        "SELECT sex, COUNT(age) FROM visits GROUP BY sex", rows, bounding=bounding, secret=seed
+    )
     assert {c["k0"]: c["m0"] for c in cells} == {s: parts[1] for s, parts in expected.items()}
 
 
@@ -73,11 +80,38 @@ def test_without_groups_each_unit_is_scaled_by_itself(bounding: Bounding, exact:
     rows = crowd(8)
     one = Bounding(min(bounding.rows, bounding.per_group or bounding.rows), 1, bounding.per_group)
     parts = [
-        contribution(groups, one, age_of)["all"]
-        for groups in split(rows, "person", lambda row: "all").values()
+        contribution(unit, groups, one, age_of, drawn(5))[()]
+        for unit, groups in split(rows, "person", lambda row: ()).items()
     ]
-    _, cells = exact("SELECT SUM(age), COUNT(DISTINCT person) FROM visits", rows, bounding=bounding)
+    _, cells = exact(
+        "SELECT SUM(age), COUNT(DISTINCT person) FROM visits", rows, bounding=bounding, secret=5
+    )
     assert cells == [{"m0": sum(part[2] for part in parts), "m1": len(parts)}]
+
+
+def test_averages_survive_limits_that_bind(exact: Exact) -> None:
+    """A person with one row here and many there, all of value 13, keeps that average everywhere."""
+    rows = [
+        {"person": person, "sex": sex, "city": "Rome", "age": 13, "swing": 1}
+        for person in range(200)
+        for sex in ("F", "M", "M", "M", "M")
+    ]
+    plan, cells = exact(
+        "SELECT sex, COUNT(*), AVG(age) FROM visits GROUP BY sex",
+        rows,
+        bounding=Bounding(3, 3, None),
+        secret=11,
+    )
+    (summed,) = [i for i, part in enumerate(plan.measurements) if part.kind == "sum"]
+    (counted,) = [i for i, p in enumerate(plan.measurements) if p.kind == "rows with a value"]
+    centre = plan.measurements[summed].centre
+    found = {cell["k0"]: cell for cell in cells}
+    assert sum(cell["m0"] for cell in cells) == 200 * 3
+    # each of 200 people gives F a row with probability 3/5; twelve standard deviations either way
+    assert abs(found["F"]["m0"] - 120) < 12 * (200 * 0.24) ** 0.5
+    for sex in ("F", "M"):
+        cell = found[sex]
+        assert cell[f"m{summed}"] == (13 - centre) * cell[f"m{counted}"]
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3])

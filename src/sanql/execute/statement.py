@@ -7,7 +7,8 @@ Read the common table expressions from top to bottom:
     heavy     units in more groups than they may be, with the hash below which their groups stay
     kept      the pairs that stay
     crowded   units with more rows than may count
-    bounded   each pair's contribution, scaled down where the limits ask for it
+    sized     the number of rows of each pair that count
+    bounded   each pair's contribution, scaled to that number
     cells     one row for each group
 
 Which groups of a unit stay is decided by hashes of the unit's own keys under a secret drawn for
@@ -171,18 +172,20 @@ class _Writer:
     def _write_pairs(self) -> None:
         columns = ["u", *self._keys, "system.main.count(*) AS n"]
         for index, part in enumerate(self._plan.measurements):
-            if part.kind is Measured.VALUES:
-                columns.append(f"system.main.count(x{self._column_of(index)}) AS c{index}")
-            elif part.kind is Measured.SUM:
-                columns.append(f"{self._centred(index, part)} AS c{index}")
-        limited = self._limits_groups()
-        if limited:
-            hashed = ", ".join([self._secret, "u", *self._keys])
-            columns.append(f"system.main.hash({hashed}) AS h")
+            if part.expression is None or part.kind is Measured.DISTINCT:
+                continue
+            if self._column_of(index) == index:
+                columns.append(f"system.main.count(x{index}) AS v{index}")
+            if part.kind is Measured.SUM:
+                columns.append(f"coalesce({self._centred(index, part)}, 0) AS s{index}")
+        if self._limits_groups() or self._limits_rows_in_all():
+            columns.append(f"{self._hash()} AS h")
         grouping = ", ".join(["u", *self._keys])
         body = f"SELECT {', '.join(columns)} FROM input GROUP BY {grouping}"
-        if not limited:
-            self._add("kept", body)
+        # read twice where the rows of a unit are limited in all: once to find the crowded units
+        once = "AS MATERIALIZED" if self._limits_rows_in_all() else "AS"
+        if not self._limits_groups():
+            self._parts.append(f"kept {once} ({body})")
             return
         groups = self._limits.groups
         self._parts.append(f"pairs AS MATERIALIZED ({body})")
@@ -191,14 +194,13 @@ class _Writer:
             f"SELECT u, system.main.list_last(system.main.min(h, {groups + 1})) AS below "
             f"FROM pairs GROUP BY u HAVING system.main.count(*) > {groups}",
         )
-        kept = (
-            "SELECT pairs.* FROM pairs LEFT JOIN heavy ON pairs.u = heavy.u "
-            "WHERE below IS NULL OR h < below"
+        self._parts.append(
+            f"kept {once} (SELECT pairs.* FROM pairs LEFT JOIN heavy ON pairs.u = heavy.u "
+            "WHERE below IS NULL OR h < below)"
         )
-        if self._limits_rows_in_all():
-            self._parts.append(f"kept AS MATERIALIZED ({kept})")
-        else:
-            self._add("kept", kept)
+
+    def _hash(self) -> str:
+        return f"system.main.hash({', '.join([self._secret, 'u', *self._keys])})"
 
     def _limits_groups(self) -> bool:
         """Whether a unit could be in more groups than it may."""
@@ -214,35 +216,68 @@ class _Writer:
         return limits.groups > 1 and limits.rows < limits.groups * limits.rows_per_group
 
     def _write_bounded(self) -> None:
-        source, per_unit = "kept", "NULL"
-        if self._limits_rows_in_all():
-            most = self._limits.rows_per_group
-            self._add(
-                "crowded",
-                f"SELECT u, system.main.sum(system.main.least(n, {most})) AS t "
-                f"FROM kept GROUP BY u HAVING t > {self._limits.rows}",
-            )
-            source, per_unit = "kept LEFT JOIN crowded ON kept.u = crowded.u", "t"
+        """Write how many rows `m` of each pair count, and counts and sums scaled to them.
+
+        Whole numbers are made by a random rounding whose mean is the proportion: `r` is uniform
+        below n, so (v * m + r) // n is v * m / n on average, and never above m or v. A sum follows
+        the values that count, so that averages keep their meaning.
+        """
+        self._write_sized()
+        drawn = "h" if self._limits_rows_in_all() or self._limits_groups() else self._hash()
+        self._add(
+            "rounded",
+            f"SELECT *, CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r FROM sized",
+        )
         columns = list(self._keys)
         for index, part in enumerate(self._plan.measurements):
             if part.kind is Measured.ROWS:
-                columns.append(f"{self._scaled('n', per_unit)} AS m{index}")
-            elif part.kind in (Measured.VALUES, Measured.SUM):
-                text = self._scaled(f"coalesce(c{index}, 0)", per_unit)
+                columns.append(f"m AS m{index}")
+            elif part.kind is Measured.VALUES:
+                columns.append(f"{self._counted(index)} AS m{index}")
+            elif part.kind is Measured.SUM:
+                values = f"v{index}"
+                scaled = f"s{index}::HUGEINT * {self._counted(index)} // nullif({values}, 0)"
+                text = f"CASE WHEN m < n THEN coalesce({scaled}, 0) ELSE s{index} END"
                 if part.total is not None:
                     low, high = part.total
                     text = f"system.main.greatest({low}, system.main.least({high}, {text}))"
                 columns.append(f"{text} AS m{index}")
-        self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}")
+        self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM rounded")
 
-    def _scaled(self, text: str, per_unit: str) -> str:
-        """Return a contribution scaled to the unit's limits; // rounds toward zero."""
-        rows, most = self._limits.rows, self._limits.rows_per_group
-        scaled = f"CASE WHEN n > {most} THEN {text}::HUGEINT * {most} // n ELSE {text} END"
-        if per_unit != "NULL":
-            crowded = f"({scaled})::HUGEINT * {rows} // {per_unit}"
-            scaled = f"CASE WHEN {per_unit} IS NULL THEN {scaled} ELSE {crowded} END"
-        return scaled
+    def _counted(self, index: int) -> str:
+        """Return how many of a pair's values count."""
+        values = f"v{self._column_of(index)}"
+        return f"(CASE WHEN m < n THEN ({values} * m + r) // n ELSE {values} END)"
+
+    def _write_sized(self) -> None:
+        """Write the rows of each pair that count: all, the most in a group, or a fair share.
+
+        A crowded unit's rows are laid end to end in the order of its hashes, and every t/rows-th
+        counts, from a random start: exactly `rows` in all, each pair its share on average.
+        """
+        most, rows = self._limits.rows_per_group, self._limits.rows
+        size = f"system.main.least(n, {most})"
+        if not self._limits_rows_in_all():
+            self._add("sized", f"SELECT *, {size} AS m FROM kept")
+            return
+        self._add(
+            "crowded",
+            f"SELECT u, system.main.sum({size}) AS t FROM kept GROUP BY u HAVING t > {rows}",
+        )
+        order = ", ".join(["h", *self._keys])
+        self._add(
+            "laid",
+            f"SELECT kept.*, t, system.main.hash({self._secret}, kept.u) % t::UBIGINT AS start, "
+            f"system.main.sum({size}) OVER (PARTITION BY kept.u ORDER BY {order} "
+            "ROWS UNBOUNDED PRECEDING) AS upto FROM kept JOIN crowded ON kept.u = crowded.u",
+        )
+        start = "start::HUGEINT"
+        share = f"(upto * {rows} + {start}) // t - ((upto - {size}) * {rows} + {start}) // t"
+        self._add(
+            "sized",
+            f"SELECT kept.*, {size} AS m FROM kept ANTI JOIN crowded ON kept.u = crowded.u UNION ALL "
+            f"SELECT * EXCLUDE (t, start, upto), ({share})::BIGINT AS m FROM laid",
+        )
 
     def _write_cells(self, source: str) -> None:
         columns = list(self._keys)

@@ -4,8 +4,9 @@ Bounding works per unit and on that unit's own rows only:
 
 1. rows are summed up per unit and group;
 2. at most `groups` groups of a unit are kept, chosen by a hash under a key drawn for this answer;
-3. where a unit still has more rows than `rows` in all (or `rows_per_group` in one group), its counts
-   and sums are scaled down in proportion, rounding toward zero.
+3. at most `rows_per_group` rows of a unit count in one group, and `rows` in all its groups; where it
+   has more, each group gets its share, made whole by a random rounding under the same key;
+4. where only m of n rows count, counts and sums of values are scaled to m/n in the same way.
 
 So a unit's row counts form a vector of at most `groups` entries, each at most `rows_per_group`, with
 sum at most `rows`; sensitivities are computed from exactly these three numbers.

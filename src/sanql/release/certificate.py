@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PRIOR = 0.5
 FALSE_ALARM = 0.05
+TELLING = 500  # beyond this epsilon an answer may tell everything, and nothing is computed
 COARSE = Fraction(1, 100)  # a delta at which Gaussian noise shows a smaller epsilon than its own
 
 
@@ -222,10 +223,11 @@ def meaning(charge: Charge) -> dict[str, object]:
     from sanql.theory.meaning import posterior_band_of
 
     failure = min(1e-3, 1000 * number_upper(charge.delta))
-    pairs = _pairs(charge)
+    pairs = _pairs(charge) if charge.epsilon <= TELLING else []
     bands = [posterior_band_of(pair, PRIOR, failure=failure) for pair in pairs]
-    low, high = max(band[0] for band in bands), min(band[1] for band in bands)
-    missed = max(pair.tradeoff(FALSE_ALARM) for pair in pairs)
+    low = max((band[0] for band in bands), default=0.0)
+    high = min((band[1] for band in bands), default=1.0)
+    missed = max((pair.tradeoff(FALSE_ALARM) for pair in pairs), default=0.0)
     exception = f", except with probability {failure:g}" if failure else ""
     return {
         "prior": PRIOR,
