@@ -175,3 +175,19 @@ def test_ledger_lists_and_exports_what_was_charged(policy: Path) -> None:
     assert kinds[:2] == ["open", "limits"]
     assert kinds.count("reserve") == kinds.count("spend") >= 1
     assert "reserve" in run("ledger", "list", "-p", str(policy)).stdout
+
+
+def test_questions_asked_at_once_on_a_copied_source_are_all_answered(tmp_path: Path) -> None:
+    policy = make_hospital(tmp_path / "demo")
+    words = [sys.executable, "-m", "sanql", "query", "-p", str(policy), "-a", "ana", "-e"]
+    running = [
+        subprocess.Popen(
+            [*words, f"0.{n}1", "SELECT COUNT(*) FROM visits"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for n in range(1, 4)
+    ]
+    for process in running:
+        process.communicate(timeout=120)
+    assert [process.returncode for process in running] == [0, 0, 0]

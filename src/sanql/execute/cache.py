@@ -41,9 +41,9 @@ class Cache:
 
     def touch(self, fingerprint: str) -> None:
         """Mark an entry as wanted now, so that nobody clears it away before it is opened."""
-        for path in self.folder.glob(f"{fingerprint}.*"):
-            with suppress(OSError):
-                os.utime(path)
+        # not the database: its time is part of its identity, and workers may be opening it now
+        with suppress(OSError):
+            os.utime(self.folder / f"{fingerprint}.json")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
