@@ -355,5 +355,4 @@ def test_public_keys_appear_whether_or_not_any_row_has_them(tmp_path: Path) -> N
             (0, 0, 0)
         ]
         assert asked(san, "SELECT city, COUNT(*) FROM visits GROUP BY city") == []
-        ((average,),) = asked(san, "SELECT AVG(age) FROM visits")
-        assert 0 <= average <= 40
+        assert asked(san, "SELECT AVG(age) FROM visits") == [(None,)]

@@ -65,7 +65,11 @@ def test_limits_and_units_are_named(planned: Planned) -> None:
 
 
 def test_the_meaning_is_the_closed_form_of_pure_privacy() -> None:
-    found = meaning(Charge((LaplaceEvent(Fraction(5), 5, 5),), Fraction(1), Fraction(0)))
+    found = meaning(
+        Charge((LaplaceEvent(Fraction(5), 5, 5),), Fraction(1), Fraction(0)),
+        "one row",
+        "add-remove",
+    )
     low, high = found["posterior"]  # type: ignore[misc]
     assert high == pytest.approx(math.e / (1 + math.e), rel=1e-9)
     assert low == pytest.approx(1 / (1 + math.e), rel=1e-9)
@@ -74,7 +78,7 @@ def test_the_meaning_is_the_closed_form_of_pure_privacy() -> None:
 
 def test_the_meaning_is_that_of_the_noise_used_where_it_says_more_than_epsilon() -> None:
     noise = GaussianEvent(Fraction(30), Fraction(1))
-    found = meaning(Charge((noise,), Fraction(1), Fraction(1, 10**6)))
+    found = meaning(Charge((noise,), Fraction(1), Fraction(1, 10**6)), "one row", "add-remove")
     gaussian = GaussianPair(1 / math.sqrt(30)).tradeoff(0.05)
     assert found["missed_at_least"] == pytest.approx(gaussian, abs=1e-3)
     assert found["missed_at_least"] > best_test(0.05, 1.0, 1e-6) + 0.05  # type: ignore[operator]
@@ -82,6 +86,6 @@ def test_the_meaning_is_that_of_the_noise_used_where_it_says_more_than_epsilon()
 
 def test_several_gaussian_measurements_mean_no_less_than_their_own_trade_off() -> None:
     events = tuple(GaussianEvent(Fraction(100), Fraction(1)) for _ in range(4))
-    found = meaning(Charge(events, Fraction(2), Fraction(1, 10**6)))
+    found = meaning(Charge(events, Fraction(2), Fraction(1, 10**6)), "one row", "add-remove")
     together = GaussianPair(math.sqrt(4 / 100)).tradeoff(0.05)
     assert best_test(0.05, 2.0, 1e-6) < found["missed_at_least"] < together  # type: ignore[operator]

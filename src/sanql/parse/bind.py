@@ -226,7 +226,7 @@ class Binder:
                 f"{name}(GREATEST(0, LEAST(100, …)))",
             )
         if isinstance(node, exp.Avg):
-            facts = Facts(Type.REAL, low, high, nullable=False)
+            facts = Facts(Type.REAL, low, high, nullable=True)
             return Aggregate(Aggregation.AVERAGE, argument, facts, text)
         if argument.facts.type is Type.INTEGER:
             facts = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))

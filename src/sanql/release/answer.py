@@ -7,13 +7,14 @@ import html
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sanql.account import Balance, Charge
+from sanql.errors import Refused
 from sanql.release.certificate import Certificate, number_lower, number_upper
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 TYPE_NAMES = {"int64": "integer", "double": "real", "string": "text", "bool": "boolean"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """Private statistics, ready to use.
 
@@ -69,10 +70,12 @@ class Answer:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a pandas frame (extra `sanql[pandas]`)."""
+        _need("pandas")
         return self.table.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """Return the rows as a polars frame (extra `sanql[polars]`)."""
+        _need("polars")
         import polars
 
         frame = polars.from_arrow(self.table)
@@ -157,6 +160,9 @@ class Answer:
             f"left: epsilon {left['epsilon']:.6g}, delta {left['delta']:.3g}"
         )
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         widths = [
             max(len(name), *(len(row[i]) for row in self.cells()), 1) if self.rows else len(name)
@@ -167,6 +173,17 @@ class Answer:
             "  ".join(cell.ljust(widths[i]) for i, cell in enumerate(row)) for row in self.cells()
         ]
         return "\n".join([*lines, self.summary()])
+
+
+def _need(extra: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(extra) is None:
+        raise Refused(
+            "extra_missing",
+            f"{extra} is not installed",
+            f"install it (it is the extra sanql[{extra}]), or use to_arrow()",
+        )
 
 
 def remaining_to_dict(balances: tuple[Balance, ...]) -> dict[str, Any]:
@@ -223,17 +240,33 @@ def _cell(value: object, interval: Interval | None) -> str:
         return "NULL"
     text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
     if isinstance(value, float):
-        text = f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        text = _rounded(value, _digits(interval))
     if interval is None:
         return text
     low, high = interval
     if low is None or high is None:
         return f"{text} (unbounded)"
     below, above = float(value) - low, high - float(value)  # type: ignore[arg-type]
+    digits = _digits(interval) if isinstance(value, float) else 0
     if math.isclose(below, above, rel_tol=1e-9, abs_tol=1e-9):
-        return f"{text} ± {_short(above)}"
-    return f"{text} [{_short(low)}, {_short(high)}]"
+        return f"{text} ± {_rounded(above, digits, math.ceil)}"
+    ends = _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
+    return f"{text} [{ends[0]}, {ends[1]}]"
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.4g}"
+def _digits(interval: Interval | None) -> int:
+    """Return how many decimals are worth showing: two beyond the size of the interval."""
+    if interval is None or None in interval:
+        return 4
+    width = float(interval[1] or 0) - float(interval[0] or 0)
+    return 4 if width <= 0 else max(0, min(6, 1 - math.floor(math.log10(width))))
+
+
+def _rounded(value: float, digits: int, toward: Callable[[float], int] | None = None) -> str:
+    """Return a number with so many decimals; ends of intervals are rounded outward."""
+    if abs(value) >= 1e15:
+        return f"{value:,.6g}"
+    if toward is not None:
+        value = toward(round(value * 10**digits, 6)) / 10**digits
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

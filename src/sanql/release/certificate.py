@@ -99,7 +99,7 @@ def certify(plan: Plan) -> Certificate:
         keys=_keys(plan),
         limits=_limits(plan),
         assumptions=_assumptions(plan),
-        meaning=meaning(charge),
+        meaning=meaning(charge, unit_in_words(plan.outline.table), plan.outline.neighbours),
     )
 
 
@@ -214,7 +214,7 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
     return tuple(found)
 
 
-def meaning(charge: Charge) -> dict[str, object]:
+def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
     """Return what a charge means: the best belief and the best test of an informed attacker.
 
     Where one cell is measured, both are those of the noise actually used; otherwise those of the
@@ -236,13 +236,20 @@ def meaning(charge: Charge) -> dict[str, object]:
         "false_alarm": FALSE_ALARM,
         "missed_at_least": missed,
         "words": (
-            f"Somebody who thinks it {PRIOR:.0%} likely that a person's data is in, and knows "
-            f"everybody else's, can come to think it at most {_percent_up(high)} and at least "
-            f"{_percent_down(low)} likely{exception}. A test for that person with {FALSE_ALARM:.0%} "
+            f"Somebody who thinks it {PRIOR:.0%} likely that {_fact(unit, neighbours)}, and knows "
+            f"everything else, can come to think it at most {_percent_up(high)} and at least "
+            f"{_percent_down(low)} likely{exception}. A test of it with {FALSE_ALARM:.0%} "
             f"false alarms misses at least {_percent_down(missed)} of the time. "
             f"(epsilon = {show_upper(charge.epsilon)}, delta = {show_upper(charge.delta)})"
         ),
     }
+
+
+def _fact(unit: str, neighbours: str) -> str:
+    """Return what an attacker wants to know, in words."""
+    return (
+        f"{unit} is in the data" if neighbours == "add-remove" else f"{unit} is what they suspect"
+    )
 
 
 def _pairs(charge: Charge) -> list[Pair]:

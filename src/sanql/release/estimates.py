@@ -43,7 +43,8 @@ def value_of(plan: Plan, cells: NoisyCells, aggregate: int) -> NDArray[np.float6
                 steps = _moved(steps, cells.measurement(count), parts[index].centre)
             return steps if whole else steps.astype(np.float64) * float(parts[index].grid)
         case AverageOf(index, count, low, high):
-            rows = np.maximum(cells.measurement(count).astype(np.float64), 1.0)
+            counted = cells.measurement(count).astype(np.float64)
+            rows = np.where(counted < 1, np.nan, counted)  # too few rows to speak of an average
             mean = cells.measurement(index).astype(np.float64) / rows + parts[index].centre
             return np.clip(mean * float(parts[index].grid), float(low), float(high))
 

@@ -126,7 +126,7 @@ def _input(plan: Plan, cells: NoisyCells, bands: dict[int, Band]) -> pyarrow.Tab
         if name.startswith("k") or name == "present"
     }
     for index in range(len(plan.estimates)):
-        columns[f"a{index}"] = pa.array(value_of(plan, cells, index))
+        columns[f"a{index}"] = pa.array(value_of(plan, cells, index), from_pandas=True)
     for index, band in bands.items():
         columns[f"low{index}"] = pa.array(band.low)
         columns[f"high{index}"] = pa.array(band.high)
