@@ -10,14 +10,14 @@ demo: $(VENV)/.run
 	@$(BIN)/sanql demo
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist loadgroup src tests docs README.md
+	@$(BIN)/python -m pytest -n auto --dist loadfile src tests docs README.md
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" src tests docs README.md
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" src tests docs README.md
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench

@@ -18,9 +18,9 @@ from sanql.execute.statement import Statement, statement
 from sanql.explain import Explanation, explain
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.parse import Question, parse
-from sanql.plan import Accuracy, Outline, Plan, least_epsilon, outline, plan
+from sanql.plan import Outline, Plan, least_epsilon, outline, plan
 from sanql.plan.limits import parse_groups
-from sanql.plan.wishes import parse_accuracy, parse_confidence
+from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
 from sanql.policy import Budget, Policy, Table, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
 from sanql.release.answer import finite
@@ -38,7 +38,7 @@ class Wishes:
     epsilon: Number | None = None
     delta: Number | None = None
     accuracy: object = None
-    confidence: Number = "0.95"
+    confidence: Number | None = None
     max_groups_contributed: int | str | None = None
 
 
@@ -66,6 +66,7 @@ class San:
         self._description_known: Description | None = None
         self._source_known: Source | None = None
         self._workers_known: Workers | None = None
+        self._closed = False
 
     def query(
         self,
@@ -74,7 +75,7 @@ class San:
         epsilon: Number | None = None,
         delta: Number | None = None,
         accuracy: object = None,
-        confidence: Number = "0.95",
+        confidence: Number | None = None,
         max_groups_contributed: int | None = None,
     ) -> Answer:
         """Return a private answer, charged to the ledger; an identical question is free.
@@ -84,6 +85,7 @@ class San:
         "guess": 10000}.
         """
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
+        self._check_open()
         return answer(self, sql, wishes)
 
     def explain(
@@ -93,11 +95,12 @@ class San:
         epsilon: Number | None = None,
         delta: Number | None = None,
         accuracy: object = None,
-        confidence: Number = "0.95",
+        confidence: Number | None = None,
         max_groups_contributed: int | None = None,
     ) -> Explanation:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
+        self._check_open()
         planned, _ = self.prepare(sql, wishes)
         known = self.description
         text = statement(planned, known, secret=0)
@@ -105,7 +108,7 @@ class San:
         return explain(
             planned,
             text,
-            parse_confidence(wishes.confidence),
+            _confidence(wishes),
             self.balances(),
             cached=cached,
             fits=cached or self._fits(planned),
@@ -120,6 +123,7 @@ class San:
 
     def budget(self) -> list[Balance]:
         """Return every account of the dataset as it stands."""
+        self._check_open()
         return list(self._ledger.balances())
 
     def balances(self) -> tuple[Balance, ...]:
@@ -135,10 +139,17 @@ class San:
 
     def close(self) -> None:
         """Stop the engine's workers and close the ledger."""
+        self._closed = True
         if self._workers_known is not None:
             self._workers_known.close()
             self._workers_known = None
         self._ledger.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Refused(
+                "closed", "this San has been closed", "open the policy again with sanql.open(…)"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -211,7 +222,7 @@ class San:
         outlined = outline(question.query, table, self.policy.neighbours, groups)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
         epsilon = _one("epsilon", question.options.epsilon, wishes.epsilon)
-        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes.accuracy), delta), question
+        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes), delta), question
 
     def _delta(self, outlined: Outline, typed: Number | None) -> Fraction:
         if typed is not None:
@@ -234,7 +245,7 @@ class San:
 
 def answer(san: San, sql: str, wishes: Wishes) -> Answer:
     """Parse, plan, price, reserve (durably, before any row is read), run, add noise, spend."""
-    confidence = parse_confidence(wishes.confidence)
+    confidence = _confidence(wishes)
     planned, _ = san.prepare(sql, wishes)
     sent = statement(planned, san.source, san.sampler.secret())
     digest = planned.digest(san.source.fingerprint)
@@ -337,7 +348,7 @@ def _terms(policy: Policy) -> dict[str, str]:
         for name, table in policy.tables.items()
         if not table.public
     }
-    return {"neighbours": policy.neighbours, "source": policy.source} | {
+    return {"neighbours": policy.neighbours} | {
         f"unit of {name}": unit for name, unit in units.items()
     }
 
@@ -363,12 +374,19 @@ def _check_unit(table: Table, named: str | None) -> None:
         )
 
 
-def _epsilon(
-    outlined: Outline, typed: Number | None, delta: Fraction, accuracy: object
-) -> Fraction:
+def _confidence(wishes: Wishes) -> Fraction:
+    """Return the confidence of the intervals: as asked, else the accuracy's, else 0.95."""
+    if wishes.confidence is not None:
+        return parse_confidence(wishes.confidence)
+    if wishes.accuracy is not None:
+        return parse_accuracy(wishes.accuracy, None).confidence
+    return parse_confidence(CONFIDENCE)
+
+
+def _epsilon(outlined: Outline, typed: Number | None, delta: Fraction, wishes: Wishes) -> Fraction:
     if outlined.free and typed is None:
         return Fraction(1)  # nothing is charged and nothing is noisy: any number does
-    if typed is not None and accuracy is not None:
+    if typed is not None and wishes.accuracy is not None:
         raise Refused(
             "epsilon_and_accuracy",
             "epsilon and accuracy are both given",
@@ -376,9 +394,8 @@ def _epsilon(
         )
     if typed is not None:
         return parse_epsilon(typed)
-    if accuracy is not None:
-        wanted: Accuracy = parse_accuracy(accuracy)
-        return least_epsilon(outlined, delta, wanted)
+    if wishes.accuracy is not None:
+        return least_epsilon(outlined, delta, parse_accuracy(wishes.accuracy, wishes.confidence))
     raise Refused(
         "epsilon_needed",
         "the question does not say what it may cost",

@@ -234,7 +234,7 @@ def test_bounds_are_as_tight_as_the_arithmetic_allows(
     ("text", "grid"),
     [
         ("a", F(1)),
-        ("a * 3", F(1)),
+        ("a * 3", F(3)),
         ("r", F(1, 4)),
         ("r + 0.5", F(1, 4)),
         ("r * 0.5", F(1, 8)),

@@ -40,9 +40,7 @@ def asking(forms: list[str]) -> Callable[[F], F]:
                     help="A half-width to reach instead of epsilon: '50', or '2% of 10000', "
                     "with ' at 0.99' and, for averages, ' over 500 rows'.",
                 ),
-                click.option(
-                    "--confidence", default="0.95", show_default=True, help="Of the intervals."
-                ),
+                click.option("--confidence", help="Of the intervals; 0.95 if not given."),
                 click.option("--max-groups", type=int, help="Groups one unit may be in."),
                 click.option(
                     "--format", "form", type=click.Choice(forms), default="table", show_default=True
@@ -72,7 +70,7 @@ def query(
     epsilon: str | None,
     delta: str | None,
     accuracy: str | None,
-    confidence: str,
+    confidence: str | None,
     max_groups: int | None,
     form: str,
     sql: str,
@@ -119,7 +117,7 @@ def explain(
     epsilon: str | None,
     delta: str | None,
     accuracy: str | None,
-    confidence: str,
+    confidence: str | None,
     max_groups: int | None,
     form: str,
     sql: str,

@@ -29,7 +29,7 @@ class Expected:
     note: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The price, the noise and the guarantee of an answer that has not been asked for yet."""
 
@@ -67,6 +67,9 @@ class Explanation:
             "parameters": [_plain(value) for value in self.statement.parameters],
         }
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         price = (
             f"price: epsilon {float(self.charge.epsilon):.6g}, delta {float(self.charge.delta):.3g}"
@@ -85,7 +88,8 @@ class Explanation:
             for units, chance in self.hidden
         ]
         lines += [
-            f"  {part['measures']}: {part['mechanism']}" for part in self.certificate.measurements
+            f"  {part['measures']}: {part['mechanism']}{_steps(part['grid'])}"
+            for part in self.certificate.measurements
         ]
         lines += [str(self.certificate.meaning["words"]), "SQL sent to the engine:"]
         return "\n".join([*lines, self.statement.sql])
@@ -136,6 +140,10 @@ def _hidden(plan: Plan) -> list[tuple[int, float]]:
     chances = [(size, appearance_probability(noise, threshold, size)) for size in GROUP_SIZES]
     surely = next((i for i, (_, chance) in enumerate(chances) if chance > 1 - 1e-9), len(chances))
     return chances[: surely + 1]
+
+
+def _steps(grid: object) -> str:
+    return "" if grid == 1 else f", in steps of {grid}"
 
 
 def _plain(value: object) -> object:

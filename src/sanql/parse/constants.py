@@ -45,7 +45,8 @@ def _grid(value: Fraction) -> Fraction | None:
 def integer_literal(value: int) -> Literal:
     """Return a whole number."""
     exact = Fraction(value)
-    return Literal(value, Facts(Type.INTEGER, exact, exact, nullable=False, grid=Fraction(1)))
+    grid = abs(exact) if value else Fraction(1)
+    return Literal(value, Facts(Type.INTEGER, exact, exact, nullable=False, grid=grid))
 
 
 def text_literal(value: str) -> Literal:

@@ -123,10 +123,11 @@ def unknown_construct(node: exp.Expression) -> Refused:
     """Return the refusal of something that has no place in a private answer."""
     name = _name(node)
     place = _place(node)
-    known = sorted({op.split("_")[0].upper() for op in RULES} | {"COUNT", "SUM", "AVG"})
-    bare = name.removeprefix("the function ").upper()
-    near = get_close_matches(bare, known, n=1)
-    hint = f"did you mean {near[0]}? " if near and near[0] != bare else ""
+    hint = ""
+    if isinstance(node, exp.Anonymous):
+        known = sorted({op.split("_")[0].upper() for op in RULES} | {"COUNT", "SUM", "AVG"})
+        near = get_close_matches(str(node.this).upper(), known, n=1, cutoff=0.75)
+        hint = f"did you mean {near[0]}? " if near else ""
     why = REASONS.get(type(node), "only functions and operators on the allow-list can be used")
     return Refused(
         "construct_unsupported",

@@ -10,6 +10,7 @@ from sanql.errors import Refused
 from sanql.plan.accuracy import Accuracy
 
 _NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
+CONFIDENCE = "0.95"
 KEYS = ("half_width", "relative", "guess", "confidence", "rows")
 
 
@@ -29,8 +30,8 @@ def parse_confidence(typed: object) -> Fraction:
     return value
 
 
-def parse_accuracy(typed: object) -> Accuracy:
-    """Return the accuracy wished for.
+def parse_accuracy(typed: object, confidence: object = None) -> Accuracy:
+    """Return the accuracy wished for, at its own confidence or else the one given beside it.
 
     A number is a half-width. A mapping may say {"half_width": 50}, or {"relative": 0.02, "guess":
     10000}, and add "confidence" and "rows". Text is read as `50`, or `2% of 10000`, with optional
@@ -44,7 +45,7 @@ def parse_accuracy(typed: object) -> Accuracy:
     if isinstance(typed, str):
         typed = _from_text(typed)
     if not isinstance(typed, Mapping):
-        return Accuracy(_number(typed, "accuracy"))
+        typed = {"half_width": typed}
     unknown = [key for key in typed if key not in KEYS]
     if unknown or ("half_width" in typed) == ("relative" in typed):
         raise _unreadable(typed)
@@ -61,7 +62,7 @@ def parse_accuracy(typed: object) -> Accuracy:
     rows = typed.get("rows")
     return Accuracy(
         width,
-        parse_confidence(typed.get("confidence", "0.95")),
+        parse_confidence(typed.get("confidence", confidence or CONFIDENCE)),
         int(_number(rows, "rows")) if rows is not None else None,
     )
 
