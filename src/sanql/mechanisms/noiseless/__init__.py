@@ -1,0 +1,75 @@
+"""Exact releases, certified under an adversary class that the owner declares.
+
+Describe the class (`continuous_sum`, `lattice_sum`, `CountAdversary`, `HistogramAdversary`,
+`MapAdversary` …), then ask: `delta_at`, `epsilon_at`, `others_min`, `known_max`, `threshold_min`.
+A bound that leaves this package is never below the true delta of the class; searching is done in
+floats, what is answered is certified.
+
+    numbers        declared numbers as rationals, refusals, rounding up
+    summands       the laws that are added: interval, lattice, coin
+    irwin_hall     few records: alternating sums          saddle    where a Fourier sum is taken
+    fourier        many records: Fourier sums in balls    mixture   how many records are uniform
+    sums, counts   classes for SUM, AVG, COUNT            answers   the questions
+    truncation     closed forms for histograms            histograms, sampled_sizes, sampled_cells
+    map_estimators, map_enumeration, stable, local_sensitivity
+"""
+
+from sanql.mechanisms.noiseless.answers import (
+    DDP,
+    NOISELESS,
+    delta_at,
+    epsilon_at,
+    known_max,
+    others_min,
+)
+from sanql.mechanisms.noiseless.certificate import Adversary, Bound, Certificate
+from sanql.mechanisms.noiseless.counts import CountAdversary
+from sanql.mechanisms.noiseless.histograms import (
+    BinomialPrior,
+    HistogramAdversary,
+    PoissonPrior,
+    SamplingPrior,
+    threshold_min,
+)
+from sanql.mechanisms.noiseless.local_sensitivity import LikelyGood
+from sanql.mechanisms.noiseless.map_estimators import MapAdversary
+from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior, SizePrior, discard_prior
+from sanql.mechanisms.noiseless.stable import StableFunction
+from sanql.mechanisms.noiseless.sums import (
+    Part,
+    SumAdversary,
+    continuous_sum,
+    heterogeneous_sum,
+    lattice_sum,
+    partial_sum,
+)
+
+__all__ = [
+    "DDP",
+    "NOISELESS",
+    "Adversary",
+    "BinomialPrior",
+    "Bound",
+    "Certificate",
+    "CountAdversary",
+    "DiscardPrior",
+    "HistogramAdversary",
+    "LikelyGood",
+    "MapAdversary",
+    "Part",
+    "PoissonPrior",
+    "SamplingPrior",
+    "SizePrior",
+    "StableFunction",
+    "SumAdversary",
+    "continuous_sum",
+    "delta_at",
+    "discard_prior",
+    "epsilon_at",
+    "heterogeneous_sum",
+    "known_max",
+    "lattice_sum",
+    "others_min",
+    "partial_sum",
+    "threshold_min",
+]

@@ -1,0 +1,286 @@
+"""Adversaries against whom the output of a maximum-a-posteriori (MAP) estimator is private.
+
+The records are drawn from one of k public laws f_1 … f_k over the same values; which one is
+unknown. The estimator returns the index with the largest weight·likelihood, the first if there are
+several. With n unknown other records and L known ones,
+
+    delta = max over θ, x of Σ_{a≠θ} [min_s B_s + min_s B_s·(f_a(x)/f_θ(x))^s],
+    B_s = (π_a/π_θ)^s · (max_z f_a(z)/f_θ(z))^{sL} · (Σ f_a^s f_θ^{1−s})^n,
+
+a union bound over wrong outputs with and without the record, by Chernoff. Where enumeration is
+feasible, `map_enumeration` gives the exact delta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from sanql.mechanisms.noiseless.certificate import Bound
+from sanql.mechanisms.noiseless.numbers import (
+    Number,
+    as_ball,
+    checked_count,
+    checked_epsilon,
+    checked_known,
+    checked_probability,
+    exact,
+    refusal,
+    shown,
+    upper,
+)
+
+if TYPE_CHECKING:
+    from flint import arb
+
+_PRECISION = 128
+
+
+@dataclass(frozen=True)
+class MapAdversary:
+    """The class of a MAP estimator: `laws[i][x]` is the probability of value x under law i."""
+
+    others: int
+    laws: tuple[tuple[Number, ...], ...]
+    weights: tuple[Number, ...] = ()
+    known: int = 0
+
+    def __post_init__(self) -> None:
+        checked_count(self.others, "the number of other records", least=1)
+        checked_known(self.known, self.others)
+        laws = tuple(tuple(exact(p, "a probability") for p in law) for law in self.laws)
+        _check_laws(laws)
+        given = self.weights or (Fraction(1, len(laws)),) * len(laws)
+        weights = tuple(checked_probability(w, "a weight", most=Fraction(10**9)) for w in given)
+        if len(weights) != len(laws):
+            raise refusal(
+                "weights",
+                f"there are {len(weights)} weights for {len(laws)} laws",
+                "give one weight a law",
+            )
+        object.__setattr__(self, "laws", laws)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def unknown(self) -> int:
+        """The number of unknown other records."""
+        return self.others - self.known
+
+    @property
+    def rational_laws(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The laws as rationals."""
+        return tuple(tuple(Fraction(p) for p in law) for law in self.laws)
+
+    @property
+    def rational_weights(self) -> tuple[Fraction, ...]:
+        """The weights as rationals."""
+        return tuple(Fraction(weight) for weight in self.weights)
+
+    @property
+    def name(self) -> str:
+        """The class in a few words."""
+        return (
+            f"{self.unknown} unknown records drawn independently from one of {len(self.laws)} "
+            "public laws, which one being unknown"
+        )
+
+    @property
+    def theorem(self) -> str:
+        """The theorem used."""
+        if self.known:
+            return "Bassily, Groce, Katz, Smith, Theorem 15, corrected by the factor M^{sL}"
+        return "Bassily, Groce, Katz, Smith, Theorem 13, sharpened pair by pair"
+
+    @property
+    def printed(self) -> str:
+        """How the paper's own statement differs."""
+        if self.known:
+            return "n replaced by n - L alone, which is false for the worst known records"
+        return "(k-1)·tau·(M+1)·e^{-nu}, valid and looser"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Everything that must be true of the adversary."""
+        return (
+            "all records are drawn independently from one of the declared laws",
+            f"the adversary knows at most {self.known} of the {self.others} other records",
+            "the estimator breaks ties towards the first law",
+            "only the index of the law is released",
+        )
+
+    def bound(self, epsilon: Number) -> Bound:
+        """Return the rigorous bound of delta; the exact one where enumeration is feasible."""
+        from sanql.mechanisms.noiseless.map_enumeration import enumerated_delta, feasible
+
+        level = checked_epsilon(epsilon)
+        if feasible(self):
+            return Bound(enumerated_delta(self, level), ("exact enumeration of counts",))
+        return Bound(chernoff_delta(self), ("Chernoff bound over pairs of laws",))
+
+    def rough_delta(self, epsilon: float) -> float:
+        """Return delta at epsilon, for searching."""
+        return self.bound(Fraction(epsilon)).delta_upper
+
+    def with_others(self, others: int) -> MapAdversary:
+        """Return the same class with another number of other records."""
+        return replace(self, others=others)
+
+    def with_known(self, known: int) -> MapAdversary:
+        """Return the same class with another number of known records."""
+        return replace(self, known=known)
+
+
+def chernoff_delta(adversary: MapAdversary) -> float:
+    """Return the bound of delta at every epsilon ≥ 0 by Chernoff's method.
+
+    >>> coin = MapAdversary(10, ((0.9, 0.1), (0.1, 0.9)))
+    >>> round(chernoff_delta(coin), 7)
+    0.0233081
+    """
+    from flint import arb, ctx
+
+    laws = adversary.rational_laws
+    with ctx.workprec(_PRECISION):
+        worst = arb(0)
+        for theta in range(len(laws)):
+            for x in range(len(laws[0])):
+                total = arb(0)
+                for a in range(len(laws)):
+                    if a != theta:
+                        ratio = laws[a][x] / laws[theta][x]
+                        total += _least(adversary, a, theta, Fraction(1))
+                        total += _least(adversary, a, theta, ratio)
+                worst = worst.max(total)
+        return min(1.0, upper(worst))
+
+
+def sharpened_epsilon(adversary: MapAdversary, least_prior: Number) -> float:
+    """Return epsilon of the pure guarantee when every law has prior probability ≥ `least_prior`.
+
+    Theorem 14 sharpened: with o = (1−λ)M/λ, A = τ^s e^{−nu}, B = (τM)^s e^{−nu},
+    epsilon = max{ln[(1+oA)/(1−(k−1)B)], ln[(1+oB)/(1−(k−1)A)]}; infinite if a denominator is not
+    positive. No known records.
+    """
+    from flint import arb, ctx
+
+    count = len(adversary.laws)
+    prior = checked_probability(least_prior, "the least prior", most=Fraction(1, count))
+    if adversary.known:
+        raise refusal(
+            "known",
+            "the pure guarantee is proved without known records",
+            "use the (0, delta) certificate",
+        )
+    spread, ratio = _extremes(adversary)
+    laws = adversary.rational_laws
+
+    def both(s: float) -> tuple[arb, arb]:
+        rate = arb(0)
+        for f, h in permutations(laws, 2):
+            rate = rate.max(_affinity(f, h, s))
+        a = as_ball(spread) ** _ball(s) * rate**adversary.others
+        return a, a * as_ball(ratio) ** _ball(s)
+
+    with ctx.workprec(_PRECISION):
+        o = as_ball((1 - prior) / prior * ratio)
+
+        def level(s: float) -> float:
+            a, b = both(s)
+            if not ((count - 1) * b < 1 and (count - 1) * a < 1):
+                return math.inf
+            first = ((1 + o * a) / (1 - (count - 1) * b)).log()
+            return upper(first.max(((1 + o * b) / (1 - (count - 1) * a)).log()))
+
+        return level(_best(level))
+
+
+def printed_delta(adversary: MapAdversary) -> float:
+    """Return (k−1)τ(M+1)e^{−(n−L)u} as printed, at its best s: false when records are known."""
+    spread, ratio = _extremes(adversary)
+    laws = adversary.rational_laws
+
+    def value(s: float) -> float:
+        rate = max(float(_affinity(f, h, s)) for f, h in permutations(laws, 2))
+        return (len(laws) - 1) * float(spread) * (float(ratio) + 1) * rate**adversary.unknown
+
+    return value(_best(value))
+
+
+def _check_laws(laws: Sequence[Sequence[Fraction]]) -> None:
+    if len(laws) < 2 or len(laws[0]) < 2 or len({len(law) for law in laws}) > 1:
+        raise refusal(
+            "laws",
+            f"{len(laws)} laws over {sorted({len(law) for law in laws})} values",
+            "give at least two laws over the same two or more values",
+        )
+    for law in laws:
+        if min(law) <= 0 or abs(sum(law, Fraction(0)) - 1) > Fraction(1, 10**9):
+            raise refusal(
+                "laws",
+                f"a law is {[shown(p) for p in law]}; its probabilities must be above 0 and add "
+                "up to 1",
+                "every value must be possible under every law (the theorem's M is then finite)",
+            )
+    if len({tuple(law) for law in laws}) < len(laws):
+        raise refusal("laws", "two laws are the same", "leave one of them out")
+
+
+def _extremes(adversary: MapAdversary) -> tuple[Fraction, Fraction]:
+    """Return tau, the largest ratio of weights, and M, the largest ratio of likelihoods."""
+    laws, weights = adversary.rational_laws, adversary.rational_weights
+    return max(weights) / min(weights), max(
+        f[x] / h[x] for f in laws for h in laws for x in range(len(f))
+    )
+
+
+def _least(adversary: MapAdversary, a: int, theta: int, record: Fraction) -> arb:
+    """Return B_s·record^s at about the best s; every s is valid."""
+    laws, weights = adversary.rational_laws, adversary.rational_weights
+    reach = max(p / q for p, q in zip(laws[a], laws[theta], strict=True))
+    base = weights[a] / weights[theta] * reach**adversary.known * record
+
+    def value(s: float) -> arb:
+        return as_ball(base) ** _ball(s) * _affinity(laws[a], laws[theta], s) ** adversary.unknown
+
+    best = _best(lambda s: float(value(s).log()))
+    return value(best)
+
+
+def _affinity(f: Sequence[Fraction], h: Sequence[Fraction], s: float) -> arb:
+    """Return Σ f^s h^{1−s}."""
+    from flint import arb
+
+    power = _ball(s)
+    return sum(
+        (as_ball(p) ** power * as_ball(q) ** (1 - power) for p, q in zip(f, h, strict=True)), arb(0)
+    )
+
+
+def _ball(value: float) -> arb:
+    from flint import arb
+
+    return arb(value)
+
+
+def _best(value_of: Callable[[float], float]) -> float:
+    """Return about the best s in (0, 1): the best of a grid, then golden section around it."""
+    places = [i / 32 for i in range(1, 32)]
+    start = min(range(31), key=lambda i: value_of(places[i]))
+    low, high = max(1e-6, places[start] - 1 / 32), min(1 - 1e-6, places[start] + 1 / 32)
+    golden = (math.sqrt(5) - 1) / 2
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = value_of(left), value_of(right)
+    for _ in range(24):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = value_of(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = value_of(right)
+    return min((low, left, right, high, places[start]), key=value_of)
