@@ -55,8 +55,12 @@ ENGINE_PARTS = {part: part for part in DATE_PARTS} | {"dayofweek": "dow", "dayof
 class Emitter:
     """Writes expressions as SQL and collects their parameters in order of number."""
 
-    def __init__(self, leaf: Callable[[Expr], str]) -> None:
+    def __init__(
+        self, leaf: Callable[[Expr], str], raw: Callable[[ColumnRef], str] | None = None
+    ) -> None:
+        """Write leaves with `leaf`; `raw`, where given, reads a column without its bounds."""
         self._leaf = leaf
+        self._raw = raw
         self.parameters: list[object] = []
 
     def parameter(self, value: object, engine_type: str) -> str:
@@ -121,6 +125,9 @@ class Emitter:
         """Return the operands, brought to the type in which the operator is exact or total."""
         kinds = {arg.facts.type for arg in args}
         texts = [self.sql(arg) for arg in args]
+        if self._raw is not None and facts.type is Type.BOOLEAN and _bounds_do_not_matter(args):
+            assert isinstance(args[0], ColumnRef)  # noqa: S101  (that is what was asked)
+            return [self._raw(args[0]), *texts[1:]]
         if Type.REAL in kinds or facts.type is Type.REAL:
             return [f"CAST({text} AS DOUBLE)" for text in texts]
         if Type.INTEGER in kinds and any(_wide(part) for part in [facts, *(a.facts for a in args)]):
@@ -157,6 +164,27 @@ def _held(text: str, facts: Facts) -> str:
     low, high = f"({int(facts.low)})::BIGINT", f"({int(facts.high)})::BIGINT"
     clamped = f"system.main.greatest({low}, system.main.least({high}, {text}))"
     return f"CASE WHEN {text} IS NOT NULL THEN {clamped} END"
+
+
+def _bounds_do_not_matter(args: tuple[Expr, ...]) -> bool:
+    """Return whether comparing a column with these constants is the same with and without clamping.
+
+    A whole number lies on the same side of a constant strictly between its bounds before and after
+    it is brought within them; the engine compares a bare column much faster.
+    """
+    column, *others = args
+    if not isinstance(column, ColumnRef) or column.facts.type is not Type.INTEGER:
+        return False
+    low, high = column.facts.low, column.facts.high
+    return all(
+        isinstance(other, Literal)
+        and isinstance(other.value, int)
+        and not isinstance(other.value, bool)
+        and isinstance(low, Fraction)
+        and isinstance(high, Fraction)
+        and low < other.value < high
+        for other in others
+    )
 
 
 def _wide(facts: Facts) -> bool:

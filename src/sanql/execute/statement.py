@@ -52,7 +52,8 @@ class _Writer:
         self._plan = plan
         self._source = source
         self._table = plan.outline.table
-        self._emitter = Emitter(row_leaf(source.scans[self._table.name]))
+        scans = source.scans[self._table.name]
+        self._emitter = Emitter(row_leaf(scans), raw=lambda column: scans[column.name])
         self._parts: list[str] = []
         self._keys = [f"k{index}" for index in range(len(plan.query.keys))]
         self._secret = f"({secret})::BIGINT"
