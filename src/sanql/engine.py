@@ -23,7 +23,7 @@ from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
 from sanql.policy import Budget, Policy, Table, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
-from sanql.release.answer import finite
+from sanql.release.answer import as_intervals
 
 TIME_BUCKET_SECONDS = 0.01
 DELTA_SHARE = 100  # of an analyst's delta, for a question that needs one and names none
@@ -288,10 +288,7 @@ def _shown(
     shown = show(planned, cells, confidence)
     return Answer(
         table=shown.table,
-        intervals={
-            name: [(finite(low), finite(high)) for low, high in zip(lows, highs, strict=True)]
-            for name, (lows, highs) in shown.intervals.items()
-        },
+        intervals={name: as_intervals(*ends) for name, ends in shown.intervals.items()},
         confidence=confidence,
         noise=_noise(planned),
         charge=planned.charge,

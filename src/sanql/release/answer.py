@@ -13,9 +13,12 @@ from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sanql.account import Balance, Charge
 from sanql.errors import Refused
 from sanql.release.certificate import Certificate, number_lower, number_upper
+from sanql.release.estimates import Reals
 
 if TYPE_CHECKING:
     import pandas
@@ -212,6 +215,14 @@ def _csv_line(cells: Sequence[object]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerow(cells)
     return out.getvalue().removesuffix("\r\n") + "\n"
+
+
+def as_intervals(lows: Reals, highs: Reals) -> list[Interval]:
+    """Return interval ends as pairs; an unbounded end is None."""
+    pairs = list(zip(lows.tolist(), highs.tolist(), strict=True))
+    if np.isfinite(lows).all() and np.isfinite(highs).all():
+        return pairs
+    return [(finite(low), finite(high)) for low, high in pairs]
 
 
 def finite(value: float | None) -> float | None:

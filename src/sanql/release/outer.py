@@ -14,7 +14,7 @@ from sanql.execute.emit import Emitter
 from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Type, walk
 from sanql.plan import Plan
 from sanql.release.cells import NoisyCells
-from sanql.release.estimates import Band, value_of
+from sanql.release.estimates import Band, Reals, value_of
 from sanql.release.intervals import output_band
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Shown:
     """An answer's columns, and the interval ends of those that have any."""
 
     table: pyarrow.Table
-    intervals: dict[str, tuple[list[float], list[float]]]
+    intervals: dict[str, tuple[Reals, Reals]]
 
 
 def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
@@ -49,8 +49,8 @@ def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
         ),
         {
             query.outputs[index].name: (
-                table.column(f"low{index}").to_pylist(),
-                table.column(f"high{index}").to_pylist(),
+                table.column(f"low{index}").to_numpy(),
+                table.column(f"high{index}").to_numpy(),
             )
             for index in bands
         },
