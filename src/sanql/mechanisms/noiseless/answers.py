@@ -51,7 +51,7 @@ def delta_at(adversary: Adversary, epsilon: Number, *, definition: str = DDP) ->
     >>> from sanql.mechanisms.noiseless.sums import continuous_sum
     >>> certificate = delta_at(continuous_sum(others=1000, eta=0.1), 0.5)
     >>> f"{certificate.delta_upper:.2e}"
-    '1.17e-06'
+    '1.18e-06'
     """
     level = checked_epsilon(epsilon)
     bound = adversary.bound(level)

@@ -139,7 +139,7 @@ def chernoff_delta(adversary: MapAdversary) -> float:
 
     >>> coin = MapAdversary(10, ((0.9, 0.1), (0.1, 0.9)))
     >>> round(chernoff_delta(coin), 7)
-    0.0233081
+    0.0233003
     """
     from flint import arb, ctx
 

@@ -6,7 +6,7 @@ The choice decides only how tight and how quick a certificate is, never whether 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sanql.mechanisms.noiseless.summands import Interval, Lattice, Summand
 
+_DEPTH = 720.0
 _DIGITS = 64.0
 """What is left out is about e^-64 of the answer: the proof of the maximiser needs e^-50."""
 
@@ -52,8 +53,13 @@ def saddle_at(parts: Parts, shift: float, epsilon: float) -> Saddle:
     top = float(sum(part.top * count for part, count in parts))
     room = max(2 * shift, 4.0 if lattice else 0.0)
     tilt = epsilon / shift
-    clamped = top - _moments(parts, tilt)[0] < room
-    tilt = _steepest(parts, top, room) if clamped else tilt
+
+    def hopeless(theta: float) -> bool:
+        mean = _moments(parts, theta)[0]
+        return top - mean < room or _cumulant(parts, theta) - theta * mean < -_DEPTH
+
+    clamped = hopeless(tilt)
+    tilt = _steepest(hopeless) if clamped else tilt
     level = tilt * shift * (1 - 1e-9) if clamped else epsilon
     mean, variance = _moments(parts, tilt)
     deviation = math.sqrt(variance)
@@ -137,17 +143,18 @@ def _cumulant(parts: Parts, theta: float) -> float:
     return sum(count * part.cumulant(complex(theta)).real for part, count in parts)
 
 
-def _steepest(parts: Parts, top: float, room: float) -> float:
-    """Return the largest tilt whose mean leaves `room` below the largest possible sum.
+def _steepest(hopeless: Callable[[float], bool]) -> float:
+    """Return about the largest tilt that is not hopeless.
 
-    Nearer to the edge floats lose everything and the saddle stops describing the law.
+    Near the edge of the sum's range floats lose everything and the saddle stops describing the
+    law; and below e^-720 delta is beyond what floats hold, while a Fourier sum gets ever longer.
     """
     low, high = 0.0, 1e-9
-    while high < 1e6 and top - _moments(parts, high)[0] >= room:
+    while high < 1e6 and not hopeless(high):
         low, high = high, 4 * high
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if top - _moments(parts, middle)[0] >= room else (low, middle)
+        low, high = (low, middle) if hopeless(middle) else (middle, high)
     return max(low, 1e-12)
 
 

@@ -44,6 +44,8 @@ from sanql.mechanisms.noiseless.summands import Interval, Lattice
 BLOCKS = 64
 POINTS_MAX = 10**9
 _INTERVAL = Interval()
+_FLOAT_MIN = 18
+"""Below this many records a float Fourier sum needs too many nodes."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class SumAdversary:
         return np.interp(np.arange(len(ks)), grid, logs)
 
     def _rough(self, count: int, epsilon: float) -> float:
-        if count <= EXACT_MAX:
+        if count < _FLOAT_MIN:
             return few_delta(self.summand, count, self.reach, Fraction(epsilon))
         return rough_delta([(self.summand, count)], float(self.reach), epsilon)
 

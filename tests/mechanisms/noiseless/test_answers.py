@@ -1,0 +1,87 @@
+"""The questions of an owner: what passes passes, and one less does not; quickly."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import pytest
+
+from sanql.mechanisms.noiseless import (
+    BinomialPrior,
+    CountAdversary,
+    HistogramAdversary,
+    SumAdversary,
+    continuous_sum,
+    delta_at,
+    discard_prior,
+    epsilon_at,
+    known_max,
+    lattice_sum,
+    others_min,
+    threshold_min,
+)
+
+
+@pytest.mark.parametrize(
+    "adversary",
+    [
+        continuous_sum(others=2000, eta="0.25"),
+        lattice_sum(others=2000, lower=1, upper=5, mass="0.05"),
+        CountAdversary(2000, "0.2"),
+    ],
+)
+def test_the_smallest_n_and_the_largest_known_are_at_the_edge(
+    adversary: SumAdversary | CountAdversary,
+) -> None:
+    epsilon, delta = Fraction(3, 5), Fraction(1, 10**6)
+    least = others_min(adversary, epsilon, delta)
+    assert adversary.with_others(least).bound(epsilon).delta_upper <= delta
+    assert adversary.with_others(least - 1).bound(epsilon).delta_upper > delta
+    most = known_max(adversary, epsilon, delta)
+    assert adversary.with_known(most).bound(epsilon).delta_upper <= delta
+    assert adversary.with_known(most + 1).bound(epsilon).delta_upper > delta
+    assert most == adversary.others - least
+
+
+def test_the_smallest_threshold_is_at_the_edge_and_covers_known_members() -> None:
+    prior = BinomialPrior("0.3")
+    least = threshold_min(prior, 1, 1e-6)
+    assert HistogramAdversary(least, prior).bound(1).delta_upper <= 1e-6
+    assert HistogramAdversary(least - 1, prior).bound(1).delta_upper > 1e-6
+    assert threshold_min(prior, 1, 1e-6, known=5) == least + 5
+
+
+def test_a_fixed_size_sample_needs_a_larger_cell_than_an_independent_one() -> None:
+    prior = discard_prior(population=4000, sample=2000, epsilon_size="0.1", delta=1e-6)
+    assert prior.offset == 153
+    least = threshold_min(prior, 1, 1e-6)
+    assert threshold_min(BinomialPrior("0.5"), 1, 1e-6) < least <= 72
+
+
+def test_a_certificate_says_everything() -> None:
+    found = delta_at(continuous_sum(others=1000, eta="0.1", known=3), "0.5").to_dict()
+    assert found["epsilon"] == 0.5
+    assert 0 < float(str(found["delta"])) < 2e-6
+    assert "997" in str(found["class"])
+    assert "Theorem" in str(found["theorem"])
+    assert any("at most 3 of the 1000" in str(said) for said in found["assumptions"])  # type: ignore[attr-defined]
+    assert "blocks" in str(found["tiers"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [10, 100, 10_000, 1_000_000, 10_000_000])
+def test_certifying_is_quick(others: int) -> None:
+    """Best of five, so that a busy machine does not decide."""
+    adversary = continuous_sum(others=others, eta="0.4")
+    found = epsilon_at(adversary, "0.001")
+    deltas, epsilons = [], []
+    for _ in range(5):
+        start = time.process_time()
+        delta_at(adversary, Fraction(str(found.epsilon)) * Fraction(101, 100))
+        middle = time.process_time()
+        epsilon_at(adversary, "0.001")
+        deltas.append(middle - start)
+        epsilons.append(time.process_time() - middle)
+    assert min(deltas) < 0.1
+    assert min(epsilons) < 0.5

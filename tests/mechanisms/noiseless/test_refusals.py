@@ -1,0 +1,96 @@
+"""Bad declarations are refused with what, the value, the rule and a remedy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from sanql.errors import Refused
+from sanql.mechanisms.noiseless import (
+    BinomialPrior,
+    CountAdversary,
+    DiscardPrior,
+    HistogramAdversary,
+    LikelyGood,
+    MapAdversary,
+    PoissonPrior,
+    SizePrior,
+    StableFunction,
+    continuous_sum,
+    delta_at,
+    epsilon_at,
+    heterogeneous_sum,
+    known_max,
+    lattice_sum,
+    others_min,
+    partial_sum,
+)
+
+GOOD = continuous_sum(others=100, eta="0.25")
+COINS = (("0.9", "0.1"), ("0.1", "0.9"))
+BAD: list[tuple[str, str, Callable[[], object]]] = [
+    ("eta", "0.51", lambda: continuous_sum(others=10, eta=0.51)),
+    ("eta", "0", lambda: continuous_sum(others=10, eta=0)),
+    ("eta", "-0.1", lambda: continuous_sum(others=10, eta=-0.1)),
+    ("number", "nan", lambda: continuous_sum(others=10, eta=math.nan)),
+    ("number", "inf", lambda: continuous_sum(others=10, eta=math.inf)),
+    ("number", "'lots'", lambda: continuous_sum(others=10, eta="lots")),
+    ("number", "True", lambda: continuous_sum(others=10, eta=True)),
+    ("count", "0", lambda: continuous_sum(others=0, eta=0.1)),
+    ("count", "10000001", lambda: continuous_sum(others=10_000_001, eta=0.1)),
+    ("count", "2.5", lambda: continuous_sum(others=2.5, eta=0.1)),  # type: ignore[arg-type]
+    ("known", "10 of 10", lambda: continuous_sum(others=10, eta=0.1, known=10)),
+    ("count", "-1", lambda: continuous_sum(others=10, eta=0.1, known=-1)),
+    ("probability", "1.2", lambda: partial_sum(others=9, lower=0, upper=1, width=1, alpha=1.2)),
+    ("width", "2", lambda: partial_sum(others=9, lower=0, upper=1, width=2, alpha=0.5)),
+    ("probability", "0.3", lambda: lattice_sum(others=9, lower=1, upper=5, mass=0.3)),
+    ("range", "7", lambda: lattice_sum(others=9, lower=1, upper=5, mass=0.1, last=7)),
+    ("lattice", "0.5", lambda: lattice_sum(others=9, lower=0.5, upper=5, mass=0.1)),
+    ("step", "0", lambda: lattice_sum(others=9, lower=0, upper=5, mass=0.1, step=0)),
+    ("parts", "no records", lambda: heterogeneous_sum([], lower=0, upper=1)),
+    ("probability", "0.6", lambda: CountAdversary(10, 0.6)),
+    ("known", "10 of 10", lambda: CountAdversary(10, 0.1, known=10)),
+    ("rate", "1", lambda: BinomialPrior(1)),
+    ("rate", "0", lambda: BinomialPrior(0)),
+    ("known", "9 known", lambda: HistogramAdversary(10, PoissonPrior(), known=9)),
+    ("count", "0", lambda: HistogramAdversary(0, PoissonPrior())),
+    ("census", "100 of 100", lambda: DiscardPrior(100, 100, 0.1, 5)),
+    ("epsilon_size", "0", lambda: DiscardPrior(100, 50, 0, 5)),
+    ("masses", "add up", lambda: SizePrior(100, 5, (0.5, 0.4))),
+    ("census", "9", lambda: SizePrior(9, 8, (0.5, 0.5))),
+    ("laws", "above 0", lambda: MapAdversary(10, ((1, 0), (0, 1)))),
+    ("laws", "same", lambda: MapAdversary(10, (("0.5", "0.5"), ("0.5", "0.5")))),
+    ("weights", "1 weights", lambda: MapAdversary(10, COINS, weights=(1,))),
+    ("known", "10 of 10", lambda: MapAdversary(10, COINS, known=10)),
+    ("instability", "0.2", lambda: StableFunction(0.2, 0.1)),
+    ("probability", "0", lambda: StableFunction(0)),
+    ("failure", "fails", lambda: LikelyGood(10**6, 1, 1e-6).certificate(1e-3)),
+    ("epsilon", "-1", lambda: delta_at(GOOD, -1)),
+    ("epsilon", "101", lambda: delta_at(GOOD, 101)),
+    ("number", "nan", lambda: delta_at(GOOD, math.nan)),
+    ("delta", "0", lambda: epsilon_at(GOOD, 0)),
+    ("delta", "1", lambda: epsilon_at(GOOD, 1)),
+    ("no_epsilon", "up to 0.5", lambda: epsilon_at(GOOD, 1e-6, cap=0.5)),
+    ("known", "no known record", lambda: known_max(GOOD, 0.5, 1e-6)),
+    ("records", "10000000", lambda: others_min(GOOD, "0.00001", 1e-6)),
+]
+
+
+@pytest.mark.parametrize(("code", "quoted", "declare"), BAD, ids=lambda x: str(x)[:20])
+def test_a_bad_declaration_is_refused(
+    code: str, quoted: str, declare: Callable[[], object]
+) -> None:
+    with pytest.raises(Refused) as caught:
+        declare()
+    assert caught.value.code == f"certificate_{code}"
+    assert quoted in caught.value.message
+    assert caught.value.remedy
+
+
+def test_a_refusal_to_know_too_much_says_how_many_records_would_do() -> None:
+    with pytest.raises(Refused) as caught:
+        known_max(GOOD, 1, 1e-7)
+    needed = others_min(GOOD, 1, 1e-7)
+    assert str(needed) in caught.value.remedy
