@@ -15,6 +15,11 @@ COMMANDS = {
     "ledger": ("sanql.cli.account", "ledger", "List, verify or export the account."),
     "demo": ("sanql.cli.demo", "demo", "Make a small hospital and ask it questions."),
     "theory": ("sanql.cli.theory", "theory", "Compute with definitions of privacy."),
+    "certify": (
+        "sanql.cli.certify",
+        "certify",
+        "Certify exact releases under a declared adversary.",
+    ),
 }
 
 

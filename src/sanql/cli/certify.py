@@ -1,0 +1,306 @@
+"""`sanql certify`: what an exact release guarantees against a declared class of adversaries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sanql.cli.failing import reported
+from sanql.errors import Refused
+
+if TYPE_CHECKING:
+    from sanql.mechanisms.noiseless import Certificate, SamplingPrior, SumAdversary
+    from sanql.mechanisms.noiseless.answers import Countable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMAT = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
+LEVELS = (
+    click.option("--epsilon", "-e", help="The epsilon at which delta is wanted."),
+    click.option("--delta", "-d", help="The delta at which epsilon is wanted."),
+)
+RECORDS = (
+    click.option(
+        "--records",
+        type=int,
+        help="Records besides the protected one: one fewer than the table has rows.",
+    ),
+    click.option(
+        "--known", type=int, default=0, show_default=True, help="How many of them are known."
+    ),
+    click.option(
+        "--smallest-records",
+        is_flag=True,
+        help="Answer the least --records that pass at --epsilon and --delta.",
+    ),
+    click.option(
+        "--largest-known",
+        is_flag=True,
+        help="Answer the largest --known that passes at --epsilon and --delta.",
+    ),
+)
+UNIFORM = (
+    click.option(
+        "--eta", help="Least density of every unknown record, bounds scaled to [-1, 1]; up to 0.5."
+    ),
+    click.option("--lower", help="Lower bound of the column."),
+    click.option("--upper", help="Upper bound of the column."),
+    click.option("--mass", help="Least probability of every lattice value (whole numbers)."),
+    click.option("--first", help="First value with that mass; the lower bound unless given."),
+    click.option("--last", help="Last value with that mass; the upper bound unless given."),
+    click.option("--step", default="1", show_default=True, help="Distance of lattice values."),
+    click.option("--alpha", help="Probability of the uniform part of a real column."),
+    click.option("--width", help="Width of the uniform part of a real column."),
+    click.option(
+        "--noiseless", is_flag=True, help="Noiseless privacy (Definition 6) instead of DDP."
+    ),
+)
+PLOT = click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    help="Also draw a picture (PNG or SVG; needs matplotlib).",
+)
+
+
+def _with(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@click.group()
+def certify() -> None:
+    """Certify exact releases: no noise, and a guarantee only against the class you declare."""
+
+
+@certify.command("sum")
+@_with(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
+def sum_(**options: Any) -> None:
+    """Certify an exact SUM of a bounded column."""
+    _uniform("sum", **options)
+
+
+@certify.command()
+@_with(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
+def mean(**options: Any) -> None:
+    """Certify an exact AVG of a bounded column; the number of rows is public."""
+    _uniform("mean", **options)
+
+
+@certify.command()
+@_with(*RECORDS)
+@click.option("--beta", required=True, help="No record is 1, or 0, with more than 1 - beta.")
+@_with(*LEVELS, PLOT, FORMAT)
+def count(beta: str, plot: Path | None, form: str, **options: Any) -> None:
+    """Certify an exact COUNT of a binary column."""
+    with reported(form):
+        from sanql.mechanisms.noiseless import CountAdversary
+
+        others = _others(options)
+        adversary = CountAdversary(others, Fraction(_number(beta, "--beta")), options["known"])
+        _answer(adversary, "count", "DDP", plot, form, options)
+
+
+@certify.command()
+@click.option("--threshold", "-k", type=int, help="Cells below this are shown as 0.")
+@click.option(
+    "--smallest-threshold",
+    is_flag=True,
+    help="Answer the least --threshold that passes at --epsilon and --delta.",
+)
+@click.option("--poisson", is_flag=True, help="Every cell has a Poisson count.")
+@click.option("--rate", help="Everybody is sampled independently with this probability.")
+@click.option("--population", type=int, help="A fixed-size sample: how many people there are.")
+@click.option("--sample", type=int, help="A fixed-size sample: how many were drawn.")
+@click.option("--epsilon-size", help="A fixed-size sample: epsilon of the random discarding.")
+@click.option("--known", type=int, default=0, show_default=True, help="Known sample members.")
+@_with(*LEVELS, PLOT, FORMAT)
+def histogram(plot: Path | None, form: str, **options: Any) -> None:
+    """Certify an exact histogram whose small cells are shown as 0."""
+    with reported(form):
+        from sanql.mechanisms.noiseless import HistogramAdversary, threshold_min
+
+        prior, known = _prior(options), options["known"]
+        threshold = options["threshold"]
+        if options["smallest_threshold"]:
+            epsilon, delta = _both(options)
+            threshold = threshold_min(prior, epsilon, delta, known=known)
+        if threshold is None:
+            raise _missing("--threshold or --smallest-threshold")
+        adversary = HistogramAdversary(threshold, prior, known)
+        found = _certificate(adversary, options, "DDP")
+        told = {**found.to_dict(), "threshold": threshold, "known": known}
+        _plot("histogram", plot, options)
+        _write(found, told, form, f"smallest cell shown: {threshold}")
+
+
+@certify.command("map")
+@click.option(
+    "--law",
+    "laws",
+    multiple=True,
+    required=True,
+    help="Probabilities of the values under one law, such as '0.9,0.1'; repeatable.",
+)
+@click.option("--weight", "weights", multiple=True, help="The weight of each law, in order.")
+@_with(*RECORDS, *LEVELS, FORMAT)
+def map_(laws: tuple[str, ...], weights: tuple[str, ...], form: str, **options: Any) -> None:
+    """Certify the output of a maximum-a-posteriori estimator."""
+    with reported(form):
+        from sanql.mechanisms.noiseless import MapAdversary
+
+        adversary = MapAdversary(
+            _others(options),
+            tuple(tuple(_number(p, "--law") for p in law.split(",")) for law in laws),
+            tuple(_number(weight, "--weight") for weight in weights),
+            options["known"],
+        )
+        _answer(adversary, "map", "DDP", None, form, options)
+
+
+def _uniform(kind: str, *, plot: Path | None, form: str, **options: Any) -> None:
+    with reported(form):
+        from sanql.mechanisms.noiseless import DDP, NOISELESS
+
+        adversary = _sum_adversary(options)
+        if options["noiseless"]:
+            adversary = adversary.noiseless()
+        _answer(adversary, kind, NOISELESS if options["noiseless"] else DDP, plot, form, options)
+
+
+def _sum_adversary(options: dict[str, Any]) -> SumAdversary:
+    from sanql.mechanisms.noiseless import continuous_sum, lattice_sum, partial_sum
+
+    others, known = _others(options), options["known"]
+    given = [name for name in ("eta", "mass", "alpha") if options[name] is not None]
+    match given:
+        case ["eta"]:
+            return continuous_sum(others=others, eta=_number(options["eta"], "--eta"), known=known)
+        case ["mass"]:
+            ends = {
+                name: _number(options[name], f"--{name}")
+                for name in ("lower", "upper", "mass", "step", "first", "last")
+                if options[name] is not None
+            }
+            if not {"lower", "upper"} <= set(ends):
+                raise _missing("--lower and --upper")
+            return lattice_sum(others=others, known=known, **ends)
+        case ["alpha"]:
+            parts = {}
+            for name in ("lower", "upper", "width", "alpha"):
+                if options[name] is None:
+                    raise _missing(f"--{name}")
+                parts[name] = _number(options[name], f"--{name}")
+            return partial_sum(others=others, known=known, **parts)
+        case _:
+            raise _missing("exactly one of --eta, --mass (lattice) and --alpha (real column)")
+
+
+def _answer(
+    adversary: Countable,
+    kind: str,
+    definition: str,
+    plot: Path | None,
+    form: str,
+    options: dict[str, Any],
+) -> None:
+    from sanql.mechanisms.noiseless import known_max, others_min
+
+    found_words = ""
+    if options["smallest_records"]:
+        epsilon, delta = _both(options)
+        adversary = adversary.with_others(others_min(adversary, epsilon, delta))
+        found_words = f"smallest number of other records: {adversary.others}"
+    elif options["largest_known"]:
+        epsilon, delta = _both(options)
+        adversary = adversary.with_known(known_max(adversary, epsilon, delta))
+        found_words = f"largest number of known records: {adversary.known}"
+    found = _certificate(adversary, options, definition)
+    told = {**found.to_dict(), "records": adversary.others, "known": adversary.known}
+    _plot(kind, plot, options)
+    _write(found, told, form, found_words)
+
+
+def _certificate(adversary: Any, options: dict[str, Any], definition: str) -> Certificate:
+    from sanql.mechanisms.noiseless import delta_at, epsilon_at
+
+    epsilon, delta = options["epsilon"], options["delta"]
+    if epsilon is not None:
+        return delta_at(adversary, _number(epsilon, "--epsilon"), definition=definition)
+    if delta is not None:
+        return epsilon_at(adversary, _number(delta, "--delta"), definition=definition)
+    raise _missing("--epsilon or --delta")
+
+
+def _prior(options: dict[str, Any]) -> SamplingPrior:
+    from sanql.mechanisms.noiseless import BinomialPrior, PoissonPrior, discard_prior
+
+    given = (options["poisson"], options["rate"] is not None, options["population"] is not None)
+    match given:
+        case (True, False, False):
+            return PoissonPrior()
+        case (False, True, False):
+            return BinomialPrior(_number(options["rate"], "--rate"))
+        case (False, False, True):
+            if options["sample"] is None or options["epsilon_size"] is None:
+                raise _missing("--sample and --epsilon-size")
+            return discard_prior(
+                population=options["population"],
+                sample=options["sample"],
+                epsilon_size=_number(options["epsilon_size"], "--epsilon-size"),
+                delta=_number(options["delta"] or "1e-9", "--delta"),
+            )
+        case _:
+            raise _missing("exactly one of --poisson, --rate and --population")
+
+
+def _others(options: dict[str, Any]) -> int:
+    if options["records"] is not None:
+        return int(options["records"])
+    if options["smallest_records"]:
+        return int(options["known"]) + 1  # replaced by the answer
+    raise _missing("--records (or --smallest-records)")
+
+
+def _both(options: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    if options["epsilon"] is None or options["delta"] is None:
+        raise _missing("both --epsilon and --delta")
+    return _number(options["epsilon"], "--epsilon"), _number(options["delta"], "--delta")
+
+
+def _number(text: str, option: str) -> Fraction:
+    from sanql.mechanisms.noiseless.numbers import exact
+
+    return exact(text, option)
+
+
+def _missing(what: str) -> Refused:
+    return Refused("certificate_option", f"give {what}", "see `sanql certify --help`")
+
+
+def _plot(kind: str, path: Path | None, options: dict[str, Any]) -> None:
+    """Draw at the delta asked for, or at one in a million."""
+    if path is not None:
+        from sanql.cli.certify_plots import draw
+
+        draw(kind, path, delta=_number(options["delta"] or "1e-6", "--delta"))
+
+
+def _write(found: Certificate, told: dict[str, object], form: str, words: str) -> None:
+    if form == "json":
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    if words:
+        click.echo(words)
+    for sentence in found.sentences():
+        click.echo(sentence)

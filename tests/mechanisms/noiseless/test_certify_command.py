@@ -1,0 +1,96 @@
+"""`sanql certify`, run as a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sanql.cli.main import main
+
+
+def run(arguments: str) -> tuple[int, dict[str, object]]:
+    done = CliRunner().invoke(main, ["certify", *arguments.split(), "--format", "json"])
+    return done.exit_code, json.loads(done.output)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "epsilon"),
+    [
+        ("sum --records 1000 --eta 0.25 --delta 1e-6", 0.305),
+        ("sum --records 1000 --eta 0.25 --known 900 --delta 1e-6", 1.145),
+        ("mean --records 1000 --lower 1 --upper 5 --mass 0.05 --delta 1e-6", 0.360),
+        ("mean --records 10000 --lower 0 --upper 100 --last 74 --mass 0.01 --delta 1e-6", 0.0967),
+        ("count --records 1000 --beta 0.1 --delta 1e-6", 0.487),
+    ],
+)
+def test_epsilon_at_a_delta(arguments: str, epsilon: float) -> None:
+    code, told = run(arguments)
+    assert code == 0
+    assert {"epsilon", "delta", "class", "theorem", "assumptions"} <= set(told)
+    assert told["epsilon"] == pytest.approx(epsilon, rel=0.01)
+    assert float(str(told["delta"])) <= 1e-6
+
+
+def test_delta_at_an_epsilon_smallest_and_largest() -> None:
+    told = run("sum --records 100 --eta 0.5 --epsilon 0.5")[1]
+    assert told["delta"] == pytest.approx(1.413942e-4, rel=1e-6)
+    least = run("sum --smallest-records --eta 0.25 --epsilon 0.5 --delta 1e-6")[1]["records"]
+    most = run("sum --records 1000 --largest-known --eta 0.25 --epsilon 0.5 --delta 1e-6")[1]
+    assert 1000 - int(str(most["known"])) == least
+    told = run("histogram --rate 0.5 --smallest-threshold --epsilon 1 --delta 1e-6")[1]
+    assert told["threshold"] == 60
+    told = run("map --law 0.9,0.1 --law 0.1,0.9 --records 10 --epsilon 0")[1]
+    assert told["delta"] == pytest.approx(0.0014880348)
+    told = run("sum --records 1000 --eta 0.25 --epsilon 0.4 --noiseless")[1]
+    assert told["definition"] == "noiseless privacy"
+    assert told["delta"] == pytest.approx(3.0045e-4, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("sum --records 100 --eta 0.7 --epsilon 1", "certificate_eta"),
+        ("sum --records 100 --eta 0.2 --known 100 --epsilon 1", "certificate_known"),
+        ("sum --records 100 --eta 0.2", "certificate_option"),
+        ("sum --records 100 --eta 0.2 --mass 0.1 --epsilon 1", "certificate_option"),
+        ("sum --eta 0.2 --epsilon 1", "certificate_option"),
+        ("count --records 100 --beta nan --epsilon 1", "certificate_number"),
+        ("histogram --rate 1 -k 30 --epsilon 1", "certificate_rate"),
+        ("histogram --rate 0.5 --poisson -k 30 --epsilon 1", "certificate_option"),
+        ("histogram --rate 0.5 --epsilon 1", "certificate_option"),
+        ("histogram --rate 0.5 -k 60 --epsilon 1 --plot x.pdf", "certificate_plot"),
+        ("map --law 1,0 --law 0,1 --records 10 --epsilon 0", "certificate_laws"),
+    ],
+)
+def test_a_bad_declaration_is_refused_in_json(arguments: str, code: str) -> None:
+    exit_code, told = run(arguments)
+    assert exit_code == 2
+    assert told["error"]["code"] == code  # type: ignore[index]
+
+
+def test_a_table_is_written_for_people() -> None:
+    done = CliRunner().invoke(
+        main, ["certify", "sum", "--records", "1000", "--eta", "0.1", "--epsilon", "0.5"]
+    )
+    assert done.exit_code == 0
+    assert done.output.startswith("(0.5, 1.1")
+    assert "assumes: the adversary knows at most 0" in done.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "sum --records 1000 --eta 0.25 --delta 1e-6",
+        "count --records 300 --beta 0.1 --delta 1e-6",
+        "histogram --rate 0.5 --smallest-threshold --epsilon 1 --delta 1e-6",
+    ],
+)
+def test_each_picture_is_written(arguments: str, tmp_path: Path) -> None:
+    path = tmp_path / "picture.svg"
+    code, _ = run(f"{arguments} --plot {path}")
+    assert code == 0
+    assert "<svg" in path.read_text(encoding="utf-8")[:600]
