@@ -200,7 +200,7 @@ TIGHT: Mapping[str, tuple[Fraction, Fraction, bool]] = {
     "a * a": (F(-12), F(16), True),
     "a - a": (F(-7), F(7), True),
     "ABS(a)": (F(0), F(4), True),
-    "a % 3": (F(-3), F(3), True),
+    "a % 3": (F(-2), F(2), True),
     "a // 2": (F(-2), F(2), True),
     "a / 2": (F(-3, 2), F(2), True),
     "1 / a": (F(-1), F(1), True),

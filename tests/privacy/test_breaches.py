@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from privacy.worlds import REGIONS
+from sanql.errors import Refused
 
 Exact = Callable[..., tuple[Any, list[dict[str, Any]]]]
 
@@ -76,3 +77,26 @@ def test_a_value_that_goes_missing_moves_a_sum_by_all_of_it(sql: str, exact: Exa
     planned, ours = exact(question, [{"level": 9, "flag": True}], neighbours="change-one")
     _, theirs = exact(question, [{}], neighbours="change-one")
     assert abs(ours[0]["m0"] - theirs[0]["m0"]) == planned.measurements[0].sensitivity.l1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "city ILIKE 'aX' ESCAPE 'x'",
+        "city LIKE 'x' ESCAPE 'é'",
+        "city ILIKE 'aİ' ESCAPE 'İ'",
+        "city LIKE 'a7' ESCAPE '7'",
+    ],
+)
+def test_an_escape_that_fails_only_when_a_row_gets_there_is_refused(
+    condition: str, exact: Exact
+) -> None:
+    with pytest.raises(Refused) as refusal:
+        exact(f"SELECT COUNT(*) FROM visits WHERE {condition}", [])
+    assert refusal.value.code == "escape_invalid"
+
+
+def test_a_pattern_too_long_to_match_quickly_is_refused(exact: Exact) -> None:
+    with pytest.raises(Refused) as refusal:
+        exact(f"SELECT COUNT(*) FROM visits WHERE city LIKE '{'a_' * 200}'", [])
+    assert refusal.value.code == "pattern_too_long"

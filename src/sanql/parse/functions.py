@@ -18,6 +18,7 @@ from sanql.parse.intervals import Interval
 from sanql.parse.tree import NUMERIC, TEMPORAL, Call, Expr, Facts, Literal, Type
 
 INTEGER_LIMIT = 2**126  # beyond it a 128-bit integer could overflow
+PATTERN_LENGTH_MAX = 200
 REAL_LIMIT = Fraction(2) ** 500  # beyond it a product could leave the range of a double
 BIGINT_RANGE: Interval = (Fraction(-(2**63)), Fraction(2**63 - 1))
 CAST_RANGES = {
@@ -343,6 +344,12 @@ def _like(args: tuple[Expr, ...]) -> Facts:
             "pattern_not_constant",
             "LIKE takes a constant pattern",
             "write the pattern as a string, for example city LIKE 'San %'",
+        )
+    if len(str(args[1].value)) > PATTERN_LENGTH_MAX:  # type: ignore[union-attr]
+        raise Refused(
+            "pattern_too_long",
+            f"the pattern has more than {PATTERN_LENGTH_MAX} characters",
+            "shorten it: matching long patterns takes time that depends on the rows",
         )
     if len(args) == 3 and _ends_escaping(args[1], args[2]):
         raise Refused(

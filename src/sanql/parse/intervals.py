@@ -64,8 +64,8 @@ def absolute(a: Interval) -> Interval:
 
 
 def remainder(a: Interval, b: Interval) -> Interval:
-    """Return the interval of x % y, which has x's sign and is smaller than |y| and no larger than |x|."""
-    size = min(max(abs(b[0]), abs(b[1])), max(abs(a[0]), abs(a[1])))
+    """Return the interval of x % y for whole x and y: x's sign, below |y|, no larger than |x|."""
+    size = max(Fraction(0), min(max(abs(b[0]), abs(b[1])) - 1, max(abs(a[0]), abs(a[1]))))
     return (-size if a[0] < 0 else Fraction(0)), (size if a[1] > 0 else Fraction(0))
 
 

@@ -79,6 +79,7 @@ UNARY: dict[type[exp.Expression], str] = {
     exp.Minute: "part_minute",
     exp.Second: "part_second",
 }
+ESCAPES = "!#$&*+-./:;<=>?@\\^`|~"
 PART_ALIASES = {
     "years": "year", "y": "year", "months": "month", "mon": "month", "quarters": "quarter",
     "weeks": "week", "weekofyear": "week", "days": "day", "d": "day", "dayofmonth": "day",
@@ -295,11 +296,14 @@ def _escape(node: exp.Expression, bind: Bind) -> Expr:
     if not isinstance(pattern, exp.Like | exp.ILike) or set(pattern.args) - PATTERN:
         raise unknown_construct(node)
     escape = bind(node.expression)
-    if not (
-        isinstance(escape, Literal) and isinstance(escape.value, str) and len(escape.value) == 1
-    ):
+    sign = escape.value if isinstance(escape, Literal) else None
+    # a letter could change with ILIKE's case, and a character of several bytes is an error that
+    # the engine raises only when a row gets there
+    if not isinstance(sign, str) or len(sign) != 1 or sign not in ESCAPES:
         raise Refused(
-            "escape_invalid", "ESCAPE takes one character", "write it as LIKE '50!%' ESCAPE '!'"
+            "escape_invalid",
+            f"ESCAPE takes one of the signs {ESCAPES}",
+            "write it as LIKE '50!%' ESCAPE '!'",
         )
     return _pattern(pattern, bind, escape)
 
