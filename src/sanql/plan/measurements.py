@@ -17,7 +17,7 @@ from sanql.errors import Refused
 from sanql.parse.tree import Aggregate, Aggregation, ColumnRef, Expr, Type
 from sanql.plan import sensitivity
 from sanql.plan.sensitivity import Sensitivity, Setting
-from sanql.policy import Table
+from sanql.policy import ColumnUnit, Table
 
 GRID_POINTS = 2**24  # steps across the bounds of a value that has no precision of its own
 GRID_POINTS_MAX = 2**52
@@ -200,7 +200,8 @@ class _Collector:
         return Measurement(Measured.SUM, argument, bounds, grid, centre, bottom, top)
 
     def _total_bounds(self, argument: Expr) -> tuple[Fraction, Fraction] | None:
-        if isinstance(argument, ColumnRef):
+        # a row unit adds one value to one group: the column's bounds are its total
+        if isinstance(argument, ColumnRef) and isinstance(self._table.unit, ColumnUnit):
             return self._table.columns[argument.name].total_bounds
         return None
 
