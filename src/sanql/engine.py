@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sanql.account import Balance, Ledger, parse_delta, parse_epsilon
-from sanql.errors import BudgetExceeded, Refused
+from sanql.errors import BudgetExceeded, Fault, PolicyError, Refused
 from sanql.execute import Description, Source, Workers, describe, prepare
 from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, statement
@@ -21,7 +21,7 @@ from sanql.parse import Question, parse
 from sanql.plan import Outline, Plan, least_epsilon, outline, plan
 from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
-from sanql.policy import Budget, Policy, Table, load
+from sanql.policy import Budget, Policy, Table, TableDomain, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
 from sanql.release.answer import as_intervals
 
@@ -199,12 +199,14 @@ class San:
     def tables(self) -> Mapping[str, Table]:
         """The tables of the policy; a public table without declared columns has the source's."""
         known = self.description.columns
-        return {
+        tables = {
             name: replace(table, columns=known[name])
             if name in known and not table.columns
             else table
             for name, table in self.policy.tables.items()
         }
+        _check_domains(tables)
+        return tables
 
     def prepare(self, sql: str, wishes: Wishes) -> tuple[Plan, Question]:
         """Return the priced plan of a question; everything that can be refused is refused here."""
@@ -348,6 +350,28 @@ def _terms(policy: Policy) -> dict[str, str]:
     return {"neighbours": policy.neighbours} | {
         f"unit of {name}": unit for name, unit in units.items()
     }
+
+
+def _check_domains(tables: Mapping[str, Table]) -> None:
+    """Refuse keys of a public table whose type is not the column's: a cast could merge keys."""
+    faults = []
+    for table in tables.values():
+        for column in table.columns.values():
+            if not isinstance(column.domain, TableDomain):
+                continue
+            listed = tables[column.domain.table].columns.get(column.domain.column)
+            if listed is None or listed.type != column.type:
+                found = listed.type if listed is not None else "missing or of no known type"
+                faults.append(
+                    Fault(
+                        f"[table.{table.name}.column] {column.name}.domain",
+                        f"{column.domain.table}.{column.domain.column} is {found}, "
+                        f"and the column is {column.type}",
+                        "declare the public table's column with the same type",
+                    )
+                )
+    if faults:
+        raise PolicyError(faults)
 
 
 def _one(name: str, in_text: str | None, passed: Any) -> Any:

@@ -151,11 +151,22 @@ def _bind_column(
             return Fault(place, f'several columns are called "{column}"', "rename one of them")
         (field,) = named
         start = quote(field.name) if form == "duckdb" else base(form, field.name, field.physical)
+        if is_unit and form == "csv" and declared and declared.type not in ("text", "integer"):
+            return Fault(
+                place,
+                f"a privacy unit of type {declared.type} read from CSV could merge two people",
+                'declare it as "text" or "integer", or store the table as Parquet',
+            )
         if is_unit and not (form == "csv" and declared):
             expression = identify_unit(start, field.physical, declared.type if declared else None)
             stored.add(CANONICAL[declared.type] if declared else field.physical)
         elif declared is not None:
             expression = convert(start, field.physical, declared.type)
+            if is_unit and declared.type == "integer":
+                # only text that is the number itself: '1.4' and '01' must not become person 1
+                expression = (
+                    f"CASE WHEN CAST({expression} AS VARCHAR) = {start} THEN {expression} END"
+                )
             stored.add(CANONICAL[declared.type])
         else:
             raise AssertionError(column)

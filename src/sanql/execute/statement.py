@@ -31,6 +31,7 @@ from sanql.plan.keys import KeyColumn, PublicKeys
 from sanql.plan.measurements import Measured, Measurement
 from sanql.policy import ColumnUnit, TableDomain
 
+SMALLEST_MAX = 16
 CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
 
 
@@ -190,11 +191,7 @@ class _Writer:
             return
         groups = self._limits.groups
         self._parts.append(f"pairs AS MATERIALIZED ({body})")
-        self._add(
-            "heavy",
-            f"SELECT u, system.main.list_last(system.main.min(h, {groups + 1})) AS below "
-            f"FROM pairs GROUP BY u HAVING system.main.count(*) > {groups}",
-        )
+        self._add("heavy", _thresholds("pairs", groups))
         self._parts.append(
             f"kept {once} (SELECT pairs.* FROM pairs LEFT JOIN heavy ON pairs.u = heavy.u "
             "WHERE below IS NULL OR h < below)"
@@ -340,11 +337,7 @@ class _Writer:
                 f"{name}_kept AS MATERIALIZED (SELECT a.* FROM {kept} a SEMI JOIN kept ON {same})"
             )
             kept = f"{name}_kept"
-        self._add(
-            f"{name}_heavy",
-            f"SELECT u, system.main.list_last(system.main.min(h, {most + 1})) AS below FROM {kept} "
-            f"GROUP BY u HAVING system.main.count(*) > {most}",
-        )
+        self._add(f"{name}_heavy", _thresholds(kept, most))
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         self._add(
             name,
@@ -387,6 +380,22 @@ class _Writer:
         if key.facts.type is Type.INTEGER:
             return f"TRY_CAST({text} AS BIGINT)"
         return text
+
+
+def _thresholds(source: str, most: int) -> str:
+    """Return the units with more than `most` rows here, and the hash below which `most` lie.
+
+    Keeping the few smallest hashes of every unit is fastest, but takes room for all of them in
+    every unit; beyond a few, only the units that have too many are ranked.
+    """
+    counted = f"FROM {source} GROUP BY u HAVING system.main.count(*) > {most}"
+    if most <= SMALLEST_MAX:
+        return f"SELECT u, system.main.list_last(system.main.min(h, {most + 1})) AS below {counted}"
+    ranked = (
+        f"SELECT a.u, a.h, system.main.row_number() OVER (PARTITION BY a.u ORDER BY a.h) AS place "
+        f"FROM {source} a SEMI JOIN (SELECT u {counted}) b ON a.u = b.u"
+    )
+    return f"SELECT u, h AS below FROM ({ranked}) WHERE place = {most + 1}"
 
 
 def _clamped_on_reading(part: Measurement) -> bool:

@@ -1,0 +1,58 @@
+"""How plans become SQL where the usual way would not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from sanql.engine import San
+from sanql.execute import statement as writing
+from sanql.policy import load
+
+POLICY = """
+[dataset]
+name = "rows"
+source = "rows.duckdb"
+neighbours = "add-remove"
+budget = { epsilon = 10.0, delta = 1e-6 }
+accounting = "pure"
+[table.plain]
+privacy_unit = "row"
+[table.plain.column]
+x = { type = "integer", bounds = [0, 1000], total_bounds = [0, 10] }
+"""
+
+
+@pytest.mark.parametrize("most", [1, 3, 7])
+def test_few_and_many_groups_are_limited_by_the_same_hash(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = duckdb.connect(":memory:")
+    connection.execute(
+        "CREATE TABLE pairs AS SELECT i % 50 AS u, hash(i) % 97 AS h FROM range(400) AS r(i)"
+    )
+    few = connection.execute(writing._thresholds("pairs", most) + " ORDER BY u").fetchall()
+    monkeypatch.setattr(writing, "SMALLEST_MAX", 0)
+    many = connection.execute(writing._thresholds("pairs", most) + " ORDER BY u").fetchall()
+    assert few == many
+    assert len(few) == (50 if most < 8 else 0)
+
+
+def test_limits_beyond_what_the_engine_can_keep_sorted_are_answered() -> None:
+    connection = duckdb.connect(":memory:")
+    connection.execute("CREATE TABLE pairs AS SELECT 1 AS u, hash(1) AS h")
+    assert connection.execute(writing._thresholds("pairs", 2**20)).fetchall() == []
+
+
+@pytest.mark.slow
+def test_a_row_unit_has_no_total_beside_its_bounds(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as connection:
+        connection.execute("CREATE TABLE plain AS SELECT 5 AS x")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY)
+    with San(load(policy)) as san:
+        explained = san.explain("SELECT SUM(x) FROM plain", epsilon=1)
+    (measured,) = explained.certificate.measurements
+    assert measured["sensitivity"] == {"l1": 1000.0, "linf": 1000.0, "l2": 1000.0}
