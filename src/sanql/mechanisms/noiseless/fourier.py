@@ -180,7 +180,7 @@ def _enclose(line: _Line, values: list[acb], move: arb) -> arb:
 
 def _stationary(line: _Line, values: list[acb], saddle: Saddle) -> float:
     """Return, in floats, how far from the origin of the values G has its maximum."""
-    scale = max(abs(value).upper() for value in values)
+    scale = abs(values[1]).upper()  # the first may be zero: there e^{zs} = g
     heights = np.array([complex(value / scale) for value in values])
     z = np.array([complex(point) for point in line.points[: len(values)]])
     move = 0.0

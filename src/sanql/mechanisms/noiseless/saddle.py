@@ -64,7 +64,7 @@ def saddle_at(parts: Parts, shift: float, epsilon: float) -> Saddle:
     mean, variance = _moments(parts, tilt)
     deviation = math.sqrt(variance)
     # lines are shared by neighbouring numbers of records, so the inner radius is a power of 2^¼
-    theta = max(tilt, 2.0 ** (math.ceil(4 * math.log2(1.5 / deviation)) / 4))
+    theta = max(tilt, 2.0 ** (math.ceil(4 * math.log2(3 / deviation)) / 4))
     point = mean + shift / 2
     if lattice:
         point = top - round(top - point)
