@@ -179,7 +179,7 @@ class _Writer:
             if self._column_of(index) == index:
                 columns.append(f"system.main.count(x{index}) AS v{index}")
             if part.kind is Measured.SUM:
-                columns.append(f"coalesce({self._centred(index, part)}, 0) AS s{index}")
+                columns.append(f"coalesce(system.main.sum(x{index}), 0) AS s{index}")
         if self._limits_groups() or self._limits_rows_in_all():
             columns.append(f"{self._hash()} AS h")
         grouping = ", ".join(["u", *self._keys])
@@ -240,6 +240,8 @@ class _Writer:
                     low, high = part.total
                     text = f"system.main.greatest({low}, system.main.least({high}, {text}))"
                 columns.append(f"{text} AS m{index}")
+                if part.centre:
+                    columns.append(f"{self._counted(index)} AS w{index}")
         self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM rounded")
 
     def _counted(self, index: int) -> str:
@@ -297,21 +299,15 @@ class _Writer:
         if part.kind is Measured.UNITS:
             return "system.main.count(*)"
         if self._by_unit:
-            return f"system.main.sum(m{index})"
+            return _less_centre(f"system.main.sum(m{index})", f"system.main.sum(w{index})", part)
         match part.kind:
             case Measured.ROWS:
                 return "system.main.count(*)"
             case Measured.VALUES:
                 return f"system.main.count(x{self._column_of(index)})"
             case _:
-                return self._centred(index, part)
-
-    def _centred(self, index: int, part: Measurement) -> str:
-        """Return the sum of x - centre over the rows that have a value."""
-        total = f"system.main.sum(x{index})"
-        if part.centre == 0:
-            return total
-        return f"{total} - system.main.count(x{index})::HUGEINT * {part.centre}"
+                sums, counts = f"system.main.sum(x{index})", f"system.main.count(x{index})"
+                return _less_centre(sums, counts, part)
 
     def _write_distinct(self, index: int) -> None:
         """Count distinct values, at most `rows` of one unit over all the groups it keeps."""
@@ -380,6 +376,17 @@ class _Writer:
         if key.facts.type is Type.INTEGER:
             return f"TRY_CAST({text} AS BIGINT)"
         return text
+
+
+def _less_centre(sums: str, counts: str, part: Measurement) -> str:
+    """Return the sum of x - centre, from the sum and the number of x; once a cell is enough.
+
+    Scaling a pair's sum to w of its v values rounds toward zero, which stays between w * low and
+    w * high for whole bounds, so the centred sum stays within its own.
+    """
+    if part.kind is not Measured.SUM or part.centre == 0:
+        return sums
+    return f"{sums} - {counts}::HUGEINT * {part.centre}"
 
 
 def _thresholds(source: str, most: int) -> str:
