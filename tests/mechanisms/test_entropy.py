@@ -15,6 +15,7 @@ from sanql.mechanisms import ExactSampler, OsEntropy
 SOURCE = Path(next(iter(sanql.__path__)))
 DOOR = SOURCE / "mechanisms" / "entropy.py"
 GAMES = SOURCE / "theory" / "attackers"
+PICTURE = SOURCE / "cli" / "certify_plots.py"  # simulates made-up tables, with a fixed seed
 MODULES = {"random", "secrets", "uuid", "numpy.random"}
 NAMES = {"urandom", "getrandom", "default_rng", "SystemRandom", "RandomState", "random", "rvs"}
 
@@ -41,7 +42,7 @@ def test_no_other_file_draws_random_bits() -> None:
     elsewhere = {
         path.relative_to(SOURCE).as_posix(): found
         for path in sorted(SOURCE.rglob("*.py"))
-        if path != DOOR
+        if path not in (DOOR, PICTURE)
         and GAMES not in path.parents
         and (found := randomness_in(path.read_text(encoding="utf-8")))
     }

@@ -100,7 +100,8 @@ STRINGS = [
 def test_a_string_is_only_ever_a_value(san: San, text: str) -> None:
     quoted = text.replace("'", "''")
     planted = text in ("'; DROP TABLE people; --", "\u202egnol\u200b", "<script>alert(1)</script>", "=cmd|' /C calc'!A0")  # fmt: skip
-    asked = f"{WHERE}city = '{quoted}' OR city LIKE '{quoted}' ESCAPE '\t' OR city IN ('{quoted}')"
+    like = f" OR city LIKE '{quoted}' ESCAPE '~'" if len(quoted) <= 200 else ""
+    asked = f"{WHERE}city = '{quoted}'{like} OR city IN ('{quoted}')"
     assert san.query(asked, epsilon=1).value == int(planted)
     explained = san.explain(asked, epsilon=1)
     assert text in explained.statement.parameters
