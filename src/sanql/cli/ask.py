@@ -41,7 +41,12 @@ def asking(forms: list[str]) -> Callable[[F], F]:
                     "with ' at 0.99' and, for averages, ' over 500 rows'.",
                 ),
                 click.option("--confidence", help="Of the intervals; 0.95 if not given."),
-                click.option("--max-groups", type=int, help="Groups one unit may be in."),
+                click.option(
+                    "--max-groups",
+                    "max_groups_contributed",
+                    type=int,
+                    help="Groups one unit may be in.",
+                ),
                 click.option(
                     "--format", "form", type=click.Choice(forms), default="table", show_default=True
                 ),
@@ -64,30 +69,13 @@ def _progress(message: str) -> None:
 
 @click.command()
 @asking(["table", "json", "csv", "arrow"])
-def query(
-    policy: Path,
-    analyst: str | None,
-    epsilon: str | None,
-    delta: str | None,
-    accuracy: str | None,
-    confidence: str | None,
-    max_groups: int | None,
-    form: str,
-    sql: str,
-) -> None:
+def query(policy: Path, analyst: str | None, form: str, sql: str, **wishes: Any) -> None:
     """Ask SQL (or - to read it) and pay for the answer; an identical question is free."""
     with reported(form):
         from sanql.engine import open_policy
 
         with open_policy(policy, analyst, progress=_progress) as san:
-            answer = san.query(
-                _text(sql),
-                epsilon=epsilon,
-                delta=delta,
-                accuracy=accuracy,
-                confidence=confidence,
-                max_groups_contributed=max_groups,
-            )
+            answer = san.query(_text(sql), **wishes)
         _write(answer, form)
 
 
@@ -111,28 +99,11 @@ def _write(answer: Answer, form: str) -> None:
 
 @click.command()
 @asking(["table", "json"])
-def explain(
-    policy: Path,
-    analyst: str | None,
-    epsilon: str | None,
-    delta: str | None,
-    accuracy: str | None,
-    confidence: str | None,
-    max_groups: int | None,
-    form: str,
-    sql: str,
-) -> None:
+def explain(policy: Path, analyst: str | None, form: str, sql: str, **wishes: Any) -> None:
     """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
     with reported(form):
         from sanql.engine import open_policy
 
         with open_policy(policy, analyst, progress=_progress) as san:
-            explanation = san.explain(
-                _text(sql),
-                epsilon=epsilon,
-                delta=delta,
-                accuracy=accuracy,
-                confidence=confidence,
-                max_groups_contributed=max_groups,
-            )
+            explanation = san.explain(_text(sql), **wishes)
         click.echo(json.dumps(explanation.to_dict()) if form == "json" else str(explanation))
