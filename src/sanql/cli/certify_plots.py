@@ -13,21 +13,10 @@ from sanql.errors import Refused
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#666666")
-"""Okabe-Ito colours, told apart with every common colour blindness and in grey."""
+from sanql.theory.plots import BLUE, GREEN, GREY, ORANGE, STYLE
+
+COLOURS = (BLUE, ORANGE, GREEN, GREY)
 LINES = ("-", "--", "-.", ":")
-_STYLE: dict[Any, Any] = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 2,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "sanql",
-}
 
 
 def draw(kind: str, path: Path, *, delta: Fraction) -> None:
@@ -52,7 +41,7 @@ def draw(kind: str, path: Path, *, delta: Fraction) -> None:
         "count": bound_against_truth,
         "histogram": threshold_against_fraction,
     }
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 4.6), layout="constrained")
         FigureCanvasAgg(figure)
         pictures[kind](figure, delta)

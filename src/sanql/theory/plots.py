@@ -23,7 +23,7 @@ Arguments = ParamSpec("Arguments")
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 """Okabe-Ito colours, told apart with every common colour blindness and in grey."""
 
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -266,7 +266,7 @@ def _tint(colour: str, share: float) -> tuple[float, float, float]:
 def _style() -> Any:
     import matplotlib as mpl
 
-    return mpl.rc_context(rc=_STYLE)
+    return mpl.rc_context(rc=STYLE)
 
 
 def _matplotlib() -> Any:
