@@ -27,7 +27,7 @@ def main() -> None:
     """Measure everything and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=7)
     arguments = parser.parse_args()
     parts = [_machine()]
     found = []

@@ -23,7 +23,6 @@ from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
 from sanql.policy import Budget, Policy, Table, TableDomain, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
-from sanql.release.answer import as_intervals
 
 TIME_BUCKET_SECONDS = 0.01
 DELTA_SHARE = 100  # of an analyst's delta, for a question that needs one and names none
@@ -290,7 +289,7 @@ def _shown(
     shown = show(planned, cells, confidence)
     return Answer(
         table=shown.table,
-        intervals={name: as_intervals(*ends) for name, ends in shown.intervals.items()},
+        ends=shown.intervals,
         confidence=confidence,
         noise=_noise(planned),
         charge=planned.charge,

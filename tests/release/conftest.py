@@ -16,7 +16,6 @@ from sanql.parse import parse
 from sanql.plan import Plan, outline, plan
 from sanql.policy.model import Budget, Column, ColumnUnit, ListedDomain, RowUnit, Table
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
-from sanql.release.answer import finite
 
 COLUMNS = {
     column.name: column
@@ -99,10 +98,7 @@ def answered(planned: Callable[..., Plan]) -> Callable[..., Answer]:
         left = Budget(Fraction(1, 3), Fraction(1, 10**7))
         return Answer(
             table=shown.table,
-            intervals={
-                name: [(finite(low), finite(high)) for low, high in zip(*ends, strict=True)]
-                for name, ends in shown.intervals.items()
-            },
+            ends=shown.intervals,
             confidence=Fraction(95, 100),
             noise={},
             charge=made.charge,

@@ -7,10 +7,11 @@ import html
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,19 +35,24 @@ TYPE_NAMES = {"int64": "integer", "double": "real", "string": "text", "bool": "b
 class Answer:
     """Private statistics, ready to use.
 
-    `intervals` holds, for each column that has noise, one (low, high) for each row; an end that is
-    unbounded is None. `noise` holds the standard deviation of the noise in columns that are an
-    aggregate by themselves.
+    `ends` holds, for each column that has noise, the low and high ends of its rows' intervals;
+    `intervals` is the same as pairs, where an end that is unbounded is None. `noise` holds the
+    standard deviation of the noise in columns that are an aggregate by themselves.
     """
 
     table: pyarrow.Table
-    intervals: dict[str, list[Interval]]
+    ends: Mapping[str, tuple[Reals, Reals]]
     confidence: Fraction
     noise: dict[str, float]
     charge: Charge
     remaining: tuple[Balance, ...]
     certificate: Certificate
     cached: bool
+
+    @cached_property
+    def intervals(self) -> dict[str, list[Interval]]:
+        """The intervals as pairs of plain numbers, made when first looked at."""
+        return {name: _as_intervals(*ends) for name, ends in self.ends.items()}
 
     @property
     def columns(self) -> list[str]:
@@ -217,7 +223,7 @@ def _csv_line(cells: Sequence[object]) -> str:
     return out.getvalue().removesuffix("\r\n") + "\n"
 
 
-def as_intervals(lows: Reals, highs: Reals) -> list[Interval]:
+def _as_intervals(lows: Reals, highs: Reals) -> list[Interval]:
     """Return interval ends as pairs; an unbounded end is None."""
     pairs = list(zip(lows.tolist(), highs.tolist(), strict=True))
     if np.isfinite(lows).all() and np.isfinite(highs).all():
