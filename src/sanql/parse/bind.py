@@ -9,14 +9,14 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.functions import BIGINT_RANGE, INTEGER_LIMIT
+from sanql.parse.aggregates import AGGREGATES, bind_aggregate
+from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.guard import DEPTH_MAX, too_deep
 from sanql.parse.operators import operator, unknown_construct
 from sanql.parse.tree import (
     NUMERIC,
     Aggregate,
     AggregateRef,
-    Aggregation,
     ColumnRef,
     Expr,
     Facts,
@@ -39,7 +39,6 @@ TEMPORAL_DEFAULTS = {
     Type.DATE: (date(1, 1, 1), date(9999, 12, 31)),
     Type.TIMESTAMP: (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)),
 }
-NOISY_RANGE = (Fraction(-(2**62)), Fraction(2**62))
 
 
 def column_facts(column: Column) -> Facts:
@@ -92,7 +91,7 @@ class Binder:
 
     def outer(self, node: exp.Expression, aliases: bool = False) -> Expr:
         """Return an expression over keys and noisy aggregates: SELECT, HAVING and ORDER BY."""
-        if isinstance(node, exp.Count | exp.Sum | exp.Avg):
+        if isinstance(node, AGGREGATES):
             return self._aggregate(node)
         key = self._key(node)
         if key is not None:
@@ -177,85 +176,16 @@ class Binder:
             f"{'AVG' if column.facts.type in NUMERIC else 'COUNT'}({column.name})",
         )
 
-    def _aggregate(self, node: exp.Count | exp.Sum | exp.Avg) -> AggregateRef:
-        aggregate = self._bound_aggregate(node)
+    def _aggregate(self, node: exp.Func) -> AggregateRef:
+        aggregate = bind_aggregate(node, self)
         for index, known in enumerate(self.aggregates):
             if (known.kind, known.argument) == (aggregate.kind, aggregate.argument):
                 return AggregateRef(index, known.facts)
         self.aggregates.append(aggregate)
         return AggregateRef(len(self.aggregates) - 1, aggregate.facts)
 
-    def _bound_aggregate(self, node: exp.Count | exp.Sum | exp.Avg) -> Aggregate:
-        text = node.sql(dialect="duckdb", comments=False)
-        inner = node.args.get("this")
-        extra = {name for name, value in node.args.items() if value} - {"this", "big_int"}
-        if extra:
-            raise unknown_construct(node)
-        if isinstance(inner, exp.Distinct):
-            return self._distinct(node, inner, text)
-        counted = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
-        if isinstance(node, exp.Count):
-            if inner is None or isinstance(inner, exp.Star):
-                if isinstance(inner, exp.Star) and any(inner.args.values()):
-                    raise unknown_construct(inner)
-                return Aggregate(Aggregation.COUNT, None, counted, text)
-            argument = None if self._is_bare_unit(inner) else self.row(inner)
-            if argument is not None and not argument.facts.nullable:
-                argument = None  # never NULL: the same as COUNT(*)
-            return Aggregate(Aggregation.COUNT, argument, counted, text)
-        argument = self.row(inner) if inner is not None else None
-        return self._numeric_aggregate(node, argument, text)
-
-    def _numeric_aggregate(
-        self, node: exp.Sum | exp.Avg, argument: Expr | None, text: str
-    ) -> Aggregate:
-        name = node.sql_name()
-        if argument is None or argument.facts.type not in NUMERIC:
-            raise Refused(
-                "type_mismatch",
-                f"{text} needs a number",
-                f"use {name}(CASE WHEN … THEN 1 ELSE 0 END), COUNT, or CAST the value",
-            )
-        low, high = argument.facts.low, argument.facts.high
-        unlimited = argument.facts.type is Type.INTEGER and max(abs(low), abs(high)) >= 2**62  # type: ignore[arg-type]
-        if not argument.facts.bounded or unlimited:
-            raise Refused(
-                "bounds_missing",
-                f"{text} has no bounds, so one row could change it without limit",
-                "let the owner declare bounds for the column, or state them in the question: "
-                f"{name}(GREATEST(0, LEAST(100, …)))",
-            )
-        if isinstance(node, exp.Avg):
-            facts = Facts(Type.REAL, low, high, nullable=True)
-            return Aggregate(Aggregation.AVERAGE, argument, facts, text)
-        if argument.facts.type is Type.INTEGER:
-            facts = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
-        else:
-            top = Fraction(INTEGER_LIMIT)
-            facts = Facts(Type.REAL, -top, top, nullable=False)
-        return Aggregate(Aggregation.SUM, argument, facts, text)
-
-    def _distinct(self, node: exp.Expression, inner: exp.Distinct, text: str) -> Aggregate:
-        values = inner.expressions
-        if not isinstance(node, exp.Count) or len(values) != 1 or inner.args.get("on"):
-            raise Refused(
-                "distinct_unsupported",
-                f"{text} is not supported: DISTINCT goes with COUNT of one expression",
-                "use COUNT(DISTINCT x), or the aggregate without DISTINCT",
-            )
-        facts = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
-        if self._is_bare_unit(values[0]):
-            return Aggregate(Aggregation.COUNT_UNITS, None, facts, text)
-        argument = self.row(values[0])
-        if argument.facts.type is Type.REAL and argument.facts.grid is None:
-            raise Refused(
-                "distinct_real",
-                f"{text} counts values with no fixed precision",
-                "round them first: COUNT(DISTINCT ROUND(x, 2))",
-            )
-        return Aggregate(Aggregation.COUNT_DISTINCT, argument, facts, text)
-
-    def _is_bare_unit(self, node: exp.Expression) -> bool:
+    def is_bare_unit(self, node: exp.Expression) -> bool:
+        """Return whether the expression is the privacy unit's column and nothing more."""
         while isinstance(node, exp.Paren):
             node = node.this
         return isinstance(node, exp.Column) and self._is_unit(self._unqualified(node))
