@@ -12,6 +12,7 @@ from sanql.parse.functions import INTEGER_LIMIT
 from sanql.parse.operators import unknown_construct
 from sanql.parse.tree import NUMERIC, Aggregate, Aggregation, Expr, Facts, Type
 
+Statistic = exp.Count | exp.Sum | exp.Avg
 AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
 NOISY_RANGE = (Fraction(-(2**62)), Fraction(2**62))
 
@@ -26,7 +27,7 @@ class Rows(Protocol):
         """Return whether the expression is the privacy unit's column and nothing more."""
 
 
-def bind_aggregate(node: exp.Func, rows: Rows) -> Aggregate:
+def bind_aggregate(node: Statistic, rows: Rows) -> Aggregate:
     """Return the statistic a node asks for, or refuse it by name."""
     text = node.sql(dialect="duckdb", comments=False)
     inner = node.args.get("this")
@@ -49,7 +50,7 @@ def bind_aggregate(node: exp.Func, rows: Rows) -> Aggregate:
     return _numeric(node, argument, text)
 
 
-def _numeric(node: exp.Func, argument: Expr | None, text: str) -> Aggregate:
+def _numeric(node: Statistic, argument: Expr | None, text: str) -> Aggregate:
     name = node.sql_name()
     if argument is None or argument.facts.type not in NUMERIC:
         raise Refused(
@@ -77,7 +78,7 @@ def _numeric(node: exp.Func, argument: Expr | None, text: str) -> Aggregate:
     return Aggregate(Aggregation.SUM, argument, facts, text)
 
 
-def _distinct(node: exp.Func, inner: exp.Distinct, text: str, rows: Rows) -> Aggregate:
+def _distinct(node: Statistic, inner: exp.Distinct, text: str, rows: Rows) -> Aggregate:
     values = inner.expressions
     if not isinstance(node, exp.Count) or len(values) != 1 or inner.args.get("on"):
         raise Refused(

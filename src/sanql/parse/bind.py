@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, bind_aggregate
+from sanql.parse.aggregates import AGGREGATES, Statistic, bind_aggregate
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.guard import DEPTH_MAX, too_deep
 from sanql.parse.operators import operator, unknown_construct
@@ -176,7 +176,7 @@ class Binder:
             f"{'AVG' if column.facts.type in NUMERIC else 'COUNT'}({column.name})",
         )
 
-    def _aggregate(self, node: exp.Func) -> AggregateRef:
+    def _aggregate(self, node: Statistic) -> AggregateRef:
         aggregate = bind_aggregate(node, self)
         for index, known in enumerate(self.aggregates):
             if (known.kind, known.argument) == (aggregate.kind, aggregate.argument):
