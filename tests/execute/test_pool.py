@@ -321,7 +321,7 @@ import sys, threading, time
 from pathlib import Path
 from sanql.execute import Source, Workers
 from sanql.policy.model import EngineLimits
-source = Source(Path(sys.argv[1]), "", dict(), dict(), dict())
+source = Source(Path(sys.argv[1]), "", dict(), dict(), dict(), dict())
 workers = Workers(source, EngineLimits(256 << 20, 600.0, 2))
 workers.warm()
 print(*[server.pid for server in workers._started], flush=True)
@@ -391,7 +391,7 @@ import os, sys
 from pathlib import Path
 from sanql.execute import Source, Workers
 from sanql.policy.model import EngineLimits
-workers = Workers(Source(Path(sys.argv[1]), "", {}, {}, {}), EngineLimits(256 << 20, 60.0, 1))
+workers = Workers(Source(Path(sys.argv[1]), "", {}, {}, {}, {}), EngineLimits(256 << 20, 60.0, 1))
 ask = lambda n: workers.run("SELECT ?::BIGINT AS n", [n]).to_pydict()["n"][0]
 assert ask(1) == 1
 (before,) = [server.pid for server in workers._started]

@@ -135,9 +135,44 @@ TABLES = [
     ("[table.t]\nprivacy_unit = 4", "[table.t] privacy_unit", "not 4"),
     ("[table.t]\nprivacy_unit = 'a\"b'", "[table.t] privacy_unit", "quotation mark"),
     (
-        "[table.t]\nprivacy_unit = { via = 'person_id', references = 'people' }",
-        "[table.t] privacy_unit",
-        'foreign key is not supported yet & via = "person_id" & declare a unit column',
+        "[table.t]\nprivacy_unit = { via = 'person_id', references = 'people' }\nunique = true",
+        "[table.t] privacy_unit.references",
+        'no table "people" is declared',
+    ),
+    (
+        "[table.t]\nprivacy_unit = { via = 'person_id' }\nunique = true",
+        "[table.t] privacy_unit.references",
+        "references is missing & orders.id",
+    ),
+    (
+        "[table.t]\nprivacy_unit = { via = 'a', references = 'p', on = 'b' }\nunique = true\n"
+        "[table.p]\nprivacy_unit = 'b'\nunique = true",
+        "[table.t] privacy_unit.on",
+        'unknown key "on"',
+    ),
+    (
+        "[table.t]\nprivacy_unit = { via = 'a', references = 'p' }\nunique = true\n"
+        "[table.p]\npublic = true",
+        "[table.t] privacy_unit.references",
+        'the table "p" is public & refer to a table whose privacy_unit is a column',
+    ),
+    (
+        "[table.t]\nprivacy_unit = { via = 'a', references = 'p' }\nunique = true\n"
+        "[table.p]\nprivacy_unit = 'row'",
+        "[table.t] privacy_unit.references",
+        "protects each row by itself",
+    ),
+    (
+        "[table.t]\nprivacy_unit = { via = 'a', references = 't' }\nunique = true",
+        "[table.t] privacy_unit.references",
+        "lead back to this table",
+    ),
+    (
+        "[table.t]\nprivacy_unit = { via = 'a', references = 'o' }\nunique = true\n"
+        "[table.o]\nprivacy_unit = { via = 'b', references = 'p' }\nunique = true\n"
+        "[table.p]\nprivacy_unit = 'b'\nunique = true",
+        "[table.t] privacy_unit.references",
+        'which column of "o" is meant & key = "COLUMN"',
     ),
     ("[table.t]\nprivacy_unit = 'Row'", "[table.t] privacy_unit", '"Row" and "row" differ'),
     (

@@ -22,6 +22,7 @@ HEADINGS = {
     "table": "[table.NAME]",
     "column": "[table.NAME.column]",
     "domain": "domain",
+    "privacy_unit": "privacy_unit",
 }
 
 

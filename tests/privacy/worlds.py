@@ -289,5 +289,6 @@ def source_of(policy: Policy) -> Source:
         "fingerprint",
         {name: f"{quote(CATALOG)}.main.{quote(name)}" for name in tables},
         {name: {column: quote(column) for column in columns} for name, columns in tables.items()},
+        {name: dict.fromkeys(columns, "VARCHAR") for name, columns in tables.items()},
         {},
     )

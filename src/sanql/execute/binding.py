@@ -5,7 +5,7 @@ Uses names and types only. Names match without regard to case, as DuckDB's do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -17,7 +17,8 @@ from sanql.execute.files import nearest
 from sanql.execute.lockdown import quote
 from sanql.execute.messages import Filling
 from sanql.execute.parts import base
-from sanql.policy.model import Column, ColumnUnit
+from sanql.policy.model import Column
+from sanql.policy.units import identifiers
 
 if TYPE_CHECKING:
     from sanql.policy.model import Policy, Table
@@ -60,7 +61,8 @@ def bind(
         elif names[0] in unfit:
             faults.append(Fault(place, *unfit[names[0]]))
         else:
-            found = _bind_table(table, names[0], formats[table.name], tables[names[0]])
+            whose = identifiers(table, policy.tables)
+            found = _bind_table(table, whose, names[0], formats[table.name], tables[names[0]])
             if isinstance(found, BoundTable):
                 bound[table.name] = found
             else:
@@ -95,17 +97,16 @@ def _field(name: str, physical: str, kind: str | None, precision: str | None) ->
 
 
 def _bind_table(
-    table: Table, name: str, form: SourceFormat, parts: list[list[Field]]
+    table: Table, whose: Sequence[str], name: str, form: SourceFormat, parts: list[list[Field]]
 ) -> BoundTable | list[Fault]:
     inferred = _infer(parts) if table.public and not table.columns else None
     columns = table.columns if inferred is None else inferred
-    unit = table.unit.column if isinstance(table.unit, ColumnUnit) else None
-    wanted = dict.fromkeys([*([unit] if unit is not None else []), *columns])
+    wanted = dict.fromkeys([*whose, *columns])
     faults: list[Fault] = []
     types: dict[str, str] = {}
     chosen: list[dict[str, tuple[str, str]]] = [{} for _ in parts]
     for column in wanted:
-        is_unit = unit is not None and column.lower() == unit.lower()
+        is_unit = column.lower() in [identifier.lower() for identifier in whose]
         place = f"table.{table.name}.{'privacy_unit' if is_unit else 'column.' + column}"
         declared = columns.get(column)
         found = _bind_column(place, column, declared, form, parts, is_unit=is_unit)

@@ -27,7 +27,7 @@ from sanql.execute.messages import (
     StoredTable,
 )
 from sanql.execute.process import WorkerProcess
-from sanql.policy.model import ColumnUnit
+from sanql.policy.units import identifiers
 
 if TYPE_CHECKING:
     from sanql.policy.model import Column, Policy
@@ -46,12 +46,14 @@ class Description:
     """The policy's tables and columns as found in the source: only names and types were read.
 
     `scans` are expressions over a relation's columns that give the canonical type whatever a row
-    holds; `columns` are the facts about public tables whose columns the policy left to the source.
+    holds, and `types` what the engine calls those types; `columns` are the facts about public tables
+    whose columns the policy left to the source.
     """
 
     fingerprint: str
     relations: Mapping[str, str]
     scans: Mapping[str, Mapping[str, str]]
+    types: Mapping[str, Mapping[str, str]]
     columns: Mapping[str, Mapping[str, Column]]
 
 
@@ -63,6 +65,7 @@ class Source:
     fingerprint: str
     relations: Mapping[str, str]
     scans: Mapping[str, Mapping[str, str]]
+    types: Mapping[str, Mapping[str, str]]
     columns: Mapping[str, Mapping[str, Column]]
 
 
@@ -73,7 +76,11 @@ def describe(policy: Policy) -> Description:
     schema = Cache(policy.ledger).schema(fingerprint)
     bound = bind(policy, _formats(policy, location), schema or _inspect(policy, location))
     return Description(
-        fingerprint, _relations(bound), _scans(bound, location), _inferred_columns(bound)
+        fingerprint,
+        _relations(bound),
+        _scans(bound, location),
+        _types(bound),
+        _inferred_columns(bound),
     )
 
 
@@ -121,6 +128,7 @@ def _recall(policy: Policy, location: Location, fingerprint: str, cache: Cache) 
         fingerprint,
         _relations(bound),
         _scans(bound, location),
+        _types(bound),
         _inferred_columns(bound),
     )
 
@@ -220,7 +228,7 @@ def _fingerprint(policy: Policy, location: Location) -> str:
         (
             table.name,
             table.public,
-            table.unit.column if isinstance(table.unit, ColumnUnit) else None,
+            identifiers(table, policy.tables),
             [(column.name, column.type) for column in table.columns.values()],
         )
         for table in policy.tables.values()
@@ -262,6 +270,10 @@ def _scans(bound: Mapping[str, BoundTable], location: Location) -> Mapping[str, 
         )
         scans[name] = MappingProxyType(dict(zip(table.types, expressions, strict=True)))
     return MappingProxyType(scans)
+
+
+def _types(bound: Mapping[str, BoundTable]) -> Mapping[str, Mapping[str, str]]:
+    return MappingProxyType({name: table.types for name, table in bound.items()})
 
 
 def _inferred_columns(bound: Mapping[str, BoundTable]) -> Mapping[str, Mapping[str, Column]]:

@@ -15,7 +15,7 @@ from sanql.plan.limits import Limits, limits_of
 from sanql.plan.measurements import Estimate, Measurement, Measuring, measure
 from sanql.plan.price import Priced, price
 from sanql.plan.sensitivity import Sensitivity, Setting
-from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table
+from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,8 @@ def unit_in_words(table: Table) -> str:
     match table.unit:
         case ColumnUnit(column):
             return f"everything about one {column}"
+        case ViaUnit(column, referred, _):
+            return f"everything about whoever {column} leads to in {referred}"
         case RowUnit():
             return "one row"
         case None:

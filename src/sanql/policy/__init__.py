@@ -20,7 +20,9 @@ from sanql.policy.model import (
     TableDomain,
     Unit,
     Value,
+    ViaUnit,
 )
+from sanql.policy.units import identifiers, root_unit
 
 __all__ = [
     "Accounting",
@@ -40,6 +42,9 @@ __all__ = [
     "TableDomain",
     "Unit",
     "Value",
+    "ViaUnit",
     "draft",
+    "identifiers",
     "load",
+    "root_unit",
 ]

@@ -26,6 +26,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "table": (
         "public",
         "privacy_unit",
+        "key",
         "unique",
         "rows_per_unit_max",
         "rows_per_group_max",
@@ -34,6 +35,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     ),
     "column": ("type", "bounds", "precision", "domain", "total_bounds"),
     "domain": ("table", "column"),
+    "privacy_unit": ("via", "references"),
 }
 SECTIONS = ("dataset", "engine", "analyst", "coalition", "table")
 

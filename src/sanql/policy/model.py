@@ -71,7 +71,20 @@ class ColumnUnit:
     column: str
 
 
-Unit = RowUnit | ColumnUnit
+@dataclass(frozen=True)
+class ViaUnit:
+    """Whoever the row of another table belongs to that `column` refers to by that table's `key`.
+
+    A row that refers to nothing belongs to nobody and is left out. Where several rows there have
+    the key, a row here belongs to the unit of each of them, and counts, within limits, with each.
+    """
+
+    column: str
+    table: str
+    key: str
+
+
+Unit = RowUnit | ColumnUnit | ViaUnit
 
 
 @dataclass(frozen=True)
@@ -81,7 +94,8 @@ class Table:
     `unit` is None exactly when the table is public; a public table without columns offers all that
     its source has. `rows_per_unit_max` limits a unit's rows in one answer, `rows_per_group_max` its
     rows in one group, `groups_per_unit_max` its groups. A loaded private table always has the first
-    and the last (both 1 when the unit is the row).
+    and the last (both 1 when the unit is the row). `key` names a column by which other tables refer
+    to one row of this one; that it is one row is enforced where anything depends on it.
     """
 
     name: str
@@ -90,6 +104,7 @@ class Table:
     rows_per_unit_max: int | None = None
     rows_per_group_max: int | None = None
     groups_per_unit_max: int | None = None
+    key: str | None = None
 
     @property
     def public(self) -> bool:

@@ -7,14 +7,10 @@ from collections.abc import Mapping
 from sanql.policy.columns import check_unit_sum, read_column
 from sanql.policy.keys import KEYS
 from sanql.policy.limits import LIMIT_KEYS, read_limits
-from sanql.policy.model import Column, ColumnUnit, RowUnit, Table, TableDomain, Unit
-from sanql.policy.section import Section, fold, quote, suggest
+from sanql.policy.model import Column, Table, TableDomain
+from sanql.policy.section import Section, quote, suggest
+from sanql.policy.units import UNIT_REMEDY, check_unit, read_key, read_unit, resolve_chains
 from sanql.policy.values import parse_column_name, parse_flag, parse_name
-
-_UNIT_REMEDY = (
-    'write privacy_unit = "row", or the column that identifies whoever is protected;'
-    " public = true if the table is about nobody"
-)
 
 
 def read_tables(root: Section) -> dict[str, Table]:
@@ -34,26 +30,26 @@ def read_tables(root: Section) -> dict[str, Table]:
         for column in table.columns.values():
             if isinstance(column.domain, TableDomain):
                 _check_table_domain(section, table, column, column.domain, tables)
-    return tables
+    return resolve_chains(section, tables)
 
 
 def _read_table(section: Section, name: str) -> Table | None:
     section.allow(KEYS["table"])
     if not section.content:
-        section.fault((), "the table declares nothing", _UNIT_REMEDY)
+        section.fault((), "the table declares nothing", UNIT_REMEDY)
         return None
     columns = _read_columns(section)
     public = section.read("public", parse_flag, "write public = true, or leave it out")
     if public:
         _check_public(section, columns)
-        return Table(name, None, columns)
+        return Table(name, None, columns, key=read_key(section))
     if public is None and "public" in section.content:
         return None
-    unit = _read_unit(section)
+    unit = read_unit(section)
     limits = read_limits(section, unit)
     if unit is None or limits is None:
         return None
-    _check_unit(section, unit, columns)
+    check_unit(section, unit, columns)
     for column in columns.values():
         check_unit_sum(section, column, limits.rows_per_unit_max)
     return Table(
@@ -63,6 +59,7 @@ def _read_table(section: Section, name: str) -> Table | None:
         rows_per_unit_max=limits.rows_per_unit_max,
         rows_per_group_max=limits.rows_per_group_max,
         groups_per_unit_max=limits.groups_per_unit_max,
+        key=read_key(section),
     )
 
 
@@ -90,56 +87,6 @@ def _check_public(section: Section, columns: Mapping[str, Column]) -> None:
                 "a public table has no units to limit",
                 "remove total_bounds",
             )
-
-
-def _read_unit(section: Section) -> Unit | None:
-    written = section.content.get("privacy_unit")
-    if isinstance(written, dict):
-        section.fault(
-            "privacy_unit",
-            f"a unit reached through a foreign key is not supported yet: {quote(written)}",
-            "declare a unit column on this table",
-        )
-        return None
-    name = section.require("privacy_unit", parse_column_name, _UNIT_REMEDY)
-    if name is None:
-        return None
-    if fold(name) == "row" != name:
-        section.fault(
-            "privacy_unit",
-            f'{quote(name)} and "row" differ only by case',
-            'write "row" if each row is somebody else, or name another column',
-        )
-        return None
-    return RowUnit() if name == "row" else ColumnUnit(name)
-
-
-def _check_unit(section: Section, unit: Unit, columns: Mapping[str, Column]) -> None:
-    declared = section.content.get("column")
-    spellings = {fold(name): name for name in declared} if isinstance(declared, dict) else {}
-    if "row" in spellings:
-        section.fault(
-            ("column", spellings["row"]),
-            f"the column name {quote(spellings['row'])} is ambiguous: as a privacy_unit it means"
-            " each row by itself",
-            "rename the column in the source, or leave it out of the policy",
-        )
-    if isinstance(unit, RowUnit):
-        return
-    spelling = spellings.get(fold(unit.column), unit.column)
-    if spelling != unit.column:
-        section.fault(
-            "privacy_unit",
-            f"{quote(unit.column)} and {quote(spelling)} differ only by case",
-            "spell them the same way",
-        )
-    column = columns.get(unit.column)
-    if column is not None and column.type == "float":
-        section.fault(
-            "privacy_unit",
-            f"{quote(unit.column)} is a float, and rounded numbers cannot tell units apart",
-            "identify units by an integer or a text",
-        )
 
 
 def _check_table_domain(
