@@ -1,0 +1,47 @@
+"""The allow-list: every operator and function, with the rule that proves its result's facts.
+
+A rule takes the operands' facts and returns the result's, or refuses. Each is total: whatever a row
+holds, the operator yields a value or NULL, never an error (`execute/emit` writes it that way).
+An operator missing from `RULES` does not exist for an analyst.
+"""
+
+from __future__ import annotations
+
+from sanql.parse.functions.arithmetic import ARITHMETIC
+from sanql.parse.functions.casts import CASTS
+from sanql.parse.functions.dates import DATE_PARTS, DATES, TRUNCATIONS, truncate
+from sanql.parse.functions.facts import (
+    BIGINT_RANGE,
+    INTEGER_LIMIT,
+    Rule,
+    any_nullable,
+    comparable,
+    interval_of,
+    number,
+)
+from sanql.parse.functions.logic import LOGIC
+from sanql.parse.functions.mathematics import MATHEMATICS
+from sanql.parse.functions.text import PATTERN_LENGTH_MAX, TEXT
+from sanql.parse.tree import Call, Expr
+
+__all__ = [
+    "BIGINT_RANGE",
+    "DATE_PARTS",
+    "INTEGER_LIMIT",
+    "PATTERN_LENGTH_MAX",
+    "RULES",
+    "TRUNCATIONS",
+    "any_nullable",
+    "call",
+    "comparable",
+    "interval_of",
+    "number",
+    "truncate",
+]
+
+RULES: dict[str, Rule] = {**ARITHMETIC, **MATHEMATICS, **LOGIC, **TEXT, **CASTS, **DATES}
+
+
+def call(op: str, *args: Expr) -> Call:
+    """Return the operator applied, with its facts proved; refuse what is not in the list."""
+    return Call(op, args, RULES[op](args))
