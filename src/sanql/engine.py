@@ -211,7 +211,6 @@ class San:
         """Return the priced plan of a question; everything that can be refused is refused here."""
         tables = self.tables
         question = parse(sql, tables)
-        table = tables[question.query.table]
         groups = parse_groups(
             _one(
                 "max_groups_contributed",
@@ -219,8 +218,8 @@ class San:
                 wishes.max_groups_contributed,
             )
         )
-        _check_unit(table, question.options.privacy_unit_column)
-        outlined = outline(question.query, table, self.policy.neighbours, groups)
+        outlined = outline(question.query, tables, self.policy.neighbours, groups)
+        _check_unit(outlined.table, question.options.privacy_unit_column)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
         epsilon = _one("epsilon", question.options.epsilon, wishes.epsilon)
         return plan(outlined, _epsilon(outlined, epsilon, delta, wishes), delta), question

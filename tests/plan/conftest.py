@@ -63,7 +63,7 @@ def outlined() -> Outlined:
 
     def make(sql: str, neighbours: Neighbours = "add-remove", groups: int | None = None) -> Outline:
         query = parse(sql, TABLES).query
-        return outline(query, TABLES[query.table], neighbours, groups)
+        return outline(query, TABLES, neighbours, groups)
 
     return make
 

@@ -35,7 +35,7 @@ def exact(tmp_path: Path) -> Exact:
         policy = write_policy(tmp_path, neighbours, limits)
         query = parse(sql, policy.tables).query
         planned = plan(
-            outline(query, policy.tables[query.table], neighbours), Fraction(1), Fraction(1, 1000)
+            outline(query, policy.tables, neighbours), Fraction(1), Fraction(1, 1000)
         )
         database = Database()
         database.load(query.table, [{**EMPTY, **row} for row in rows])

@@ -35,7 +35,7 @@ def show_stream(seed: int, count: int, folder: Path) -> None:
         sql = grammar.arithmetic_outside("visits")
         try:
             query = parse(sql, policy.tables).query
-            outlined = outline(query, policy.tables["visits"], policy.neighbours)
+            outlined = outline(query, policy.tables, policy.neighbours)
             planned = plan(outlined, Fraction(1), Fraction(0))
         except Refused:
             continue

@@ -85,7 +85,7 @@ def _planned(
     """Return the plan of a question, or None where it is refused or has very many groups."""
     try:
         query = parse(sql, policy.tables).query
-        outlined = outline(query, policy.tables[query.table], policy.neighbours, groups)
+        outlined = outline(query, policy.tables, policy.neighbours, groups)
         planned = plan(outlined, Fraction(1), Fraction(1, 1000))
         sent = statement(planned, source_of(policy), secret)
     except errors.Refused:

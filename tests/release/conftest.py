@@ -79,7 +79,7 @@ def planned() -> Callable[..., Plan]:
         sql: str, epsilon: str = "1", delta: str = "0", neighbours: str = "add-remove"
     ) -> Plan:
         query = parse(sql, TABLES).query
-        outlined = outline(query, TABLES[query.table], neighbours)  # type: ignore[arg-type]
+        outlined = outline(query, TABLES, neighbours)  # type: ignore[arg-type]
         return plan(outlined, Fraction(epsilon), Fraction(delta))
 
     return make

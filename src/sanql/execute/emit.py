@@ -14,12 +14,10 @@ from fractions import Fraction
 from sanql.errors import Refused
 from sanql.parse.functions import DATE_PARTS, TRUNCATIONS
 from sanql.parse.tree import (
-    AggregateRef,
     Call,
     ColumnRef,
     Expr,
     Facts,
-    KeyRef,
     Literal,
     LiteralValue,
     Type,
@@ -78,7 +76,7 @@ class Emitter:
                 return self.literal(value)
             case Call(op, args, facts):
                 text = self._call(op, args, facts)
-            case ColumnRef() | KeyRef() | AggregateRef():
+            case _:
                 return self._leaf(expression)
         if len(text) > SQL_LENGTH_MAX:
             raise Refused(
@@ -130,6 +128,8 @@ class Emitter:
             return [self._raw(args[0]), *texts[1:]]
         if Type.REAL in kinds or facts.type is Type.REAL:
             return [f"CAST({text} AS DOUBLE)" for text in texts]
+        if facts.type is Type.BOOLEAN and kinds <= {Type.INTEGER, Type.NULL}:
+            return texts  # comparing widens by itself, and cannot overflow
         if Type.INTEGER in kinds and any(_wide(part) for part in [facts, *(a.facts for a in args)]):
             return [f"CAST({text} AS HUGEINT)" for text in texts]
         if kinds >= {Type.DATE, Type.TIMESTAMP}:
@@ -364,16 +364,6 @@ CUSTOM: Mapping[str, Callable[[Emitter, tuple[Expr, ...], Facts], str]] = {
     "trim": _function("trim"),
     "length": _function("length"),
 }
-
-
-def row_leaf(scans: Mapping[str, str]) -> Callable[[Expr], str]:
-    """Return how a column is read: canonical type, finite, and within its bounds."""
-
-    def leaf(expression: Expr) -> str:
-        assert isinstance(expression, ColumnRef)  # noqa: S101  (rows have nothing but columns)
-        return scanned(scans[expression.name], expression.facts)
-
-    return leaf
 
 
 def scanned(scan: str, facts: Facts) -> str:

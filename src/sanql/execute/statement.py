@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.errors import Refused
-from sanql.execute.emit import ENGINE_TYPES, Emitter, real, row_leaf, within
+from sanql.execute.emit import ENGINE_TYPES, real, within
+from sanql.execute.grid import on_grid
+from sanql.execute.relations import RelationWriter
 from sanql.execute.sources import Description, Source
 from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
@@ -53,8 +55,8 @@ class _Writer:
         self._plan = plan
         self._source = source
         self._table = plan.outline.table
-        scans = source.scans[self._table.name]
-        self._emitter = Emitter(row_leaf(scans), raw=lambda column: scans[column.name])
+        self._relations = RelationWriter(source, plan.outline.tables)
+        self._emitter = self._relations.emitter
         self._parts: list[str] = []
         self._keys = [f"k{index}" for index in range(len(plan.query.keys))]
         self._secret = f"({secret})::BIGINT"
@@ -92,7 +94,7 @@ class _Writer:
             relation = self._source.relations[column.values.table]
             key = self._plan.query.keys[index]
             if key.facts.type is Type.REAL:
-                scan = _on_grid(scan, _key_grid(key))
+                scan = on_grid(scan, _key_grid(key))
             return f"SELECT DISTINCT {scan} AS v FROM {relation} WHERE {scan} IS NOT NULL"
         expression = self._plan.query.keys[index]
         engine_type = ENGINE_TYPES[expression.facts.type]
@@ -104,30 +106,24 @@ class _Writer:
         return f"SELECT unnest({listed}) AS v"
 
     def _write_input(self) -> None:
-        columns = []
-        conditions = []
-        unit = self._table.unit
-        if isinstance(unit, ColumnUnit):
-            scan = self._source.scans[self._table.name][unit.column]
-            columns.append(f"{scan} AS u")
-            conditions.append(f"{scan} IS NOT NULL")
-        columns += [f"{self._key(key)} AS k{i}" for i, key in enumerate(self._plan.query.keys)]
+        query = self._plan.query
+        self._relations.enter(query.source, query.where)
+        unit = self._relations.unit(query.source)
+        columns = [f"{unit} AS u"] if unit is not None else []
+        columns += [f"{self._key(key)} AS k{i}" for i, key in enumerate(query.keys)]
         for index, part in enumerate(self._plan.measurements):
             if part.expression is not None and self._column_of(index) == index:
                 columns.append(f"{self._value(part)} AS x{index}")
-        if self._plan.query.where is not None:
-            conditions.append(self._emitter.sql(self._plan.query.where))
+        listed = []
         keys = self._plan.outline.keys
         if isinstance(keys, PublicKeys):
             for index, column in enumerate(keys.columns):
                 if column.filtered:
-                    key = self._key(self._plan.query.keys[index])
-                    conditions.append(f"{key} IN (SELECT v FROM domain{index})")
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        relation = self._source.relations[self._table.name]
-        self._add(
-            "input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {relation}{where}"
-        )
+                    listed.append(
+                        f"{self._key(query.keys[index])} IN (SELECT v FROM domain{index})"
+                    )
+        rows = self._relations.filtered(query.source, query.where, listed)
+        self._add("input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}")
 
     def _column_of(self, index: int) -> int:
         """Return the measurement whose column has this one's values: a sum's serves its count."""
@@ -141,7 +137,7 @@ class _Writer:
     def _key(self, key: Expr) -> str:
         text = self._emitter.sql(key)
         if key.facts.type is Type.REAL:
-            return _on_grid(text, _key_grid(key))
+            return on_grid(text, _key_grid(key))
         return text
 
     def _value(self, part: Measurement) -> str:
@@ -157,9 +153,9 @@ class _Writer:
         if expression.facts.type is Type.REAL:
             low, high = expression.facts.low, expression.facts.high
             assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
-            if not isinstance(expression, ColumnRef):
+            if not _is_stored(expression):
                 text = f"({within(text, real(low), real(high), True)})"
-            text = _on_grid(text, part.grid)
+            text = on_grid(text, part.grid)
         else:
             text = f"CAST({text} AS BIGINT)"
         if not _clamped_on_reading(part):
@@ -411,7 +407,7 @@ def _clamped_on_reading(part: Measurement) -> bool:
     Reading clamps the column; turning it into grid steps is monotone, also in floating point, so it
     is enough that the two bounds land on the two ends.
     """
-    if not isinstance(part.expression, ColumnRef):
+    if part.expression is None or not _is_stored(part.expression):
         return False
     if part.expression.facts.type is not Type.REAL:
         return True
@@ -431,12 +427,9 @@ def _steps(value: LiteralValue, grid: Fraction) -> int | None:
     return math.floor(Fraction(value) / grid + Fraction(1, 2))
 
 
-def _on_grid(text: str, grid: Fraction) -> str:
-    """Return a real number as the nearest whole number of grid steps."""
-    steps = f"CAST({text} AS DOUBLE) * {real(Fraction(grid.denominator))}"
-    if grid.numerator != 1:
-        steps = f"{steps} / {real(Fraction(grid.numerator))}"
-    return f"TRY_CAST(system.main.floor({steps} + 0.5e0) AS BIGINT)"
+def _is_stored(expression: Expr) -> bool:
+    """Return whether an expression is a table's column, whose bounds reading it enforces."""
+    return isinstance(expression, ColumnRef) and expression.stored
 
 
 def _key_grid(key: Expr) -> Fraction:

@@ -2,96 +2,81 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from difflib import get_close_matches
-from fractions import Fraction
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, Statistic, bind_aggregate
-from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.guard import DEPTH_MAX, too_deep
 from sanql.parse.operators import operator, unknown_construct
+from sanql.parse.scope import UNIT, Scope, Visible
 from sanql.parse.tree import (
     NUMERIC,
     Aggregate,
     AggregateRef,
-    ColumnRef,
+    Call,
     Expr,
     Facts,
+    Identifier,
     KeyRef,
     Output,
+    SameIdentity,
     Type,
 )
-from sanql.policy import Column, ColumnUnit, Table
 
-TYPES = {
-    "integer": Type.INTEGER,
-    "decimal": Type.REAL,
-    "float": Type.REAL,
-    "text": Type.TEXT,
-    "boolean": Type.BOOLEAN,
-    "date": Type.DATE,
-    "timestamp": Type.TIMESTAMP,
-}
-TEMPORAL_DEFAULTS = {
-    Type.DATE: (date(1, 1, 1), date(9999, 12, 31)),
-    Type.TIMESTAMP: (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)),
-}
+if TYPE_CHECKING:
+    from sanql.parse.reader import Reader
+    from sanql.parse.relations import UnitAggregate
+
+CONDITION = Facts(Type.BOOLEAN, nullable=True)
+A = TypeVar("A", "Aggregate", "UnitAggregate")
 
 
-def column_facts(column: Column) -> Facts:
-    """Return what is proved about a column once its bounds are enforced on reading."""
-    kind = TYPES[column.type]
-    grid = Fraction(1) if kind is Type.INTEGER else column.precision
-    if column.bounds is not None:
-        low, high = (
-            Fraction(end) if isinstance(end, int | Fraction) else end for end in column.bounds
-        )
-        assert not isinstance(low, str) and not isinstance(high, str)  # noqa: S101
-        if kind is Type.TIMESTAMP:
-            low, high = _moment(low), _moment(high)
-        return Facts(kind, low, high, grid=grid)
-    if kind is Type.INTEGER:
-        return Facts(kind, *BIGINT_RANGE, grid=grid)
-    if kind in TEMPORAL_DEFAULTS:
-        return Facts(kind, *TEMPORAL_DEFAULTS[kind])
-    return Facts(kind, grid=grid)
+class Binder(Generic[A]):
+    """Binds the expressions of one SELECT, collecting its aggregates.
 
+    `aggregate` says what an aggregate means here: a noisy statistic over many units, or an exact
+    number about one.
+    """
 
-def _moment(bound: object) -> datetime:
-    assert isinstance(bound, date)  # noqa: S101  (the policy loader checked the type)
-    return bound if isinstance(bound, datetime) else datetime(bound.year, bound.month, bound.day)
-
-
-class Binder:
-    """Binds the expressions of one question over one table, collecting its aggregates."""
-
-    def __init__(self, table: Table, alias: str | None) -> None:
-        self._table = table
-        self._names = {(alias or table.name).lower()}
-        self._columns = {name.lower(): column for name, column in table.columns.items()}
+    def __init__(
+        self,
+        scope: Scope,
+        reader: Reader,
+        kinds: tuple[type[exp.Expression], ...],
+        aggregate: Callable[[exp.Expression, Binder[A]], A],
+    ) -> None:
+        self.scope = scope
+        self._reader = reader
+        self._kinds = kinds
+        self._bind_aggregate: Callable[[exp.Expression, Binder[A]], A] = aggregate
         self._depth = 0
-        self.aggregates: list[Aggregate] = []
+        self.windows_allowed = False
+        self.aggregates: list[A] = []
         self.keys: tuple[Expr, ...] = ()
         self.outputs: list[Output] = []
 
     def row(self, node: exp.Expression) -> Expr:
         """Return an expression over one row: inside WHERE, GROUP BY and aggregates."""
         if isinstance(node, exp.Column):
-            return self._column(node)
+            return self._value(node)
+        if isinstance(node, exp.Window):
+            if self.windows_allowed:
+                return self._reader.window(node, self)
+            raise unknown_construct(node)
         if isinstance(node, exp.AggFunc):
             raise Refused(
                 "aggregate_inside",
                 f"the aggregate {node.sql_name()} cannot stand here",
                 "use aggregates in SELECT, HAVING and ORDER BY; never one inside another",
             )
-        return self._deeper(node, self.row)
+        special = self._identity(node) or self._subquery(node)
+        return special or self._deeper(node, self.row)
 
     def outer(self, node: exp.Expression, aliases: bool = False) -> Expr:
-        """Return an expression over keys and noisy aggregates: SELECT, HAVING and ORDER BY."""
-        if isinstance(node, AGGREGATES):
+        """Return an expression over keys and aggregates: SELECT, HAVING and ORDER BY."""
+        if isinstance(node, self._kinds):
             return self._aggregate(node)
         key = self._key(node)
         if key is not None:
@@ -109,53 +94,50 @@ class Binder:
         finally:
             self._depth -= 1
 
-    def _column(self, node: exp.Column) -> ColumnRef:
-        name = self._unqualified(node)
-        column = self._columns.get(name.lower())
-        if column is None:
-            raise self._unknown_column(name)
-        return ColumnRef(column.name, column_facts(column))
+    def visible(self, node: exp.Expression) -> Visible | None:
+        """Return the column an expression is, if it is one and nothing more."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        return self.scope.column(node) if isinstance(node, exp.Column) else None
 
-    def _unqualified(self, node: exp.Column) -> str:
-        if node.args.get("db") or node.args.get("catalog"):
-            raise unknown_construct(node)
-        qualifier = node.args.get("table")
-        if qualifier is not None and str(qualifier.name).lower() not in self._names:
+    def _value(self, node: exp.Column) -> Expr:
+        column = self.scope.column(node)
+        if column.value is None:
             raise Refused(
-                "table_unknown",
-                f"{qualifier.name}.{node.name} names a table the question does not read",
-                f"the question reads {self._table.name}",
-            )
-        if not isinstance(node.this, exp.Identifier):
-            raise unknown_construct(node.this)
-        return str(node.name)
-
-    def _unknown_column(self, name: str) -> Refused:
-        near = get_close_matches(name.lower(), list(self._columns), n=1)
-        hint = f"did you mean {self._columns[near[0]].name}? " if near else ""
-        listed = ", ".join(column.name for column in self._columns.values()) or "none"
-        if self._is_unit(name):
-            return Refused(
                 "unit_column",
-                f"{name} identifies the privacy unit; it can only be counted",
-                f"use COUNT(DISTINCT {name})",
+                f"{column.name} identifies the privacy unit; it can only be counted",
+                f"use COUNT(DISTINCT {column.name}), or join tables on it",
             )
-        return Refused(
-            "column_unknown",
-            f"the table {self._table.name} has no column {name} that may be used",
-            f"{hint}the columns are {listed}",
-        )
+        return column.value
 
-    def _is_unit(self, name: str) -> bool:
-        unit = self._table.unit
-        return isinstance(unit, ColumnUnit) and unit.column.lower() == name.lower()
+    def _identity(self, node: exp.Expression) -> Expr | None:
+        """Return what may be said about identifiers: that two are equal, or that one is missing."""
+        if isinstance(node, exp.EQ):
+            sides = [self.visible(side) for side in (node.this, node.expression)]
+            left, right = (side.identity if side is not None else None for side in sides)
+            if left is not None and right is not None and left.entity == right.entity:
+                return SameIdentity(left, right, CONDITION)
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            column = self.visible(node.this)
+            if column is not None and column.value is None and column.identity is not None:
+                return Call("is_null", (column.identity,), Facts(Type.BOOLEAN, nullable=False))
+        return None
+
+    def _subquery(self, node: exp.Expression) -> Expr | None:
+        if isinstance(node, exp.Exists):
+            return self._reader.exists(node, self)
+        if isinstance(node, exp.In) and node.args.get("query") is not None:
+            return self._reader.member(node, self)
+        if isinstance(node, exp.Subquery):
+            return self._reader.value(node, self)
+        return None
 
     def _key(self, node: exp.Expression) -> KeyRef | None:
         """Return the key this expression is, if GROUP BY has it."""
         if not self.keys or any(node.find_all(exp.AggFunc)):
             return None
         try:
-            bound = self.row(node)
+            bound = self.key(node)
         except Refused:
             return None
         for index, key in enumerate(self.keys):
@@ -163,29 +145,53 @@ class Binder:
                 return KeyRef(index, key.facts)
         return None
 
+    def key(self, node: exp.Expression) -> Expr:
+        """Return what GROUP BY groups by: an expression, or an identifier where it is allowed."""
+        column = self.visible(node)
+        if column is not None and column.value is None and column.identity is not None:
+            return column.identity
+        return self.row(node)
+
     def _outer_column(self, node: exp.Column, aliases: bool) -> Expr:
         if aliases and not node.args.get("table"):
             for output in self.outputs:
                 if output.name.lower() == str(node.name).lower():
                     return output.expression
-        column = self._column(node)
+        value = self._value(node)
         raise Refused(
             "column_not_grouped",
-            f"the column {column.name} is neither in GROUP BY nor inside an aggregate",
+            f"the column {node.name} is neither in GROUP BY nor inside an aggregate",
             f"add it to GROUP BY, or ask for a statistic of it, such as "
-            f"{'AVG' if column.facts.type in NUMERIC else 'COUNT'}({column.name})",
+            f"{'AVG' if value.facts.type in NUMERIC else 'COUNT'}({node.name})",
         )
 
-    def _aggregate(self, node: Statistic) -> AggregateRef:
-        aggregate = bind_aggregate(node, self)
+    def _aggregate(self, node: exp.Expression) -> AggregateRef:
+        aggregate = self._bind_aggregate(node, self)
         for index, known in enumerate(self.aggregates):
-            if (known.kind, known.argument) == (aggregate.kind, aggregate.argument):
+            if _same(known, aggregate):
                 return AggregateRef(index, known.facts)
         self.aggregates.append(aggregate)
         return AggregateRef(len(self.aggregates) - 1, aggregate.facts)
 
+    def counted(self, node: exp.Expression) -> Identifier | None:
+        """Return the identifier an expression is, where it may be missing from a row."""
+        column = self.visible(node)
+        if column is None or column.value is not None or column.identity is None:
+            return None
+        return column.identity if column.identity.facts.nullable else None
+
     def is_bare_unit(self, node: exp.Expression) -> bool:
         """Return whether the expression is the privacy unit's column and nothing more."""
-        while isinstance(node, exp.Paren):
-            node = node.this
-        return isinstance(node, exp.Column) and self._is_unit(self._unqualified(node))
+        column = self.visible(node)
+        return column is not None and _is_unit(column.identity)
+
+
+def _is_unit(identity: Identifier | None) -> bool:
+    return identity is not None and identity.entity == UNIT
+
+
+def _same(one: Aggregate | UnitAggregate, other: Aggregate | UnitAggregate) -> bool:
+    """Return whether two aggregates are the same, however they are written."""
+    from dataclasses import replace
+
+    return type(one) is type(other) and replace(one, text="") == replace(other, text="")

@@ -5,41 +5,42 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from fractions import Fraction
 
 import sqlglot
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.bind import Binder
+from sanql.parse.aggregates import AGGREGATES, NOISY_RANGE, bind_aggregate
+from sanql.parse.bind import A, Binder
 from sanql.parse.guard import tokens_within_limits, too_deep
+from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.operators import unknown_construct
 from sanql.parse.options import Options, split_options
-from sanql.parse.tree import Expr, Ordering, Output, Query, Type
+from sanql.parse.reader import Reader, refuse_clauses
+from sanql.parse.tree import (
+    Aggregate,
+    Aggregation,
+    Expr,
+    Facts,
+    Ordering,
+    Output,
+    Query,
+    Type,
+)
 from sanql.policy import Table
+
+COUNTED = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
 
 # the grammar library reports what it cannot read to its logger, quoting the text
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
-UNSUPPORTED = {
-    "with_": ("WITH (common table expressions)", "ask over the table itself"),
-    "joins": ("joining tables", "ask over one table"),
-    "laterals": ("LATERAL", "ask over one table"),
-    "qualify": ("QUALIFY", "use HAVING"),
-    "windows": ("WINDOW", "use GROUP BY"),
-    "pivots": ("PIVOT", "GROUP BY the column and pivot the answer"),
-    "sample": ("sampling", "leave it out; San adds what noise is needed"),
-    "into": ("SELECT INTO", "take the answer and store it yourself"),
-    "locks": ("row locks", "leave them out"),
-    "hint": ("hints", "leave them out"),
-    "kind": ("SELECT AS STRUCT/VALUE", "name the columns"),
-    "connect": ("CONNECT BY", "ask over one table"),
-    "match": ("MATCH_RECOGNIZE", "ask over one table"),
-    "distinct_on": ("DISTINCT ON", "use GROUP BY"),
-}
 CLAUSES = frozenset(
-    ["expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"]
-)
+    [
+        "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit",
+        "offset", "distinct",
+    ]
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,20 +96,23 @@ def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
 
 
 def _query(select: exp.Select, tables: Mapping[str, Table]) -> Query:
-    _only_known_clauses(select)
-    table, alias = _table(select, tables)
-    binder = Binder(table, alias)
+    refuse_clauses(select, CLAUSES)
+    reader = Reader(tables)
+    scope = reader.scope(select, None)
+    assert scope.source is not None  # noqa: S101  (a scope that was read has one)
+    binder = Binder(scope, reader, AGGREGATES, _statistic)
     where = select.args.get("where")
     condition = binder.row(where.this) if where is not None else None
     if condition is not None and condition.facts.type not in (Type.BOOLEAN, Type.NULL):
         raise Refused("type_mismatch", "WHERE needs a condition", "compare, for example age > 40")
+    check_joins(scope.source, condition, tables)
     binder.keys = _keys(select, binder)
     _no_rows(select, binder)
     _bind_outputs(select, binder)
     having = select.args.get("having")
     order = select.args.get("order")
-    return Query(
-        table=table.name,
+    query = Query(
+        source=scope.source,
         where=condition,
         keys=binder.keys,
         having=_condition(having.this, binder) if having is not None else None,
@@ -119,78 +123,68 @@ def _query(select: exp.Select, tables: Mapping[str, Table]) -> Query:
         outputs=tuple(binder.outputs),
         aggregates=tuple(binder.aggregates),
     )
+    _check_orphans(query)
+    reader.check_read()
+    return query
 
 
-def _only_known_clauses(select: exp.Select) -> None:
-    for name, value in select.args.items():
-        if not value or name in CLAUSES:
+def _statistic(node: exp.Expression, binder: Binder[Aggregate]) -> Aggregate:
+    """Return a noisy aggregate; an identifier that a row may lack can be counted too."""
+    missing = binder.counted(node.this) if isinstance(node, exp.Count) and node.this else None
+    if missing is not None:
+        text = node.sql(dialect="duckdb", comments=False)
+        return Aggregate(Aggregation.COUNT, missing, COUNTED, text)
+    return bind_aggregate(node, binder)  # type: ignore[arg-type]
+
+
+def _check_orphans(query: Query) -> None:
+    """Refuse statistics that would count public rows without a match: they belong to nobody."""
+    missing = keeps_orphans(query.source)
+    if not missing:
+        return
+    for aggregate in query.aggregates:
+        if aggregate.kind is Aggregation.COUNT_UNITS:
             continue
-        what, remedy = UNSUPPORTED.get(name, (name.strip("_").upper(), "leave it out"))
-        raise Refused("clause_unsupported", f"{what} is not supported", remedy)
-
-
-def _table(select: exp.Select, tables: Mapping[str, Table]) -> tuple[Table, str | None]:
-    source = select.args.get("from_")
-    listed = ", ".join(tables) or "none"
-    if source is None:
-        raise Refused(
-            "no_table", "the question reads no table", f"add FROM; the tables are {listed}"
-        )
-    node = source.this
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise Refused(
-            "not_a_table",
-            "FROM must name one table of the policy",
-            f"the tables are {listed}",
-        )
-    for name, value in node.args.items():
-        if value and name not in ("this", "alias"):
-            what, remedy = UNSUPPORTED.get(name, (f"{name} on a table", "name the table alone"))
-            raise Refused("clause_unsupported", f"{what} is not supported", remedy)
-    by_name = {name.lower(): table for name, table in tables.items()}
-    table = by_name.get(str(node.name).lower())
-    if table is None:
-        near = get_close_matches(str(node.name).lower(), list(by_name), n=1)
-        hint = f"did you mean {by_name[near[0]].name}? " if near else ""
-        raise Refused(
-            "table_unknown",
-            f"there is no table {node.name}",
-            f"{hint}the tables are {listed}",
-        )
-    alias = node.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
-        raise Refused("clause_unsupported", "column aliases on a table", "use the column's name")
-    return table, str(node.alias) or None
-
-
-def _keys(select: exp.Select, binder: Binder) -> tuple[Expr, ...]:
-    group = select.args.get("group")
-    if group is None:
-        return ()
-    if group.args.get("all"):
-        nodes = [
-            item
-            for item in (_unaliased(each) for each in select.expressions)
-            if not any(item.find_all(exp.AggFunc))
-        ]
-    else:
-        extra = [name for name, value in group.args.items() if value and name != "expressions"]
-        if extra:
+        if not is_null_without(aggregate.argument, missing):
             raise Refused(
-                "clause_unsupported",
-                f"GROUP BY {extra[0].replace('_', ' ').upper()} is not supported",
-                "ask one grouping at a time",
+                "orphans_counted",
+                f"{aggregate.text} would also count rows of a public table that match nobody",
+                "count a column of the private table, such as COUNT(v.x); every key of the public "
+                "table appears anyway",
             )
-        nodes = [_group_item(item, select, binder) for item in group.expressions]
+
+
+def _keys(select: exp.Select, binder: Binder[Aggregate]) -> tuple[Expr, ...]:
     keys: list[Expr] = []
-    for node in nodes:
+    for node in group_nodes(select, binder):
         key = binder.row(node)
         if key not in keys:
             keys.append(key)
     return tuple(keys)
 
 
-def _group_item(item: exp.Expression, select: exp.Select, binder: Binder) -> exp.Expression:
+def group_nodes(select: exp.Select, binder: Binder[A]) -> list[exp.Expression]:
+    """Return what GROUP BY groups by: expressions, positions and aliases resolved."""
+    group = select.args.get("group")
+    if group is None:
+        return []
+    if group.args.get("all"):
+        return [
+            item
+            for item in (_unaliased(each) for each in select.expressions)
+            if not any(item.find_all(exp.AggFunc))
+        ]
+    extra = [name for name, value in group.args.items() if value and name != "expressions"]
+    if extra:
+        raise Refused(
+            "clause_unsupported",
+            f"GROUP BY {extra[0].replace('_', ' ').upper()} is not supported",
+            "ask one grouping at a time",
+        )
+    return [_group_item(item, select, binder) for item in group.expressions]
+
+
+def _group_item(item: exp.Expression, select: exp.Select, binder: Binder[A]) -> exp.Expression:
     if isinstance(item, exp.Literal) and not item.args.get("is_string"):
         position = str(item.this)
         if position.isdecimal() and 1 <= int(position) <= len(select.expressions):
@@ -198,7 +192,7 @@ def _group_item(item: exp.Expression, select: exp.Select, binder: Binder) -> exp
         raise _bad_position("GROUP BY", position, len(select.expressions))
     if isinstance(item, exp.Column) and not item.args.get("table"):
         try:
-            binder.row(item)
+            binder.key(item)
         except Refused:
             for output in select.expressions:
                 if isinstance(output, exp.Alias) and output.alias.lower() == item.name.lower():
@@ -219,7 +213,7 @@ def _unaliased(node: exp.Expression) -> exp.Expression:
     return node.this if isinstance(node, exp.Alias) else node
 
 
-def _no_rows(select: exp.Select, binder: Binder) -> None:
+def _no_rows(select: exp.Select, binder: Binder[Aggregate]) -> None:
     """Refuse what would return individual rows, showing the statistic nearest to it."""
     star = any(isinstance(_unaliased(item), exp.Star) for item in select.expressions)
     aggregates = any(
@@ -233,7 +227,7 @@ def _no_rows(select: exp.Select, binder: Binder) -> None:
         )
 
 
-def _nearest(select: exp.Select, binder: Binder, star: bool) -> str:
+def _nearest(select: exp.Select, binder: Binder[Aggregate], star: bool) -> str:
     """Return the statistic nearest to rows: how many there are, by the columns that can be keys."""
     columns = [] if star else [item for item in select.expressions if isinstance(item, exp.Column)]
     facts = {column.this.sql(dialect="duckdb"): binder.row(column).facts for column in columns}
@@ -245,7 +239,7 @@ def _nearest(select: exp.Select, binder: Binder, star: bool) -> str:
     return f"SELECT {keys}, COUNT(*) {rest} GROUP BY {keys}" if keys else f"SELECT COUNT(*) {rest}"
 
 
-def _bind_outputs(select: exp.Select, binder: Binder) -> None:
+def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:
     names: set[str] = set()
     for item in select.expressions:
         if isinstance(item, exp.Alias) and set(item.args) - {"this", "alias"}:
@@ -276,7 +270,7 @@ def _fresh_name(name: str, taken: set[str]) -> str:
     return f"{name}_{number}"
 
 
-def _condition(node: exp.Expression, binder: Binder) -> Expr:
+def _condition(node: exp.Expression, binder: Binder[Aggregate]) -> Expr:
     condition = binder.outer(node, aliases=True)
     if condition.facts.type not in (Type.BOOLEAN, Type.NULL):
         raise Refused(
@@ -285,7 +279,7 @@ def _condition(node: exp.Expression, binder: Binder) -> Expr:
     return condition
 
 
-def _ordering(item: exp.Expression, binder: Binder) -> Ordering:
+def _ordering(item: exp.Expression, binder: Binder[Aggregate]) -> Ordering:
     if {name for name, value in item.args.items() if value} - {"this", "desc", "nulls_first"}:
         raise unknown_construct(item)
     node = item.this
@@ -299,7 +293,7 @@ def _ordering(item: exp.Expression, binder: Binder) -> Ordering:
     return Ordering(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
 
 
-def _alias_first(node: exp.Expression, binder: Binder) -> Expr:
+def _alias_first(node: exp.Expression, binder: Binder[Aggregate]) -> Expr:
     if isinstance(node, exp.Column) and not node.args.get("table"):
         for output in binder.outputs:
             if output.name.lower() == str(node.name).lower():

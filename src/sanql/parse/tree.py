@@ -1,7 +1,7 @@
 """The typed tree a question becomes: the only form in which an analyst's words go further.
 
-What has no node here cannot be asked: no row identifiers, no windows, no sampling, no subqueries, no
-function outside the list in `functions.py`.
+What has no node here (or in `relations.py`, for what FROM holds) cannot be asked: no row identifiers,
+no sampling, no function outside the list in `functions`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sanql.parse.relations import From, Rows
 
 
 class Type(StrEnum):
@@ -55,10 +59,17 @@ class Facts:
 
 @dataclass(frozen=True)
 class ColumnRef:
-    """A declared column, read with its bounds enforced."""
+    """A column of one item of FROM (its `slot`).
+
+    One that is `stored` in a table is read with its bounds enforced; one computed by a subquery has
+    its facts by proof. `origin` is the policy's table and column the values come from unchanged.
+    """
 
     name: str
     facts: Facts
+    slot: int = 0
+    origin: tuple[str, str] | None = None
+    stored: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,73 @@ class AggregateRef:
     facts: Facts
 
 
-Expr = ColumnRef | Literal | Call | KeyRef | AggregateRef
+@dataclass(frozen=True)
+class Identifier:
+    """A column that says whose a row is: it links tables and is counted, and is never shown.
+
+    Equal values of one `entity` belong to one unit; the entity "unit" is the unit itself.
+    """
+
+    slot: int
+    name: str
+    entity: str
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class SameIdentity:
+    """Two identifiers of one entity are equal."""
+
+    left: Identifier
+    right: Identifier
+    facts: Facts
+
+
+class Ask(StrEnum):
+    """What an expression asks of a subquery."""
+
+    EXISTS = "exists"
+    MEMBER = "member"
+    VALUE = "value"
+
+
+@dataclass(frozen=True)
+class Subquery:
+    """A look at other rows: of public tables, or of the same unit as the row that asks.
+
+    `unit_of` is the FROM whose unit the rows must share; None where they are public.
+    """
+
+    ask: Ask
+    rows: Rows
+    operand: Expr | None
+    unit_of: From | None
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Window:
+    """A function over the rows of the same unit."""
+
+    function: str
+    args: tuple[Expr, ...]
+    partition: tuple[Expr, ...]
+    order: tuple[Ordering, ...]
+    unit_of: From
+    facts: Facts
+
+
+Expr = (
+    ColumnRef
+    | Literal
+    | Call
+    | KeyRef
+    | AggregateRef
+    | Identifier
+    | SameIdentity
+    | Subquery
+    | Window
+)
 
 
 class Aggregation(StrEnum):
@@ -136,9 +213,9 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Query:
-    """A question over one table: aggregates inside, ordinary SQL over their noisy values outside."""
+    """A question: aggregates inside, ordinary SQL over their noisy values outside."""
 
-    table: str
+    source: From
     where: Expr | None
     keys: tuple[Expr, ...]
     aggregates: tuple[Aggregate, ...]
@@ -149,12 +226,26 @@ class Query:
     offset: int = 0
     distinct: bool = False
 
+    @property
+    def table(self) -> str:
+        """The only table of FROM, or nothing where there is more to it."""
+        return getattr(self.source, "table", "")
+
 
 def walk(expression: Expr) -> Iterator[Expr]:
-    """Yield the expression and everything inside it, without recursion."""
+    """Yield the expression and everything inside it but subqueries' rows, without recursion."""
     pending = [expression]
     while pending:
         node = pending.pop()
         yield node
-        if isinstance(node, Call):
-            pending.extend(node.args)
+        match node:
+            case Call(args=args):
+                pending.extend(args)
+            case SameIdentity(left, right):
+                pending += [left, right]
+            case Subquery(operand=operand):
+                pending += [operand] if operand is not None else []
+            case Window():
+                pending += [*node.args, *node.partition, *(o.expression for o in node.order)]
+            case _:
+                pass

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.parse.functions import TRUNCATIONS, truncate
 from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
+from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain
 
 RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
@@ -52,11 +53,16 @@ class PrivateKeys:
 Keys = OneGroup | PublicKeys | PrivateKeys
 
 
-def keys_of(expressions: tuple[Expr, ...], table: Table) -> Keys:
-    """Return how the groups of a question are known."""
+def keys_of(
+    expressions: tuple[Expr, ...], tables: Mapping[str, Table], everybody: bool = False
+) -> Keys:
+    """Return how the groups of a question are known.
+
+    Where `everybody` may see what is read, the groups that are there can simply be shown.
+    """
     if not expressions:
         return OneGroup()
-    columns = [_key_column(expression, table) for expression in expressions]
+    columns = [_key_column(expression, tables, everybody) for expression in expressions]
     known = [column for column in columns if column is not None]
     if len(known) < len(columns):
         return PrivateKeys()
@@ -64,9 +70,11 @@ def keys_of(expressions: tuple[Expr, ...], table: Table) -> Keys:
     return keys if (keys.count or 0) <= PRODUCT_MAX else PrivateKeys()
 
 
-def _key_column(expression: Expr, table: Table) -> KeyColumn | None:
+def _key_column(expression: Expr, tables: Mapping[str, Table], everybody: bool) -> KeyColumn | None:
     if isinstance(expression, ColumnRef):
-        domain = table.columns[expression.name].domain
+        domain = _domain(expression, tables)
+        if domain is None and not everybody:
+            domain = _public_column(expression, tables)
         match domain:
             case ListedDomain(values):
                 return KeyColumn(_distinct(values, expression.facts), filtered=True)
@@ -74,7 +82,7 @@ def _key_column(expression: Expr, table: Table) -> KeyColumn | None:
                 return KeyColumn(domain, filtered=True)
             case None:
                 pass
-    derived = _values(expression, table)
+    derived = _values(expression, tables)
     if derived is None or any(_beyond(value, expression.facts) for value in derived):
         return None
     distinct = _distinct(derived, expression.facts)
@@ -106,21 +114,36 @@ def _as_key(value: LiteralValue, facts: Facts) -> LiteralValue:
     return value
 
 
-def _values(expression: Expr, table: Table) -> tuple[LiteralValue, ...] | None:
+def _domain(column: ColumnRef, tables: Mapping[str, Table]) -> ListedDomain | TableDomain | None:
+    """Return the public keys the policy declares for a column."""
+    known = column_of(column, tables)
+    return known.domain if known is not None else None
+
+
+def _public_column(column: ColumnRef, tables: Mapping[str, Table]) -> TableDomain | None:
+    """Return all values of a public table's column as keys; a number needs a precision for that."""
+    known = column_of(column, tables)
+    if known is None or column.origin is None or not tables[column.origin[0]].public:
+        return None
+    exact = known.type not in ("decimal", "float") or known.precision is not None
+    return TableDomain(*column.origin) if exact else None
+
+
+def _values(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
     """Return values among which every value of the expression lies, if there are few."""
     match expression:
         case Literal(value):
             return (value,)
         case Call("case", args):
-            return _union([*args[1:-1:2], args[-1]], table)
+            return _union([*args[1:-1:2], args[-1]], tables)
         case Call("coalesce", args):
-            known = _union(list(args), table)
+            known = _union(list(args), tables)
             sure = not expression.facts.nullable
             return tuple(v for v in known if v is not None) if known and sure else known
         case Call(op, args) if op.startswith("trunc_") and op[6:] in TRUNCATIONS:
             return _periods(expression, op[6:])
-        case ColumnRef(name):
-            domain = table.columns[name].domain
+        case ColumnRef():
+            domain = _domain(expression, tables)
             if isinstance(domain, ListedDomain):
                 return None  # values outside the list are not of the list: only a key by itself
         case _:
@@ -128,10 +151,10 @@ def _values(expression: Expr, table: Table) -> tuple[LiteralValue, ...] | None:
     return _range(expression)
 
 
-def _union(parts: list[Expr], table: Table) -> tuple[LiteralValue, ...] | None:
+def _union(parts: list[Expr], tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
     found: list[LiteralValue] = []
     for part in parts:
-        values = _values(part, table)
+        values = _values(part, tables)
         if values is None:
             return None
         found += values

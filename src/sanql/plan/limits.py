@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from sanql.errors import Refused
 from sanql.plan.keys import Keys, OneGroup, PublicKeys
-from sanql.policy import ColumnUnit, Table, ViaUnit
+from sanql.policy import ColumnUnit, Table
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,6 @@ class Limits:
 
 def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> Limits:
     """Return the limits that the policy sets and the question may tighten."""
-    if isinstance(table.unit, ViaUnit):
-        raise Refused(
-            "unit_unresolved",
-            f"the rows of {table.name} belong to units in another table",
-            "ask over the table that identifies them",
-        )
     if not isinstance(table.unit, ColumnUnit):
         return Limits(1, 1, 1)
     rows = table.rows_per_unit_max

@@ -9,6 +9,7 @@ SUM = centred + c · count is never noisier than a sum by itself: (low² + high�
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -16,6 +17,7 @@ from fractions import Fraction
 from sanql.errors import Refused
 from sanql.parse.tree import Aggregate, Aggregation, ColumnRef, Expr, Type
 from sanql.plan import sensitivity
+from sanql.plan.reading import column_of
 from sanql.plan.sensitivity import Sensitivity, Setting
 from sanql.policy import ColumnUnit, Table
 
@@ -96,16 +98,27 @@ class Measuring:
 
 
 def measure(
-    aggregates: tuple[Aggregate, ...], table: Table, setting: Setting, select_keys: bool
+    aggregates: tuple[Aggregate, ...],
+    table: Table,
+    tables: Mapping[str, Table],
+    setting: Setting,
+    select_keys: bool,
 ) -> Measuring:
     """Return the measurements a question needs, each once."""
-    return _Collector(aggregates, table, setting).collect(select_keys)
+    return _Collector(aggregates, table, tables, setting).collect(select_keys)
 
 
 class _Collector:
-    def __init__(self, aggregates: tuple[Aggregate, ...], table: Table, setting: Setting) -> None:
+    def __init__(
+        self,
+        aggregates: tuple[Aggregate, ...],
+        table: Table,
+        tables: Mapping[str, Table],
+        setting: Setting,
+    ) -> None:
         self._aggregates = aggregates
         self._table = table
+        self._tables = tables
         self._setting = setting
         self._found: list[Measurement] = []
         # the values that are counted anyway, so that their sums can be centred
@@ -202,7 +215,8 @@ class _Collector:
     def _total_bounds(self, argument: Expr) -> tuple[Fraction, Fraction] | None:
         # a row unit adds one value to one group: the column's bounds are its total
         if isinstance(argument, ColumnRef) and isinstance(self._table.unit, ColumnUnit):
-            return self._table.columns[argument.name].total_bounds
+            column = column_of(argument, self._tables)
+            return column.total_bounds if column is not None else None
         return None
 
     def _add(self, measurement: Measurement, weight: float) -> int:

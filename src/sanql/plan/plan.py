@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -10,10 +11,12 @@ from sanql.account import Charge
 from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.parse import Query
+from sanql.parse.relations import Scan, scans
 from sanql.plan.keys import Keys, OneGroup, PrivateKeys, keys_of
 from sanql.plan.limits import Limits, limits_of
 from sanql.plan.measurements import Estimate, Measurement, Measuring, measure
 from sanql.plan.price import Priced, price
+from sanql.plan.reading import reading
 from sanql.plan.sensitivity import Sensitivity, Setting
 from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
 
@@ -23,7 +26,8 @@ class Outline:
     """Everything about an answer that does not depend on epsilon."""
 
     query: Query
-    table: Table
+    table: Table  # what the question reads, seen as one table
+    tables: Mapping[str, Table]
     neighbours: Neighbours
     keys: Keys
     limits: Limits
@@ -81,6 +85,11 @@ class Plan:
         outline = self.outline
         inner = (
             outline.table,
+            outline.query.source,
+            sorted(
+                (scan.table, repr(outline.tables[scan.table]))
+                for scan in scans(outline.query.source)
+            ),
             outline.query.where,
             outline.query.keys,
             outline.neighbours,
@@ -95,10 +104,14 @@ class Plan:
 
 
 def outline(
-    query: Query, table: Table, neighbours: Neighbours, groups_asked: int | None = None
+    query: Query,
+    tables: Mapping[str, Table],
+    neighbours: Neighbours,
+    groups_asked: int | None = None,
 ) -> Outline:
     """Return what must be measured to answer a question, with sensitivities."""
-    keys = keys_of(query.keys, table)
+    table = reading(query.source, tables)
+    keys = keys_of(query.keys, tables, everybody=table.public)
     limits = limits_of(table, keys, groups_asked)
     setting = Setting(
         neighbours=neighbours,
@@ -106,13 +119,14 @@ def outline(
         one_group=isinstance(keys, OneGroup),
         always_present=neighbours == "change-one"
         and isinstance(table.unit, RowUnit)
+        and isinstance(query.source, Scan)
         and query.where is None
         and isinstance(keys, OneGroup | PrivateKeys),
     )
-    measuring = measure(query.aggregates, table, setting, isinstance(keys, PrivateKeys))
+    measuring = measure(query.aggregates, table, tables, setting, isinstance(keys, PrivateKeys))
     if table.public:
         measuring = _insensitive(measuring)
-    return Outline(query, table, neighbours, keys, limits, measuring)
+    return Outline(query, table, tables, neighbours, keys, limits, measuring)
 
 
 def _insensitive(measuring: Measuring) -> Measuring:

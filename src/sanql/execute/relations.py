@@ -1,0 +1,511 @@
+"""FROM as DuckDB SQL: tables with their units, joins within a unit, subqueries within a unit.
+
+Every relation yields `u`, the unit of each row, beside its columns. Two private relations are joined
+on equal `u` whatever else their condition says; groups, DISTINCT and windows of a subquery have `u`
+among their keys; EXISTS, IN and values compare `u` with that of the row that asks. So rows of two
+units never meet, and nothing an analyst writes can make them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from sanql.errors import Refused
+from sanql.execute.emit import ENGINE_TYPES, Emitter, real, scanned, within
+from sanql.execute.grid import on_grid
+from sanql.execute.lockdown import quote
+from sanql.execute.sources import Description, Source
+from sanql.parse.relations import (
+    Derived,
+    From,
+    Grouped,
+    Join,
+    JoinKind,
+    Rows,
+    Scan,
+    Selected,
+    Union,
+    UnitAggregate,
+    conjuncts,
+    scans,
+    slots,
+)
+from sanql.parse.tree import (
+    AggregateRef,
+    Ask,
+    ColumnRef,
+    Expr,
+    Identifier,
+    KeyRef,
+    SameIdentity,
+    Subquery,
+    Type,
+    Window,
+    walk,
+)
+from sanql.plan.measurements import grid_for
+from sanql.policy import ColumnUnit, RowUnit, Table, ViaUnit
+
+INTEGERS = frozenset(
+    [
+        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+    ]
+)  # fmt: skip
+SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits
+# functions whose value depends on which of two equal rows comes first
+PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value"])
+TIES = "\x00ties\x00"
+
+
+class RelationWriter:
+    """Writes relations and the expressions over them, collecting which columns are read."""
+
+    def __init__(self, source: Description | Source, tables: Mapping[str, Table]) -> None:
+        self._source = source
+        self._tables = tables
+        self._used: dict[int, dict[str, None]] = {}
+        self._through: dict[int, int] = {}
+        self._scans: dict[int, Scan] = {}
+        self._groups: list[tuple[list[str], list[str]]] = []
+        self._names = 0
+        self._unit_type: str | None = None
+        self.emitter = Emitter(self._leaf, raw=lambda column: self._read(column.slot, column.name))
+
+    def enter(self, source: From, where: Expr | None) -> None:
+        """Prepare a FROM: find out which foreign keys are followed by its joins anyway."""
+        self._register(source)
+        self._follow(source, [*conjuncts(where)])
+
+    def unit(self, source: From) -> str | None:
+        """Return SQL for the unit of a FROM's rows; None where each row is its own, or nobody's."""
+        match source:
+            case Scan(slot, name, private):
+                table = self._tables[name]
+                if not private or isinstance(table.unit, RowUnit):
+                    return None
+                parent = self._through.get(slot)
+                return self.unit(self._scans[parent]) if parent is not None else f"t{slot}.u"
+            case Derived(slot, rows):
+                return f"t{slot}.u" if self._by_unit(rows) else None
+            case Join(kind, left, right, _):
+                ends = [self.unit(left), self.unit(right)]
+                known = [end for end in ends if end is not None]
+                if kind is JoinKind.FULL and len(known) == 2:
+                    return f"coalesce({known[0]}, {known[1]})"
+                if kind is JoinKind.RIGHT:
+                    known.reverse()
+                return known[0] if known else None
+
+    def _from(self, source: From, more: Sequence[str] = ()) -> str:
+        match source:
+            case Scan():
+                return f"{self._scan(source)} AS t{source.slot}"
+            case Derived(slot, rows):
+                return f"({self.rows(rows)}) AS t{slot}"
+            case Join(kind, left, right, on):
+                conditions = [self.emitter.sql(part) for part in conjuncts(on)] + [*more]
+                units = self.unit(left), self.unit(right)
+                if None not in units and units[0] != units[1]:
+                    conditions.append(f"{units[0]} = {units[1]}")
+                texts = self._from(left), self._from(right)
+                return (
+                    f"({texts[0]} {kind.upper()} JOIN {texts[1]} "
+                    f"ON {' AND '.join(conditions) or 'TRUE'})"
+                )
+
+    def rows(self, rows: Rows) -> str:
+        """Return a subquery's SELECT: `u`, its values c0… and its identifiers i0…."""
+        match rows:
+            case Selected():
+                return self._selected(rows)
+            case Grouped():
+                return self._grouped(rows)
+            case Union():
+                return self._union(rows)
+
+    def _by_unit(self, rows: Rows) -> bool:
+        private = [scan for scan in scans(rows) if scan.private]
+        return any(not isinstance(self._tables[s.table].unit, RowUnit) for s in private)
+
+    def _register(self, source: From) -> None:
+        match source:
+            case Scan(slot):
+                self._scans[slot] = source
+                self._used.setdefault(slot, {})
+            case Join(_, left, right, _):
+                self._register(left)
+                self._register(right)
+            case Derived(slot):
+                self._used.setdefault(slot, {})
+
+    def _follow(self, source: From, inherited: list[Expr]) -> None:
+        """Note each foreign key that a join follows to the table which says whose a row is.
+
+        Only where the join drops rows that it does not match: on both sides of an inner join, and
+        on the side of an outer join that it does not keep.
+        """
+        if not isinstance(source, Join):
+            return
+        own = [*conjuncts(source.on)]
+        left, right = slots(source.left), slots(source.right)
+        match source.kind:
+            case JoinKind.INNER:
+                own += inherited
+                self._note(own, left | right, left | right)
+                self._follow(source.left, own)
+                self._follow(source.right, own)
+            case JoinKind.LEFT:
+                self._note(own, right, left)
+                self._follow(source.left, inherited)
+                self._follow(source.right, [])
+            case JoinKind.RIGHT:
+                self._note(own, left, right)
+                self._follow(source.left, [])
+                self._follow(source.right, inherited)
+            case JoinKind.FULL:
+                self._follow(source.left, [])
+                self._follow(source.right, [])
+
+    def _note(
+        self, conditions: list[Expr], children: frozenset[int], parents: frozenset[int]
+    ) -> None:
+        for condition in conditions:
+            if not isinstance(condition, SameIdentity):
+                continue
+            ends = condition.left, condition.right
+            for child, parent in (ends, ends[::-1]):
+                if child.slot in children and parent.slot in parents and self._leads(child, parent):
+                    self._through.setdefault(child.slot, parent.slot)
+
+    def _leads(self, child: Identifier, parent: Identifier) -> bool:
+        one, other = self._scans.get(child.slot), self._scans.get(parent.slot)
+        if one is None or other is None:
+            return False
+        unit = self._tables[one.table].unit
+        return (
+            isinstance(unit, ViaUnit)
+            and not self._is_direct(unit)
+            and other.table == unit.table
+            and child.name.lower() == unit.column.lower()
+            and parent.name.lower() == unit.key.lower()
+        )
+
+    def _is_direct(self, unit: ViaUnit) -> bool:
+        """Return whether a foreign key refers to the unit's own column, and so is the unit."""
+        referred = self._tables[unit.table].unit
+        return isinstance(referred, ColumnUnit) and referred.column.lower() == unit.key.lower()
+
+    def _read(self, slot: int, name: str) -> str:
+        self._used.setdefault(slot, {})[name] = None
+        return f"t{slot}.{quote(name)}"
+
+    def _leaf(self, expression: Expr) -> str:
+        match expression:
+            case ColumnRef(name, facts, slot, _, stored):
+                text = self._read(slot, name)
+                return scanned(text, facts) if stored else text
+            case Identifier(slot, name):
+                return self._read(slot, name)
+            case SameIdentity(left, right):
+                self._check_alike(left, right)
+                return f"({self._leaf(left)} = {self._leaf(right)})"
+            case KeyRef(index):
+                return self._groups[-1][0][index]
+            case AggregateRef(index):
+                return self._groups[-1][1][index]
+            case Subquery():
+                return self._subquery(expression)
+            case Window():
+                return self._window(expression)
+            case _:
+                raise AssertionError(type(expression))
+
+    def _scan(self, scan: Scan) -> str:
+        """Return a table with its unit and the columns that are read."""
+        table = self._tables[scan.table]
+        columns = {name: self._stored(table, name) for name in self._used.get(scan.slot, {})}
+        relation = self._source.relations[table.name]
+        listed = [f"{text} AS {quote(name)}" for name, text in columns.items()]
+        if isinstance(table.unit, ColumnUnit | ViaUnit):
+            self._check_unit_type(table)
+        match table.unit:
+            case ViaUnit() as unit if not self._is_direct(unit) and scan.slot not in self._through:
+                own = [f"{self._stored(table, unit.column)} AS v", *listed]
+                shown = ", ".join(["o.u AS u", *(f"s.{quote(name)}" for name in columns)])
+                return (
+                    f"(SELECT {shown} FROM (SELECT {', '.join(own)} FROM {relation}) AS s "
+                    f"JOIN ({self._owners(self._tables[unit.table], unit.key)}) AS o ON s.v = o.k)"
+                )
+            case ColumnUnit(column) | ViaUnit(column) if scan.slot not in self._through:
+                whose = self._stored(table, column)
+                return (
+                    f"(SELECT {', '.join([f'{whose} AS u', *listed])} FROM {relation} "
+                    f"WHERE {whose} IS NOT NULL)"
+                )
+            case _:
+                shown = ", ".join(listed) or "1 AS present"
+                return f"(SELECT {self._once(table)}{shown} FROM {relation})"
+
+    def _once(self, table: Table) -> str:
+        """Return what keeps one row for each key, where a row must not be matched twice."""
+        by_row = any(
+            isinstance(self._tables[scan.table].unit, RowUnit) for scan in self._scans.values()
+        )
+        if not table.public or table.key is None or not by_row:
+            return ""
+        from sanql.parse.scope import column_facts
+
+        key = next(c for c in table.columns.values() if c.name.lower() == table.key.lower())
+        return f"DISTINCT ON ({scanned(self._stored(table, key.name), column_facts(key))}) "
+
+    def _owners(self, table: Table, key: str) -> str:
+        """Return which unit each value of a table's key leads to."""
+        relation = self._source.relations[table.name]
+        named = f"{self._stored(table, key)} AS k"
+        match table.unit:
+            case ViaUnit() as unit if not self._is_direct(unit):
+                following = self._owners(self._tables[unit.table], unit.key)
+                via = self._stored(table, unit.column)
+                return (
+                    f"SELECT s.k, o.u FROM (SELECT {named}, {via} AS v FROM {relation}) AS s "
+                    f"JOIN ({following}) AS o ON s.v = o.k"
+                )
+            case ColumnUnit(column) | ViaUnit(column):
+                whose = self._stored(table, column)
+                return f"SELECT {named}, {whose} AS u FROM {relation} WHERE {whose} IS NOT NULL"
+            case _:
+                raise AssertionError("the policy checked that references lead to a unit")
+
+    def _check_alike(self, left: Identifier, right: Identifier) -> None:
+        one, other = self._scans.get(left.slot), self._scans.get(right.slot)
+        if one is not None and other is not None:
+            kinds = self._type(one.table, left.name), self._type(other.table, right.name)
+            if not _alike(*kinds):
+                raise _differ(f"{one.table}.{left.name}", f"{other.table}.{right.name}", *kinds)
+
+    def _check_unit_type(self, table: Table) -> None:
+        """Refuse units that two tables store as different types: a cast could fail, or merge two."""
+        unit = table.unit
+        name = table.name
+        while isinstance(unit, ViaUnit) and not self._is_direct(unit):
+            kinds = self._type(name, unit.column), self._type(unit.table, unit.key)
+            if not _alike(*kinds):
+                raise _differ(f"{name}.{unit.column}", f"{unit.table}.{unit.key}", *kinds)
+            name, unit = unit.table, self._tables[unit.table].unit
+        assert isinstance(unit, ColumnUnit | ViaUnit)  # noqa: S101  (asked of tables with a unit)
+        kind = self._type(name, unit.column)
+        self._unit_type = self._unit_type or kind
+        if not _alike(self._unit_type, kind):
+            raise _differ(f"{name}.{unit.column}", "another table's", kind, self._unit_type)
+
+    def _type(self, table: str, column: str) -> str:
+        types = self._source.types[table]
+        return next(kind for known, kind in types.items() if known.lower() == column.lower())
+
+    def _stored(self, table: Table, name: str) -> str:
+        stored = self._source.scans[table.name]
+        return next(text for known, text in stored.items() if known.lower() == name.lower())
+
+    def filtered(self, source: From, where: Expr | None, more: Iterable[str] = ()) -> str:
+        """Return FROM and WHERE; to be written last, when it is known which columns are read.
+
+        Where a condition asks a subquery, the engine would ask it for every pair of rows before it
+        looks at the other conditions, unless those stand in the join itself.
+        """
+        unit = self.unit(source)
+        conditions = [f"{unit} IS NOT NULL"] if unit is not None else []
+        parts = [*conjuncts(where)]
+        asking = [part for part in parts if _asks(part)]
+        plain = [self.emitter.sql(part) for part in parts if part not in asking]
+        moved = bool(asking) and isinstance(source, Join) and source.kind is JoinKind.INNER
+        conditions += [] if moved else plain
+        conditions += [self.emitter.sql(part) for part in asking]
+        conditions += more
+        text = self._from(source, plain if moved else [])
+        return f"{text} WHERE {' AND '.join(conditions)}" if conditions else text
+
+    def _select(
+        self, source: From, where: Expr | None, columns: list[str], more: Iterable[str] = ()
+    ) -> str:
+        return f"SELECT {', '.join(columns) or '1'} FROM {self.filtered(source, where, more)}"
+
+    def _selected(self, rows: Selected) -> str:
+        self.enter(rows.source, rows.where)
+        unit = self.unit(rows.source)
+        columns = [f"{unit} AS u"] if unit is not None else []
+        for index, field in enumerate(rows.fields):
+            if field.value is not None:
+                columns.append(f"{self.emitter.sql(field.value)} AS c{index}")
+            if field.identity is not None:
+                columns.append(f"{self.emitter.sql(field.identity)} AS i{index}")
+        qualify = f" QUALIFY {self.emitter.sql(rows.qualify)}" if rows.qualify is not None else ""
+        text = self._select(rows.source, rows.where, columns) + qualify
+        if rows.distinct:
+            text = text.replace("SELECT ", "SELECT DISTINCT ", 1)
+        return text.replace(TIES, self._ties(rows.source))
+
+    def _ties(self, source: From) -> str:
+        """Return every column that is read: rows that agree in all of them are interchangeable.
+
+        Without it, which of two equal rows comes first would be the engine's choice, and could
+        change with rows of somebody else.
+        """
+        listed = [
+            f"t{slot}.{quote(name)}" for slot in sorted(slots(source)) for name in self._used[slot]
+        ]
+        return ", ".join(listed) or "1"
+
+    def _grouped(self, rows: Grouped) -> str:
+        self.enter(rows.source, rows.where)
+        unit = self.unit(rows.source)
+        grouped = [f"{unit} AS u"] if unit is not None else []
+        grouped += [f"{self.emitter.sql(key)} AS k{i}" for i, key in enumerate(rows.keys)]
+        identities = dict.fromkeys(f.identity for f in rows.fields if f.identity is not None)
+        grouped += [f"{self.emitter.sql(each)} AS j{i}" for i, each in enumerate(identities)]
+        measured = [f"{self.aggregate(a)} AS a{i}" for i, a in enumerate(rows.aggregates)]
+        inner = self._select(rows.source, rows.where, grouped + measured)
+        if grouped:
+            inner += f" GROUP BY {', '.join(str(place + 1) for place in range(len(grouped)))}"
+        name = self._fresh("g")
+        places = {identity: f"{name}.j{i}" for i, identity in enumerate(identities)}
+        self._groups.append(
+            (
+                [f"{name}.k{i}" for i in range(len(rows.keys))],
+                [f"{name}.a{i}" for i in range(len(rows.aggregates))],
+            )
+        )
+        columns = [f"{name}.u AS u"] if unit is not None else []
+        for index, field in enumerate(rows.fields):
+            if field.value is not None:
+                columns.append(f"{self.emitter.sql(field.value)} AS c{index}")
+            if field.identity is not None:
+                columns.append(f"{places[field.identity]} AS i{index}")
+        having = f" WHERE {self.emitter.sql(rows.having)}" if rows.having is not None else ""
+        self._groups.pop()
+        return f"SELECT {', '.join(columns) or '1'} FROM ({inner}) AS {name}{having}"
+
+    def _union(self, rows: Union) -> str:
+        parts = []
+        for part in rows.parts:
+            columns = ["u"] if self._by_unit(part) else []
+            for index, field in enumerate(rows.fields):
+                if field.value is not None:
+                    target = ENGINE_TYPES[field.value.facts.type]
+                    columns.append(f"CAST(c{index} AS {target}) AS c{index}")
+                if field.identity is not None:
+                    columns.append(f"i{index}")
+            listed = ", ".join(columns) or "1 AS present"
+            parts.append(f"SELECT {listed} FROM ({self.rows(part)}) AS {self._fresh('p')}")
+        return f" UNION {'' if rows.distinct else 'ALL '}".join(parts)
+
+    def aggregate(self, part: UnitAggregate) -> str:
+        """Return an exact aggregate, held within what was proved about it."""
+        distinct = "DISTINCT " if part.distinct else ""
+        if part.function == "count":
+            counted = "*" if part.argument is None else distinct + self.emitter.sql(part.argument)
+            return f"system.main.least(system.main.count({counted}), {part.facts.high})"
+        assert part.argument is not None  # noqa: S101  (all others have one)
+        text = self.emitter.sql(part.argument)
+        if part.function in ("sum", "avg"):
+            return self._number(part, part.argument, text, distinct)
+        found = f"system.main.{part.function}({distinct}{text})"
+        low, high = part.facts.low, part.facts.high
+        if (
+            part.facts.type is Type.REAL
+            and isinstance(low, Fraction)
+            and isinstance(high, Fraction)
+        ):
+            return within(found, real(low), real(high), check_finite=True)
+        return found
+
+    def _number(self, part: UnitAggregate, argument: Expr, text: str, distinct: str) -> str:
+        """Return a sum or mean, computed in whole grid steps so that the order of rows is nothing."""
+        grid = grid_for(argument) if argument.facts.type is Type.REAL else Fraction(1)
+        low, high = argument.facts.low, argument.facts.high
+        assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+        if argument.facts.type is Type.REAL:
+            steps = on_grid(f"({within(text, real(low), real(high), check_finite=True)})", grid)
+        else:
+            ends = max(int(low), -SUMMED_MAX), min(int(high), SUMMED_MAX)
+            steps = (
+                f"CAST({within(text, str(ends[0]), str(ends[1]), check_finite=False)} AS BIGINT)"
+            )
+        total = f"system.main.sum({distinct}{steps})"
+        least, most = part.facts.low, part.facts.high
+        assert isinstance(least, Fraction) and isinstance(most, Fraction)  # noqa: S101
+        if part.function == "sum" and argument.facts.type is Type.INTEGER:
+            held = within(total, str(int(least)), str(int(most)), check_finite=False)
+            return f"CAST({held} AS BIGINT)"
+        value = f"CAST({total} AS DOUBLE) * {grid.numerator} / {grid.denominator}"
+        if part.function == "avg":
+            value = f"{value} / nullif(system.main.count({distinct}{steps}), 0)"
+        return within(f"({value})", real(least), real(most), check_finite=True)
+
+    def _subquery(self, asked: Subquery) -> str:
+        outer = self.unit(asked.unit_of) if asked.unit_of is not None else None
+        if asked.ask is Ask.VALUE:
+            return self._single(asked.rows, outer)
+        if asked.ask is Ask.EXISTS and isinstance(asked.rows, Selected):
+            rows = asked.rows
+            self.enter(rows.source, rows.where)
+            tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []
+            return f"EXISTS ({self._select(rows.source, rows.where, ['1'], tie)})"
+        name = self._fresh("w")
+        tie_text = f" WHERE {name}.u = {outer}" if outer is not None else ""
+        rows_text = f"({self.rows(asked.rows)}) AS {name}{tie_text}"
+        if asked.operand is None:
+            return f"EXISTS (SELECT 1 FROM {rows_text})"
+        column = "i0" if isinstance(asked.operand, Identifier) else "c0"
+        return f"({self.emitter.sql(asked.operand)} IN (SELECT {name}.{column} FROM {rows_text}))"
+
+    def _single(self, rows: Rows, outer: str | None) -> str:
+        assert isinstance(rows, Grouped)  # noqa: S101  (the binder made it one aggregate)
+        self.enter(rows.source, rows.where)
+        self._groups.append(([], [self.aggregate(part) for part in rows.aggregates]))
+        value = rows.fields[0].value
+        assert value is not None  # noqa: S101
+        column = self.emitter.sql(value)
+        having = f" HAVING {self.emitter.sql(rows.having)}" if rows.having is not None else ""
+        self._groups.pop()
+        tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []
+        return f"({self._select(rows.source, rows.where, [column], tie)}{having})"
+
+    def _window(self, window: Window) -> str:
+        unit = self.unit(window.unit_of)
+        partition = [unit] if unit is not None else []
+        partition += [self.emitter.sql(part) for part in window.partition]
+        order = [
+            f"{self.emitter.sql(item.expression)} {'DESC' if item.descending else 'ASC'} "
+            f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
+            for item in window.order
+        ]
+        order += [TIES] if window.function in PLACED else []
+        args = ", ".join(self.emitter.sql(arg) for arg in window.args)
+        if window.function == "count" and not args:
+            args = "*"
+        over = f"PARTITION BY {', '.join(partition)}" if partition else ""
+        over += f" ORDER BY {', '.join(order)}" if order else ""
+        return f"system.main.{window.function}({args}) OVER ({over.strip()})"
+
+    def _fresh(self, letter: str) -> str:
+        self._names += 1
+        return f"{letter}{self._names}"
+
+
+def _asks(condition: Expr) -> bool:
+    return any(isinstance(part, Subquery) for part in walk(condition))
+
+
+def _differ(one: str, other: str, first: str, second: str) -> Refused:
+    return Refused(
+        "units_differ",
+        f"{one} is stored as {first} and {other} as {second}; compared, a value could be lost",
+        "let the owner store what identifies the unit as one type",
+    )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether the engine compares two stored types without a cast that could fail."""
+    return one == other or (one in INTEGERS and other in INTEGERS)

@@ -1,0 +1,229 @@
+"""FROM, WITH and subqueries: from the grammar's nodes to relations that are per unit by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import count
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from sanql.errors import Refused
+from sanql.parse import subqueries, windows
+from sanql.parse.bind import Binder
+from sanql.parse.joins import bind_join
+from sanql.parse.relations import Derived, From, Join, Rows, Scan, UnitAggregate
+from sanql.parse.scope import Item, Scope, derived_item, table_item
+from sanql.parse.tree import Expr
+from sanql.policy import Table
+
+UNSUPPORTED = {
+    "laterals": ("LATERAL", "join the tables, or use a subquery in FROM"),
+    "pivots": ("PIVOT", "GROUP BY the column and pivot the answer"),
+    "sample": ("sampling", "leave it out; San adds what noise is needed"),
+    "into": ("SELECT INTO", "take the answer and store it yourself"),
+    "locks": ("row locks", "leave them out"),
+    "hint": ("hints", "leave them out"),
+    "kind": ("SELECT AS STRUCT/VALUE", "name the columns"),
+    "connect": ("CONNECT BY", "join the tables"),
+    "match": ("MATCH_RECOGNIZE", "use a window partitioned by the unit"),
+    "windows": ("a named WINDOW", "write OVER (…) where the window is used"),
+    "qualify": ("QUALIFY here", "use it in a subquery in FROM, with a window"),
+    "distinct_on": ("DISTINCT ON", "use GROUP BY"),
+}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A common table expression: its text, and the names that could be seen where it stands."""
+
+    query: exp.Expression
+    columns: tuple[str, ...]
+    named: Mapping[str, Named]
+
+
+class Reader:
+    """Reads what FROM holds; every item gets a slot of its own, at any depth."""
+
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        self.tables = tables
+        self._by_name = {name.lower(): table for name, table in tables.items()}
+        self._slots = count()
+        self._unread: dict[int, str] = {}
+
+    def scope(self, select: exp.Select, around: Scope | None) -> Scope:
+        """Return the scope of a SELECT: what its FROM, with its joins, makes visible."""
+        named = self._named(select, around.named if around is not None else {})
+        source = select.args.get("from_")
+        if source is None:
+            raise Refused(
+                "no_table", "the question reads no table", f"add FROM; the tables are {self.listed}"
+            )
+        scope = Scope([], {}, around, named)
+        relation = self._item(source.this, scope)
+        for join in select.args.get("joins") or ():
+            relation = self._joined(relation, join, scope)
+        scope.source = relation
+        return scope
+
+    @property
+    def listed(self) -> str:
+        """The tables by name, for a refusal."""
+        return ", ".join(self.tables) or "none"
+
+    def _named(self, select: exp.Select, known: Mapping[str, Named]) -> Mapping[str, Named]:
+        clause = select.args.get("with_")
+        if clause is None:
+            return known
+        if clause.args.get("recursive"):
+            raise Refused(
+                "clause_unsupported",
+                "WITH RECURSIVE is not supported: nothing bounds how much of one unit it repeats",
+                "write the steps out, or join the table once more for each",
+            )
+        names = dict(known)
+        for item in clause.expressions:
+            alias = item.args["alias"]
+            columns = tuple(str(column.name) for column in alias.args.get("columns") or ())
+            self._unread[id(item.this)] = str(alias.name)
+            names[str(alias.name).lower()] = Named(
+                item.this, columns, MappingProxyType(dict(names))
+            )
+        return MappingProxyType(names)
+
+    def _item(self, node: exp.Expression, scope: Scope) -> From:
+        """Return one item of FROM, and make its columns visible."""
+        if isinstance(node, exp.Subquery):
+            return self._subquery(node, scope)
+        if isinstance(node, exp.Paren):
+            return self._item(node.this, scope)
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+            raise Refused(
+                "not_a_table",
+                "FROM must name tables of the policy or hold subqueries over them",
+                f"the tables are {self.listed}",
+            )
+        joins = node.args.get("joins") or ()
+        for name, value in node.args.items():
+            if value and name not in ("this", "alias", "joins"):
+                what, remedy = UNSUPPORTED.get(name, (f"{name} on a table", "name the table alone"))
+                raise Refused("clause_unsupported", f"{what} is not supported", remedy)
+        named = scope.named.get(str(node.name).lower())
+        relation: From
+        relation = self._reference(node, named, scope) if named else self._table(node, scope)
+        for join in joins:
+            relation = self._joined(relation, join, scope)
+        return relation
+
+    def _table(self, node: exp.Table, scope: Scope) -> Scan:
+        table = self._by_name.get(str(node.name).lower())
+        if table is None:
+            known = [*self._by_name, *scope.named]
+            near = get_close_matches(str(node.name).lower(), known, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise Refused(
+                "table_unknown",
+                f"there is no table {node.name}",
+                f"{hint}the tables are {self.listed}",
+            )
+        alias = node.args.get("alias")
+        if alias is not None and alias.args.get("columns"):
+            raise Refused(
+                "clause_unsupported", "column aliases on a table", "use the column's name"
+            )
+        slot = next(self._slots)
+        self._show(table_item(table, str(node.alias) or table.name, slot, self.tables), scope)
+        return Scan(slot, table.name, not table.public)
+
+    def _reference(self, node: exp.Table, named: Named, scope: Scope) -> Derived:
+        self._unread.pop(id(named.query), None)
+        rows = self.rows(named.query, Scope([], {}, None, named.named))
+        alias = node.args.get("alias")
+        columns = [str(c.name) for c in (alias.args.get("columns") if alias else None) or ()]
+        return self._derived(
+            rows, str(node.alias) or str(node.name), columns or named.columns, scope
+        )
+
+    def _subquery(self, node: exp.Subquery, scope: Scope) -> From:
+        extra = {n for n, v in node.args.items() if v} - {"this", "alias", "with_", "joins"}
+        if extra:
+            raise Refused(
+                "clause_unsupported",
+                f"{sorted(extra)[0].strip('_').upper()} on a subquery is not supported",
+                "leave it out",
+            )
+        if isinstance(node.this, exp.Table):  # FROM (a JOIN b …)
+            relation = self._item(node.this, scope)
+        else:
+            around = Scope([], {}, None, scope.named)
+            alias = node.args.get("alias")
+            columns = [str(c.name) for c in (alias.args.get("columns") if alias else None) or ()]
+            rows = self.rows(node.this, around)
+            relation = self._derived(rows, str(node.alias) or "subquery", columns, scope)
+        for join in node.args.get("joins") or ():
+            relation = self._joined(relation, join, scope)
+        return relation
+
+    def _derived(
+        self, rows: Rows, alias: str, columns: tuple[str, ...] | list[str], scope: Scope
+    ) -> Derived:
+        slot = next(self._slots)
+        item = derived_item(rows.fields, alias, slot)
+        if columns:
+            item = Item(alias, subqueries.renamed(item.columns, columns))
+        self._show(item, scope)
+        return Derived(slot, rows)
+
+    def _show(self, item: Item, scope: Scope) -> None:
+        if item.alias.lower() in {known.alias.lower() for known in scope.items}:
+            raise Refused(
+                "alias_twice",
+                f"two tables of the question are called {item.alias}",
+                f"give one another name: {item.alias} AS other",
+            )
+        scope.items.append(item)
+
+    def _joined(self, left: From, join: exp.Join, scope: Scope) -> Join:
+        before = list(scope.items)
+        right = self._item(join.this, scope)
+        return bind_join(left, right, join, before, scope, self)
+
+    def check_read(self) -> None:
+        """Refuse a WITH that nothing reads: it has not been looked at."""
+        for name in self._unread.values():
+            raise Refused("with_unread", f"WITH {name} is never read", "leave it out")
+
+    def binder(self, scope: Scope) -> Binder[UnitAggregate]:
+        """Return a binder for one unit's rows, whose aggregates are exact."""
+        return subqueries.unit_binder(scope, self)
+
+    def rows(self, node: exp.Expression, around: Scope) -> Rows:
+        """Return a subquery's rows."""
+        return subqueries.bind_rows(node, around, self)
+
+    def exists(self, node: exp.Exists, binder: Binder) -> Expr:  # type: ignore[type-arg]
+        """Return whether a subquery has a row."""
+        return subqueries.bind_exists(node, binder.scope, self)
+
+    def member(self, node: exp.In, binder: Binder) -> Expr:  # type: ignore[type-arg]
+        """Return whether a value is among those of a subquery."""
+        return subqueries.bind_member(node, binder, self)
+
+    def value(self, node: exp.Subquery, binder: Binder) -> Expr:  # type: ignore[type-arg]
+        """Return the only value of a subquery."""
+        return subqueries.bind_value(node, binder.scope, self)
+
+    def window(self, node: exp.Window, binder: Binder) -> Expr:  # type: ignore[type-arg]
+        """Return a function over the rows of the same unit."""
+        return windows.bind_window(node, binder)
+
+
+def refuse_clauses(select: exp.Select, known: frozenset[str]) -> None:
+    """Refuse every clause that is not known, by name."""
+    for name, value in select.args.items():
+        if not value or name in known:
+            continue
+        what, remedy = UNSUPPORTED.get(name, (name.strip("_").upper(), "leave it out"))
+        raise Refused("clause_unsupported", f"{what} is not supported", remedy)

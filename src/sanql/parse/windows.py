@@ -1,0 +1,112 @@
+"""Windows: functions over the rows of one unit, in an order without ties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sanql.errors import Refused
+from sanql.parse.functions import BIGINT_RANGE
+from sanql.parse.operators import unknown_construct
+from sanql.parse.relations import is_private
+from sanql.parse.tree import (
+    Expr,
+    Facts,
+    Literal,
+    Ordering,
+    Type,
+    Window,
+)
+
+if TYPE_CHECKING:
+    from sanql.parse.bind import Binder
+
+PLACES: dict[type[exp.Expression], str] = {
+    exp.RowNumber: "row_number",
+    exp.Rank: "rank",
+    exp.DenseRank: "dense_rank",
+}
+PICKS: dict[type[exp.Expression], str] = {
+    exp.Lag: "lag",
+    exp.Lead: "lead",
+    exp.FirstValue: "first_value",
+    exp.LastValue: "last_value",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+PLACE = Facts(Type.INTEGER, Fraction(1), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
+COUNTED = Facts(Type.INTEGER, Fraction(0), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
+
+
+def bind_window(node: exp.Window, binder: Binder) -> Window:  # type: ignore[type-arg]
+    """Return a window function; its partition must hold rows of one unit only."""
+    source = binder.scope.source
+    assert source is not None  # noqa: S101  (windows stand in SELECT, after FROM)
+    extra = {name for name, value in node.args.items() if value} - {
+        "this", "partition_by", "order", "over", "spec",
+    }  # fmt: skip
+    if extra:
+        raise unknown_construct(node)
+    partition = [binder.key(part) for part in node.args.get("partition_by") or ()]
+    whose = [binder.visible(part) for part in node.args.get("partition_by") or ()]
+    if is_private(source) and not any(column and column.identity for column in whose):
+        raise Refused(
+            "window_across_units",
+            "a window without the unit in PARTITION BY looks at rows of several units",
+            "add the unit's column to PARTITION BY",
+        )
+    order = node.args.get("order")
+    orderings = tuple(_ordering(item, binder) for item in order.expressions) if order else ()
+    _check_frame(node)
+    function, args, facts = _function(node.this, binder, bool(orderings))
+    return Window(function, args, tuple(partition), orderings, source, facts)
+
+
+def _check_frame(node: exp.Window) -> None:
+    spec = node.args.get("spec")
+    if spec is not None:
+        raise Refused(
+            "window_frame",
+            "a frame (ROWS BETWEEN …) is not supported",
+            "leave it out: with ORDER BY a window runs up to the current row",
+        )
+
+
+def _ordering(item: exp.Expression, binder: Binder) -> Ordering:  # type: ignore[type-arg]
+    return Ordering(
+        binder.row(item.this), bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
+    )
+
+
+def _function(
+    node: exp.Expression,
+    binder: Binder,  # type: ignore[type-arg]
+    ordered: bool,
+) -> tuple[str, tuple[Expr, ...], Facts]:
+    kind = type(node)
+    if kind in PLACES:
+        if not ordered:
+            raise Refused(
+                "window_order", f"{PLACES[kind].upper()} needs an order", "add ORDER BY to OVER (…)"
+            )
+        return PLACES[kind], (), PLACE
+    if isinstance(node, exp.Count):
+        star = node.this is None or isinstance(node.this, exp.Star)
+        return "count", () if star else (binder.row(node.this),), COUNTED
+    if kind not in PICKS:
+        raise unknown_construct(node)
+    value = binder.row(node.this)
+    facts = replace(value.facts, nullable=True)
+    args: tuple[Expr, ...] = (value,)
+    offset = node.args.get("offset")
+    if offset is not None:
+        steps = binder.row(offset)
+        if not isinstance(steps, Literal) or not isinstance(steps.value, int):
+            raise Refused("window_offset", "the offset must be a constant", "write LAG(x, 1)")
+        args = (value, steps)
+    if node.args.get("default") is not None:
+        raise Refused("window_offset", "a default is not supported", "use COALESCE(LAG(x), 0)")
+    return PICKS[kind], args, facts

@@ -1,0 +1,70 @@
+"""What a question reads, seen as one table: whose rows they are and how many of one unit may count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sanql.parse.relations import Derived, From, Grouped, Join, Rows, Scan, Selected, Union, scans
+from sanql.parse.tree import ColumnRef
+from sanql.policy import Column, ColumnUnit, RowUnit, Table, root_unit
+
+
+def reading(source: From, tables: Mapping[str, Table]) -> Table:
+    """Return FROM as one table with a unit and limits.
+
+    Joined tables have the largest limits of those joined: enforced on the joined rows, they bound
+    what a unit adds however often its rows were paired. A subquery that is grouped by the unit has
+    one row for each.
+    """
+    if isinstance(source, Scan):
+        table = tables[source.table]
+        return table if table.public else replace(table, unit=root_unit(table, tables))
+    private = [tables[scan.table] for scan in scans(source) if scan.private]
+    names = " with ".join(dict.fromkeys(scan.table for scan in scans(source)))
+    if not private:
+        return Table(names, None, {})
+    unit = root_unit(private[0], tables)
+    if isinstance(unit, RowUnit):
+        return Table(names, unit, {}, 1, None, 1)
+    assert isinstance(unit, ColumnUnit)  # noqa: S101  (a private table has a unit)
+    rows, groups, per_group = _limits(source, tables)
+    return Table(names, unit, {}, rows, per_group, groups)
+
+
+def column_of(reference: ColumnRef, tables: Mapping[str, Table]) -> Column | None:
+    """Return the policy's column a reference's values come from unchanged."""
+    if reference.origin is None:
+        return None
+    table, name = reference.origin
+    return tables[table].columns.get(name)
+
+
+def _limits(source: From | Rows, tables: Mapping[str, Table]) -> tuple[int, int, int | None]:
+    """Return (rows, groups, rows in one group) of a unit."""
+    match source:
+        case Scan(_, name, private):
+            table = tables[name]
+            if not private:
+                return 0, 0, 0
+            rows = table.rows_per_unit_max or 1
+            return rows, table.groups_per_unit_max or rows, table.rows_per_group_max
+        case Derived(_, inner):
+            return _limits(inner, tables)
+        case Selected():
+            return _limits(source.source, tables)
+        case Grouped():
+            return (1, 1, None) if source.one_each else _limits(source.source, tables)
+        case Join(_, left, right, _):
+            return _largest(_limits(left, tables), _limits(right, tables))
+        case Union(parts):
+            one, other = (_limits(part, tables) for part in parts)
+            per_group = None if None in (one[2], other[2]) else (one[2] or 0) + (other[2] or 0)
+            return one[0] + other[0], one[1] + other[1], per_group
+
+
+def _largest(
+    one: tuple[int, int, int | None], other: tuple[int, int, int | None]
+) -> tuple[int, int, int | None]:
+    per_group = None if None in (one[2], other[2]) else max(one[2] or 0, other[2] or 0)
+    return max(one[0], other[0]), max(one[1], other[1]), per_group
