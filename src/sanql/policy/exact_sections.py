@@ -24,7 +24,6 @@ from sanql.policy.exact import (
     ExactValues,
     PoissonSample,
     SampleClass,
-    uncovered,
 )
 from sanql.policy.exact_classes import (
     read_class,
@@ -34,6 +33,7 @@ from sanql.policy.exact_classes import (
     share,
 )
 from sanql.policy.exact_numbers import what_would_pass
+from sanql.policy.footprint import uncovered
 from sanql.policy.keys import KEYS
 from sanql.policy.model import Budget, Column, ColumnUnit, ListedDomain, RowUnit, Table
 from sanql.policy.section import Mistake, Section, quote, suggest
