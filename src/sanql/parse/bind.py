@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 from difflib import get_close_matches
 from fractions import Fraction
@@ -9,7 +10,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, Statistic, bind_aggregate
+from sanql.parse.aggregates import AGGREGATES, bind_aggregate
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.guard import DEPTH_MAX, too_deep
 from sanql.parse.operators import operator, unknown_construct
@@ -176,10 +177,10 @@ class Binder:
             f"{'AVG' if column.facts.type in NUMERIC else 'COUNT'}({column.name})",
         )
 
-    def _aggregate(self, node: Statistic) -> AggregateRef:
+    def _aggregate(self, node: exp.Expression) -> AggregateRef:
         aggregate = bind_aggregate(node, self)
         for index, known in enumerate(self.aggregates):
-            if (known.kind, known.argument) == (aggregate.kind, aggregate.argument):
+            if replace(known, text=aggregate.text) == aggregate:
                 return AggregateRef(index, known.facts)
         self.aggregates.append(aggregate)
         return AggregateRef(len(self.aggregates) - 1, aggregate.facts)

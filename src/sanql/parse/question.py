@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from sanql.errors import Refused
+from sanql.parse.aggregates import AGGREGATES, aggregate_name
 from sanql.parse.bind import Binder
 from sanql.parse.guard import tokens_within_limits, too_deep
 from sanql.parse.operators import unknown_construct
@@ -262,9 +263,7 @@ def _name(item: exp.Expression, node: exp.Expression) -> str:
         return str(item.alias)
     if isinstance(node, exp.Column):
         return str(node.name)
-    if isinstance(node, exp.Count | exp.Sum | exp.Avg):
-        return node.sql_name().lower()
-    return "column"
+    return aggregate_name(node) if isinstance(node, AGGREGATES) else "column"
 
 
 def _fresh_name(name: str, taken: set[str]) -> str:

@@ -105,16 +105,27 @@ class Aggregation(StrEnum):
     COUNT_DISTINCT = "count distinct"
     SUM = "sum"
     AVERAGE = "average"
+    VARIANCE = "variance"
+    VARIANCE_SAMPLE = "sample variance"
+    DEVIATION = "standard deviation"
+    DEVIATION_SAMPLE = "sample standard deviation"
+    COVARIANCE = "covariance"
+    COVARIANCE_SAMPLE = "sample covariance"
+    CORRELATION = "correlation"
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One statistic over the rows of a group; `argument` is None for COUNT(*) and units."""
+    """One statistic over the rows of a group; `argument` is None for COUNT(*) and all units.
+
+    `second` is the other value of a statistic of pairs.
+    """
 
     kind: Aggregation
     argument: Expr | None
     facts: Facts
     text: str
+    second: Expr | None = None
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from sanql.execute.emit import Emitter
 from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Type, walk
 from sanql.plan import Plan
+from sanql.release.bands import Band, Reals
 from sanql.release.cells import NoisyCells
-from sanql.release.estimates import Band, Reals, value_of
+from sanql.release.estimates import value_of
 from sanql.release.intervals import output_band
 
 if TYPE_CHECKING:
