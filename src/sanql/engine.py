@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sanql.account import Balance, Ledger, parse_delta, parse_epsilon
 from sanql.errors import BudgetExceeded, Fault, PolicyError, Refused
@@ -23,6 +25,11 @@ from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
 from sanql.policy import Budget, Policy, Table, TableDomain, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
+from sanql.release.exact_answer import ExactAnswer, ExactExplanation
+from sanql.release.exact_asking import ExactDesk, asks_exactly, with_remedy
+
+if TYPE_CHECKING:
+    import pyarrow
 
 TIME_BUCKET_SECONDS = 0.01
 DELTA_SHARE = 100  # of an analyst's delta, for a question that needs one and names none
@@ -76,15 +83,19 @@ class San:
         accuracy: object = None,
         confidence: Number | None = None,
         max_groups_contributed: int | None = None,
+        exact: bool = False,
     ) -> Answer:
         """Return a private answer, charged to the ledger; an identical question is free.
 
         Give `epsilon` (the whole question's) or an `accuracy` to reach: a half-width, or
         {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
-        "guess": 10000}.
+        "guess": 10000}. With `exact` (or release='exact' in the text) the answer has no noise and
+        no price; it is there only where the owner has declared an adversary it is safe against.
         """
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
         self._check_open()
+        if asks_exactly(sql, exact, asdict(wishes)):
+            return answer_exactly(self, sql)
         return answer(self, sql, wishes)
 
     def explain(
@@ -96,10 +107,17 @@ class San:
         accuracy: object = None,
         confidence: Number | None = None,
         max_groups_contributed: int | None = None,
-    ) -> Explanation:
+        exact: bool = False,
+    ) -> Explanation | ExactExplanation:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
         self._check_open()
+        if asks_exactly(sql, exact, asdict(wishes)):
+            with self._noise_instead(sql):
+                return self._desk.explain(sql, self.description, partial(self._with_noise, sql))
+        return self._explain(sql, wishes)
+
+    def _explain(self, sql: str, wishes: Wishes) -> Explanation:
         planned, _ = self.prepare(sql, wishes)
         known = self.description
         text = statement(planned, known, secret=0)
@@ -112,6 +130,30 @@ class San:
             cached=cached,
             fits=cached or self._fits(planned),
         )
+
+    @property
+    def _desk(self) -> ExactDesk:
+        return ExactDesk(self.policy.exact, self.tables, self.analyst, self._ledger)
+
+    @contextmanager
+    def _noise_instead(self, sql: str) -> Iterator[None]:
+        """Add to a refusal of an exact answer what a noisy one would be like."""
+        try:
+            yield
+        except Refused as refused:
+            if not refused.code.startswith("exact_"):
+                raise
+            noise = self._with_noise(sql, self._desk.epsilon_compared())
+            raise with_remedy(refused, noise) from None
+
+    def _with_noise(self, sql: str, epsilon: Fraction) -> str:
+        try:
+            explained = self._explain(sql, Wishes(epsilon=epsilon))
+        except Refused:
+            return ""
+        widths = [f"{p.column} ± {p.half_width:,.4g}{p.note}" for p in explained.expected]
+        what = f" gives {', '.join(widths)}" if widths else " answers it"
+        return f"with noise, epsilon {float(epsilon):g}{what}, whatever the adversary knows"
 
     def _fits(self, planned: Plan) -> bool:
         try:
@@ -255,6 +297,20 @@ def answer(san: San, sql: str, wishes: Wishes) -> Answer:
     else:
         cells = _measure(san, planned, sent, digest)
     return _shown(san, planned, cells, confidence, cached=recorded is not None)
+
+
+def answer_exactly(san: San, sql: str) -> ExactAnswer:
+    """Return an exact answer; cells are reserved in the ledger's exact book before they are read."""
+
+    def run(sent: Statement) -> pyarrow.Table:
+        started = time.monotonic()
+        try:
+            return san.workers.run(sent.sql, sent.parameters)
+        finally:
+            _wait_for_bucket(started)
+
+    with san._noise_instead(sql):
+        return san._desk.answer(sql, san.source, run, san.balances)
 
 
 def _measure(san: San, planned: Plan, sent: Statement, digest: str) -> NoisyCells:

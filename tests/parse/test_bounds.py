@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanql.errors import Refused
-from sanql.execute.emit import Emitter, scanned
+from sanql.execute.emit import Emitter, row_leaf
 from sanql.parse import parse
 from sanql.parse.tree import Expr, Facts, Type
 from sanql.policy.model import Column, RowUnit, Table
@@ -79,7 +79,7 @@ def bound(text: str) -> Expr:
 
 def computed(engine: duckdb.DuckDBPyConnection, expression: Expr) -> list[object]:
     """Return the expression's value in every row, as the engine will compute it."""
-    emitter = Emitter(lambda column: scanned(f'"{column.name}"', column.facts))  # type: ignore[union-attr]
+    emitter = Emitter(row_leaf({name: f'"{name}"' for name in TABLE.columns}))
     sql = emitter.sql(expression)
     return [row[0] for row in engine.execute(f"SELECT {sql} FROM t", emitter.parameters).fetchall()]
 

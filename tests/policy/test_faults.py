@@ -523,7 +523,6 @@ def test_the_sum_of_one_units_rows_must_fit_62_bits(
 
 
 MORE = [
-    ("[exact.income]\naccept = 1", "[exact]", "exact releases are not available yet & remove the"),
     ("[analysts.ana]", "[analysts]", 'unknown section "analysts" & write "analyst"'),
     ("[zzz]", "[zzz]", 'unknown section "zzz" & "dataset", "engine", "analyst"'),
     ("[engine]\nmemory = '4 gigs'", "[engine] memory", '"4 gigs" is not a size & "4GB"'),
@@ -659,7 +658,8 @@ def test_every_fault_is_reported_at_once_in_the_order_of_the_file(write: Write) 
         "[table.people] rows_per_unit_max (line 9)",
         "[table.people.column] age.bounds (line 12)",
         "[table.people.column] sex.type (line 13)",
-        "[exact] (line 15)",
+        "[exact.income] adversary (line 15)",
+        "[exact.income] accept (line 15)",
     ]
 
 

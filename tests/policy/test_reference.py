@@ -23,6 +23,9 @@ HEADINGS = {
     "column": "[table.NAME.column]",
     "domain": "domain",
     "privacy_unit": "privacy_unit",
+    "exact": "[exact.NAME]",
+    "adversary": "adversary",
+    "accept": "accept",
 }
 
 

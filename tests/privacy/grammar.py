@@ -19,6 +19,10 @@ COMPARED = ["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINC
 DAY_PARTS = ["year", "quarter", "month", "week", "day", "dayofweek", "isodow", "dayofyear"]
 CLOCK_PARTS = ["hour", "minute", "second"]
 DAY_UNITS = ["year", "quarter", "month", "week", "day"]
+KINDS = ["rows", "rows", "values", "units", "distinct", "sum", "sum", "avg", "avg"]
+KINDS += ["if", "spread", "pair", "filter"]
+SPREADS = ["VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP"]
+PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
 UNIT_COLUMN = {"visits": "person", "stays": "patient", "readings": None}
 
 
@@ -96,13 +100,22 @@ class Grammar:
 
     def _aggregate(self, table: str) -> str:
         rng = self._rng
-        kind = rng.choice(
-            ["rows", "rows", "values", "units", "distinct", "sum", "sum", "avg", "avg"]
-        )
+        kind = rng.choice(KINDS)
         if kind == "rows":
             return "COUNT(*)"
         if kind == "values":
             return f"COUNT({self._any(2)})"
+        if kind == "if":
+            return f"{rng.choice(['COUNT_IF', 'SUM', 'AVG'])}({self.boolean(2)})"
+        if kind == "spread":
+            return f"{rng.choice(SPREADS)}({self._summed()})"
+        if kind == "pair":
+            return f"{rng.choice(PAIRS)}({self._summed()}, {self._summed()})"
+        if kind == "filter":
+            inner = rng.choice(["COUNT(*)", "SUM(age)", "VAR_POP(income)", "COUNT(DISTINCT city)"])
+            if UNIT_COLUMN[table] is not None and rng.random() < 0.4:
+                inner = f"COUNT(DISTINCT {UNIT_COLUMN[table]})"
+            return f"{inner} FILTER (WHERE {self.boolean(2)})"
         if kind == "units" and UNIT_COLUMN[table] is not None:
             return f"COUNT(DISTINCT {UNIT_COLUMN[table]})"
         if kind in ("units", "distinct"):

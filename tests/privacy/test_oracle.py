@@ -329,6 +329,38 @@ QUESTIONS: list[tuple[str, str | None]] = [
     ("SELECT name, COUNT(*), SUM(rate) FROM regions GROUP BY name",
      "SELECT name, COUNT(*), COALESCE(SUM(rate), 0) FROM regions GROUP BY name"),
     ("SELECT COUNT(*), AVG(rate) FROM regions", None),
+    ("SELECT COUNT_IF(age > 20), COUNTIF(flag), SUM(flag) FROM visits", None),
+    ("SELECT AVG(flag), COUNT(*) FROM readings", "SELECT AVG(flag::INT), COUNT(*) FROM readings"),
+    (
+        "SELECT COUNT(*) FILTER (WHERE age > 20), SUM(age) FILTER (WHERE flag), COUNT(DISTINCT person)"
+        " FILTER (WHERE flag), COUNT(DISTINCT city) FILTER (WHERE flag) FROM visits",
+        None,
+    ),
+    ("SELECT COUNT(DISTINCT CASE WHEN age > 30 THEN patient END) FROM stays", None),
+    (
+        "SELECT city, COUNT(DISTINCT person) FILTER (WHERE flag), COUNT(DISTINCT person) FROM visits"
+        " GROUP BY city",
+        None,
+    ),
+    (
+        "SELECT sex, COUNT(DISTINCT person) FILTER (WHERE age > 39) FROM visits GROUP BY sex",
+        f"SELECT sex, COUNT(DISTINCT person) FILTER (WHERE age > 39) FROM visits WHERE {IN_SEX}"
+        " GROUP BY sex",
+    ),
+    (
+        "SELECT APPROX_COUNT_DISTINCT(city) FROM readings",
+        "SELECT COUNT(DISTINCT city) FROM readings",
+    ),
+    ("SELECT VAR_POP(age), VAR_SAMP(age), VARIANCE(swing), STDDEV(temp) FROM visits", None),
+    ("SELECT STDDEV_POP(income), STDDEV_SAMP(share), AVG(income) FROM readings", None),
+    ("SELECT VAR_POP(age) FILTER (WHERE flag), STDDEV(income - temp) FROM stays", None),
+    ("SELECT COVAR_POP(age, income), COVAR_SAMP(age, swing), CORR(temp, age) FROM readings", None),
+    ("SELECT CORR(income, share) FILTER (WHERE flag), COVAR_POP(age, age) FROM visits", None),
+    (
+        "SELECT level, VAR_SAMP(age), CORR(age, temp) FROM readings GROUP BY level",
+        "SELECT level, VAR_SAMP(age), CORR(age, temp) FROM readings WHERE level IN (1, 2, 5)"
+        " GROUP BY level",
+    ),
 ]  # fmt: skip
 
 

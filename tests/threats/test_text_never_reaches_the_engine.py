@@ -31,7 +31,7 @@ SOURCES = [
     "'/etc/passwd'", "'people.csv'", "read_csv('x')", "glob('*')", "'http://127.0.0.1/x.parquet'",
     "'s3://bucket/x'", "'sqlite:x.db'", "information_schema.tables", "duckdb_tables", "sqlite_master",
     "pg_catalog.pg_class", "main.people", "hostile.main.people", "data.main.people", "temp.people",
-    "(SELECT * FROM people)", "(VALUES (1)) AS t(a)", "people p, people q", "people TABLESAMPLE 10%",
+    "(VALUES (1)) AS t(a)", "people p, people q", "people TABLESAMPLE 10%",
     "people JOIN people q USING (age)", "people ASOF JOIN people q USING (age)", "people POSITIONAL JOIN people",
     "people, LATERAL (SELECT 1)", "people PIVOT (COUNT(*) FOR city IN ('a'))", "range(10)", "unnest([1])",
     "people UNPIVOT (a FOR b IN (age))", "system", "cells", "input", "people AT (VERSION => 1)",

@@ -1,9 +1,11 @@
 """Charges as data, their composition, the budget filter and the ledger."""
 
+from sanql.account.audit_exact import VerifiedExact
 from sanql.account.chain import Record
 from sanql.account.charge import Charge
 from sanql.account.conversion import epsilon_upper, gaussian_rho_lower
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
+from sanql.account.exact_book import ExactBook, ExactClaim, ExactEntry
 from sanql.account.filter import Filter, Totals
 from sanql.account.ledger import Balance, Ledger, Reservation
 from sanql.account.numbers import parse_delta, parse_epsilon
@@ -13,6 +15,9 @@ __all__ = [
     "Balance",
     "Charge",
     "Event",
+    "ExactBook",
+    "ExactClaim",
+    "ExactEntry",
     "FailureEvent",
     "Filter",
     "GaussianEvent",
@@ -23,6 +28,7 @@ __all__ = [
     "SelectionEvent",
     "Totals",
     "Verification",
+    "VerifiedExact",
     "epsilon_upper",
     "export",
     "gaussian_rho_lower",

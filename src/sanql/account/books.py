@@ -17,6 +17,7 @@ from typing import Literal, assert_never, cast
 from sanql.account.chain import BEGINNING, Head, Record, damaged
 from sanql.account.charge import Charge
 from sanql.account.events import rational, rational_text
+from sanql.account.exact_book import ExactBook
 from sanql.account.filter import Filter, Totals
 from sanql.policy.model import Accounting, Budget, Policy
 
@@ -122,6 +123,7 @@ class Books:
     pending: dict[int, Pending] = field(default_factory=dict)
     answers: dict[tuple[str, str], Recorded] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
+    exact: ExactBook = field(default_factory=ExactBook)
 
     def apply(self, record: Record) -> None:
         """Take one more record; LedgerError when it makes no sense after the ones before."""
@@ -163,6 +165,15 @@ class Books:
                 self.limits = Limits.from_dict(content)
             case "reserve":
                 self._reserve(record.sequence, content)
+            case "exact":
+                self.exact.reserve(record.sequence, content)
+            case "spend" if self.exact.holds(content["reservation"]):
+                sequence = cast(int, content["reservation"])
+                self.exact.spend(sequence, Recorded(sequence, _text(content["sha256"])))
+            case "void" if self.exact.holds(content["reservation"]):
+                failed = self.exact.void(cast(int, content["reservation"]), content.get("refusal"))
+                if failed is not None:
+                    self.failures[failed] += 1
             case "spend":
                 pending, sequence = self._settle(content)
                 answer = Recorded(sequence, _text(content["sha256"]))

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sanql.account.books import FORMAT, Account, AccountKind, Limits, pending_of
+from sanql.account.books import FORMAT, Account, AccountKind, Limits, Recorded, pending_of
 from sanql.account.chain import Record
 from sanql.account.charge import Charge
+from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter, Totals
 from sanql.account.numbers import show_lower, show_upper
 from sanql.account.store import Store
@@ -102,14 +103,7 @@ class Ledger:
             recorded = self._store.books.answers.get((analyst, question))
             if recorded is None:
                 return None
-            answer = self._store.answer(recorded.reservation)
-        if answer is None or hashlib.sha256(answer).hexdigest() != recorded.sha256:
-            raise LedgerError(
-                "ledger_damaged",
-                f"the answer recorded for record {recorded.reservation} of the ledger is damaged",
-                "restore the ledger file from the newest good copy",
-            )
-        return answer
+            return self._kept(recorded)
 
     def reserve(self, analyst: str, question: str, charge: Charge) -> Reservation:
         """Put the charge on disk; it must fit every account that takes this analyst's charges.
@@ -156,6 +150,78 @@ class Ledger:
             self._store.append("void", {"reservation": reservation.sequence})
         self._store.pin()
 
+    def find_exact(self, analyst: str, claim: ExactClaim) -> ExactEntry | None:
+        """Return the release that this claim repeats; None when it may be reserved.
+
+        Unlike a noisy answer it is everybody's: nobody's account paid for it. Raises Refused when
+        the claim would be a second release of records that have left.
+        """
+        self._check_analyst(analyst)
+        with self._store.reading():
+            return self._store.books.exact.check(claim)
+
+    def answer_of(self, entry: ExactEntry) -> bytes | None:
+        """Return the cells recorded for an exact release, or None where there are none yet."""
+        if entry.answer is None:
+            return None
+        with self._store.reading():
+            return self._kept(entry.answer)
+
+    def reserve_exact(self, analyst: str, claim: ExactClaim) -> ExactEntry:
+        """Put on disk that these cells are released; after a crash, the reservation that is there.
+
+        The entry that is returned may have been settled by another process meanwhile.
+        """
+        self._check_analyst(analyst)
+        with self._store.writing():
+            earlier = self._store.books.exact.check(claim)
+            if earlier is not None and not earlier.failed:
+                return earlier
+            self._check_failures(analyst)
+            time = self._clock().astimezone(UTC).isoformat(timespec="seconds")
+            asked: dict[str, object] = {"analyst": analyst, "time": time}
+            self._store.append("exact", claim.to_dict() | asked)
+            entry = self._store.books.exact.entries[claim.name]
+        self._store.pin()
+        return entry
+
+    def spend_exact(self, entry: ExactEntry, answer: bytes) -> None:
+        """Record the cells of an exact release; they may leave once this returns.
+
+        Where another process was first, its cells must be the same: the release is one.
+        """
+        digest = hashlib.sha256(answer).hexdigest()
+        with self._store.writing():
+            now = self._store.books.exact.entries[entry.claim.name]
+            if now.answer is None:
+                self._store.keep(entry.sequence, answer)
+                spent: dict[str, object] = {"reservation": entry.sequence, "sha256": digest}
+                self._store.append("spend", spent)
+            elif now.answer.sha256 != digest:
+                raise LedgerError(
+                    "exact_cells_differ",
+                    f"the exact cells of record {entry.sequence} were computed twice, with "
+                    "different results: the source changes while it is read",
+                    "let nobody write to the source; the cells recorded first stay the release",
+                )
+        self._store.pin()
+
+    def void_exact(self, entry: ExactEntry, refusal: str | None) -> None:
+        """Record that an exact release ended without cells: refused for a reason, or failed."""
+        with self._store.writing():
+            if self._store.books.exact.holds(entry.sequence):
+                content: dict[str, object] = {"reservation": entry.sequence}
+                if refusal is not None:
+                    content["refusal"] = refusal
+                self._store.append("void", content)
+        self._store.pin()
+
+    def exact_releases(self) -> list[ExactEntry]:
+        """Return the book of exact releases, oldest first."""
+        with self._store.reading():
+            entries = self._store.books.exact.entries.values()
+            return sorted(entries, key=lambda entry: entry.sequence)
+
     def balances(self) -> list[Balance]:
         """Return every account: the dataset's, the analysts', the coalitions'."""
         with self._store.reading():
@@ -164,6 +230,17 @@ class Ledger:
     def records(self) -> Iterator[Record]:
         """Return every record, checked, oldest first."""
         return self._store.records()
+
+    def _kept(self, recorded: Recorded) -> bytes:
+        """Return a recorded answer, unharmed; call it while reading."""
+        answer = self._store.answer(recorded.reservation)
+        if answer is None or hashlib.sha256(answer).hexdigest() != recorded.sha256:
+            raise LedgerError(
+                "ledger_damaged",
+                f"the answer recorded for record {recorded.reservation} of the ledger is damaged",
+                "restore the ledger file from the newest good copy",
+            )
+        return answer
 
     def _start(self, terms: dict[str, str]) -> None:
         opening: dict[str, object] = {

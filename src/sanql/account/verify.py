@@ -18,6 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sanql.account.audit_exact import ExactAudit, VerifiedExact
 from sanql.account.audit_math import Cost, claim_holds, cost_of, keeps_to, spent
 from sanql.account.chain import BEGINNING, Head, check_head, damaged, head_path, linked, read_head
 from sanql.errors import LedgerError
@@ -55,6 +56,7 @@ class Verification:
     records: int
     accounts: tuple[VerifiedAccount, ...]
     fault: RecordFault | None
+    exact: tuple[VerifiedExact, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -81,7 +83,7 @@ def verify(path: Path) -> Verification:
     except sqlite3.Error:
         fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
         return Verification(path, audit.sequence, (), fault)
-    return Verification(path, audit.sequence, audit.balances(), None)
+    return Verification(path, audit.sequence, audit.balances(), None, audit.exact.found())
 
 
 def export(path: Path) -> Iterator[str]:
@@ -137,6 +139,7 @@ class _Audit:
     )
     open_reservations: set[int] = field(default_factory=set)
     answers: dict[int, tuple[int, str]] = field(default_factory=dict)
+    exact: ExactAudit = field(default_factory=ExactAudit)
 
     def take(self, row: tuple[Any, ...]) -> None:
         sequence, kind, body, previous, digest = row
@@ -206,6 +209,11 @@ class _Audit:
                 self._set_limits(body)
             case "reserve":
                 self._judge_charge(sequence, body)
+            case "exact":
+                wrong = self.exact.take(sequence, body)
+                if wrong is not None:
+                    raise _Wrong(sequence, wrong)
+                self.open_reservations.add(sequence)
             case "spend":
                 self.open_reservations.remove(body["reservation"])
                 self.answers[body["reservation"]] = (sequence, body["sha256"])
@@ -213,6 +221,8 @@ class _Audit:
                 self.open_reservations.remove(body["reservation"])
             case _:
                 raise ValueError("unknown kind")
+        if kind in ("spend", "void"):
+            self.exact.settle(body["reservation"], kind, body)
 
     def _set_limits(self, body: dict[str, Any]) -> None:
         self.accounting = body["accounting"]

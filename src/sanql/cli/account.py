@@ -34,12 +34,16 @@ def budget(policy: Path, analyst: str | None, form: str) -> None:
         asking = analyst or next(iter(loaded.analysts), "analyst")
         with San(loaded, asking) as san:
             balances = san.budget() if analyst is None else list(san.balances())
+            releases = san.ledger.exact_releases()
+        from sanql.cli.exact_tables import print_releases, releases_to_dicts
         from sanql.cli.tables import balances_to_dicts, print_balances
 
         if form == "json":
-            click.echo(json.dumps({"accounts": balances_to_dicts(balances)}))
+            shape = {"accounts": balances_to_dicts(balances), "exact": releases_to_dicts(releases)}
+            click.echo(json.dumps(shape))
         else:
             print_balances(balances)
+            print_releases(releases)
 
 
 @click.group()

@@ -48,6 +48,11 @@ def asking(forms: list[str]) -> Callable[[F], F]:
                     help="Groups one unit may be in.",
                 ),
                 click.option(
+                    "--exact",
+                    is_flag=True,
+                    help="Without noise, where the owner has declared it safe.",
+                ),
+                click.option(
                     "--format", "form", type=click.Choice(forms), default="table", show_default=True
                 ),
                 click.argument("sql"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from sanql.account import Balance, Verification
 from sanql.account.numbers import show_lower, show_upper
+from sanql.cli.exact_tables import verified_lines, verified_to_dicts
 
 if TYPE_CHECKING:
     from sanql.release import Answer
@@ -92,8 +94,14 @@ def _content(record: dict[str, Any]) -> str:
                 f"{body['analyst']} asks {str(body['question'])[:12]}…: "
                 f"epsilon {charge['epsilon']}, delta {charge['delta']}"
             )
+        case "exact":
+            return (
+                f"{body['analyst']} has [exact.{body['name']}] released, {body['cells']} cells: "
+                f"epsilon {body['epsilon']}, delta {float(Fraction(body['delta'])):.3g} (DDP)"
+            )
         case "spend" | "void":
-            return f"of record {body.get('reservation')}"
+            why = f": {body['refusal']}" if "refusal" in body else ""
+            return f"of record {body.get('reservation')}{why}"
         case _:
             return ", ".join(sorted(body))
 
@@ -113,6 +121,7 @@ def verification_to_dict(found: Verification) -> dict[str, Any]:
             }
             for account in found.accounts
         ],
+        "exact": verified_to_dicts(found.exact),
     }
 
 
@@ -123,6 +132,8 @@ def print_verification(found: Verification, terminal: Console | None = None) -> 
     for account in found.accounts:
         spent = _pair(account.epsilon_spent_upper, account.delta_spent_upper, show_upper)
         out.print(_safe(f"  {account.kind} {account.name}: {account.charges} charges, {spent}"))
+    for line in verified_lines(found.exact):
+        out.print(_safe(f"  {line}"))
 
 
 def _pair(epsilon: Any, delta: Any, show: Any) -> str:

@@ -366,6 +366,16 @@ CUSTOM: Mapping[str, Callable[[Emitter, tuple[Expr, ...], Facts], str]] = {
 }
 
 
+def row_leaf(scans: Mapping[str, str]) -> Callable[[Expr], str]:
+    """Return how a column is read: canonical type, finite, and within its bounds."""
+
+    def leaf(expression: Expr) -> str:
+        assert isinstance(expression, ColumnRef)  # noqa: S101  (rows have nothing but columns)
+        return scanned(scans[expression.name], expression.facts)
+
+    return leaf
+
+
 def scanned(scan: str, facts: Facts) -> str:
     """Return a column with its facts enforced."""
     bounded = facts.bounded and not (facts.type is Type.INTEGER and _wide(facts))

@@ -144,7 +144,7 @@ class _Writer:
         expression = part.expression
         assert expression is not None  # noqa: S101  (only measurements with a value come here)
         text = self._emitter.sql(expression)
-        if part.kind is Measured.VALUES:
+        if part.kind in (Measured.VALUES, Measured.UNITS):
             if expression.facts.type is Type.REAL:
                 return f"system.main.isfinite({text}) OR NULL"
             return f"({text} IS NOT NULL) OR NULL"
@@ -228,6 +228,8 @@ class _Writer:
                 columns.append(f"m AS m{index}")
             elif part.kind is Measured.VALUES:
                 columns.append(f"{self._counted(index)} AS m{index}")
+            elif part.kind is Measured.UNITS and part.expression is not None:
+                columns.append(f"(v{index} > 0)::BIGINT AS m{index}")
             elif part.kind is Measured.SUM:
                 values = f"v{index}"
                 scaled = f"s{index}::HUGEINT * {self._counted(index)} // nullif({values}, 0)"
@@ -292,7 +294,7 @@ class _Writer:
                 if self._by_unit
                 else f"system.main.count(DISTINCT x{index})"
             )
-        if part.kind is Measured.UNITS:
+        if part.kind is Measured.UNITS and part.expression is None:
             return "system.main.count(*)"
         if self._by_unit:
             return _less_centre(f"system.main.sum(m{index})", f"system.main.sum(w{index})", part)

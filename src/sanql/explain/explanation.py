@@ -11,8 +11,7 @@ from sanql.execute.statement import Statement
 from sanql.mechanisms import appearance_probability
 from sanql.parse.tree import AggregateRef
 from sanql.plan import Plan
-from sanql.plan.accuracy import half_width
-from sanql.plan.measurements import AverageOf
+from sanql.plan.accuracy import half_width, needs_rows
 from sanql.release.answer import remaining_to_dict
 from sanql.release.certificate import Certificate, certify, number_upper
 
@@ -123,9 +122,9 @@ def _expected(plan: Plan, confidence: Fraction) -> list[Expected]:
         if not isinstance(output.expression, AggregateRef):
             continue
         index = output.expression.index
-        average = isinstance(plan.estimates[index], AverageOf)
         width = half_width(plan, index, confidence, ROWS_ASSUMED)
-        note = f" if the group has {ROWS_ASSUMED:,} rows" if average else ""
+        assumed = needs_rows(plan.estimates[index])
+        note = f" if the group has {ROWS_ASSUMED:,} rows" if assumed else ""
         found.append(Expected(output.name, float(width or 0), note))
     return found
 

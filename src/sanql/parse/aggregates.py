@@ -8,13 +8,34 @@ from typing import Protocol
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.functions import INTEGER_LIMIT
+from sanql.parse.constants import NULL, integer_literal
+from sanql.parse.functions import INTEGER_LIMIT, call
 from sanql.parse.operators import unknown_construct
+from sanql.parse.spellings import SPELLINGS, canonical
 from sanql.parse.tree import NUMERIC, Aggregate, Aggregation, Expr, Facts, Type
 
-Statistic = exp.Count | exp.Sum | exp.Avg
-AGGREGATES = (exp.Count, exp.Sum, exp.Avg)
 NOISY_RANGE = (Fraction(-(2**62)), Fraction(2**62))
+COUNTED = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
+SPREADS: dict[type[exp.Expression], Aggregation] = {
+    exp.Variance: Aggregation.VARIANCE_SAMPLE,
+    exp.VariancePop: Aggregation.VARIANCE,
+    exp.Stddev: Aggregation.DEVIATION_SAMPLE,
+    exp.StddevSamp: Aggregation.DEVIATION_SAMPLE,
+    exp.StddevPop: Aggregation.DEVIATION,
+}
+PAIRED: dict[type[exp.Expression], Aggregation] = {
+    exp.CovarPop: Aggregation.COVARIANCE,
+    exp.CovarSamp: Aggregation.COVARIANCE_SAMPLE,
+    exp.Corr: Aggregation.CORRELATION,
+}
+AGGREGATES: tuple[type[exp.Expression], ...] = (
+    exp.Count,
+    exp.Sum,
+    exp.Avg,
+    *SPREADS,
+    *PAIRED,
+    *SPELLINGS,
+)
 
 
 class Rows(Protocol):
@@ -27,32 +48,94 @@ class Rows(Protocol):
         """Return whether the expression is the privacy unit's column and nothing more."""
 
 
-def bind_aggregate(node: Statistic, rows: Rows) -> Aggregate:
+def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
     """Return the statistic a node asks for, or refuse it by name."""
-    text = node.sql(dialect="duckdb", comments=False)
-    inner = node.args.get("this")
-    extra = {name for name, value in node.args.items() if value} - {"this", "big_int"}
-    if extra:
+    text = typed.sql(dialect="duckdb", comments=False)
+    node = canonical(typed)
+    extra = {name for name, value in node.args.items() if value} - {"this", "expression", "big_int"}
+    if extra or not isinstance(node, AGGREGATES) or isinstance(node, SPELLINGS):
         raise unknown_construct(node)
-    if isinstance(inner, exp.Distinct):
-        return _distinct(node, inner, text, rows)
-    counted = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
+    if isinstance(node.this, exp.Distinct):
+        return _distinct(node, node.this, text, rows)
+    if type(node) in PAIRED:
+        return _paired(node, text, rows)
+    if node.args.get("expression"):
+        raise unknown_construct(node)
     if isinstance(node, exp.Count):
-        if inner is None or isinstance(inner, exp.Star):
-            if isinstance(inner, exp.Star) and any(inner.args.values()):
-                raise unknown_construct(inner)
-            return Aggregate(Aggregation.COUNT, None, counted, text)
-        argument = None if rows.is_bare_unit(inner) else rows.row(inner)
-        if argument is not None and not argument.facts.nullable:
-            argument = None  # never NULL: the same as COUNT(*)
-        return Aggregate(Aggregation.COUNT, argument, counted, text)
-    argument = rows.row(inner) if inner is not None else None
+        return _count(node, text, rows)
+    argument = rows.row(node.this) if node.this is not None else NULL
+    if argument.facts.type is Type.BOOLEAN:
+        if isinstance(node, exp.Sum):  # how often it is true
+            return Aggregate(Aggregation.COUNT, _when(argument), COUNTED, text)
+        argument = _as_number(argument)
     return _numeric(node, argument, text)
 
 
-def _numeric(node: Statistic, argument: Expr | None, text: str) -> Aggregate:
-    name = node.sql_name()
-    if argument is None or argument.facts.type not in NUMERIC:
+def aggregate_name(node: exp.Expression) -> str:
+    """Return how the column of a statistic is called where the question does not say."""
+    while isinstance(node, exp.Filter):
+        node = node.this
+    return node.sql_name().lower() if isinstance(node, exp.Func) else "column"
+
+
+def _count(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+    inner = node.this
+    if inner is None or isinstance(inner, exp.Star):
+        if isinstance(inner, exp.Star) and any(inner.args.values()):
+            raise unknown_construct(inner)
+        return Aggregate(Aggregation.COUNT, None, COUNTED, text)
+    argument = None if rows.is_bare_unit(inner) else rows.row(inner)
+    if argument is not None and not argument.facts.nullable:
+        argument = None  # never NULL: the same as COUNT(*)
+    return Aggregate(Aggregation.COUNT, argument, COUNTED, text)
+
+
+def _when(condition: Expr) -> Expr:
+    return call("case", condition, integer_literal(1), NULL)
+
+
+def _as_number(condition: Expr) -> Expr:
+    one, zero = integer_literal(1), integer_literal(0)
+    return call("case", condition, one, call("not", condition), zero, NULL)
+
+
+def _numeric(node: exp.Expression, argument: Expr, text: str) -> Aggregate:
+    low, high = _bounds(node, argument, text)
+    if type(node) in SPREADS:
+        kind = SPREADS[type(node)]
+        width = high - low
+        rooted = kind in (Aggregation.DEVIATION, Aggregation.DEVIATION_SAMPLE)
+        # of two rows the sample's variance is twice their own, which is at most (width / 2)^2
+        top = width if rooted else width * width / 2
+        return Aggregate(kind, argument, Facts(Type.REAL, Fraction(0), top), text)
+    if isinstance(node, exp.Avg):
+        return Aggregate(Aggregation.AVERAGE, argument, Facts(Type.REAL, low, high), text)
+    if argument.facts.type is Type.INTEGER:
+        return Aggregate(Aggregation.SUM, argument, COUNTED, text)
+    top = Fraction(INTEGER_LIMIT)
+    facts = Facts(Type.REAL, -top, top, nullable=False)
+    return Aggregate(Aggregation.SUM, argument, facts, text)
+
+
+def _paired(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+    kind = PAIRED[type(node)]
+    arguments = []
+    size = Fraction(1)
+    for part in (node.this, node.args.get("expression")):
+        bound = rows.row(part) if part is not None else NULL
+        argument = _as_number(bound) if bound.facts.type is Type.BOOLEAN else bound
+        low, high = _bounds(node, argument, text)
+        arguments.append(argument)
+        size *= high - low
+    if kind is Aggregation.CORRELATION:
+        size = Fraction(1)
+    return Aggregate(kind, arguments[0], Facts(Type.REAL, -size, size), text, arguments[1])
+
+
+def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, Fraction]:
+    """Return the bounds of a number, or refuse what has none."""
+    name = aggregate_name(node).upper()
+    if argument.facts.type not in NUMERIC:
         raise Refused(
             "type_mismatch",
             f"{text} needs a number",
@@ -60,25 +143,17 @@ def _numeric(node: Statistic, argument: Expr | None, text: str) -> Aggregate:
         )
     low, high = argument.facts.low, argument.facts.high
     unlimited = argument.facts.type is Type.INTEGER and max(abs(low), abs(high)) >= 2**62  # type: ignore[arg-type]
-    if not argument.facts.bounded or unlimited:
+    if unlimited or not isinstance(low, Fraction) or not isinstance(high, Fraction):
         raise Refused(
             "bounds_missing",
             f"{text} has no bounds, so one row could change it without limit",
             "let the owner declare bounds for the column, or state them in the question: "
             f"{name}(GREATEST(0, LEAST(100, …)))",
         )
-    if isinstance(node, exp.Avg):
-        facts = Facts(Type.REAL, low, high, nullable=True)
-        return Aggregate(Aggregation.AVERAGE, argument, facts, text)
-    if argument.facts.type is Type.INTEGER:
-        facts = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
-    else:
-        top = Fraction(INTEGER_LIMIT)
-        facts = Facts(Type.REAL, -top, top, nullable=False)
-    return Aggregate(Aggregation.SUM, argument, facts, text)
+    return low, high
 
 
-def _distinct(node: Statistic, inner: exp.Distinct, text: str, rows: Rows) -> Aggregate:
+def _distinct(node: exp.Expression, inner: exp.Distinct, text: str, rows: Rows) -> Aggregate:
     values = inner.expressions
     if not isinstance(node, exp.Count) or len(values) != 1 or inner.args.get("on"):
         raise Refused(
@@ -86,9 +161,11 @@ def _distinct(node: Statistic, inner: exp.Distinct, text: str, rows: Rows) -> Ag
             f"{text} is not supported: DISTINCT goes with COUNT of one expression",
             "use COUNT(DISTINCT x), or the aggregate without DISTINCT",
         )
-    facts = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
     if rows.is_bare_unit(values[0]):
-        return Aggregate(Aggregation.COUNT_UNITS, None, facts, text)
+        return Aggregate(Aggregation.COUNT_UNITS, None, COUNTED, text)
+    condition = _unit_when(values[0], rows)
+    if condition is not None:
+        return Aggregate(Aggregation.COUNT_UNITS, _when(rows.row(condition)), COUNTED, text)
     argument = rows.row(values[0])
     if argument.facts.type is Type.REAL and argument.facts.grid is None:
         raise Refused(
@@ -96,4 +173,16 @@ def _distinct(node: Statistic, inner: exp.Distinct, text: str, rows: Rows) -> Ag
             f"{text} counts values with no fixed precision",
             "round them first: COUNT(DISTINCT ROUND(x, 2))",
         )
-    return Aggregate(Aggregation.COUNT_DISTINCT, argument, facts, text)
+    return Aggregate(Aggregation.COUNT_DISTINCT, argument, COUNTED, text)
+
+
+def _unit_when(node: exp.Expression, rows: Rows) -> exp.Expression | None:
+    """Return the condition of CASE WHEN condition THEN unit END, which may only be counted."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.Case) or node.this is not None or node.args.get("default"):
+        return None
+    branches = node.args["ifs"]
+    if len(branches) != 1 or not rows.is_bare_unit(branches[0].args["true"]):
+        return None
+    return branches[0].this  # type: ignore[no-any-return]

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sanql.errors import Refused
+from sanql.parse.guard import tokens_within_limits
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-KNOWN = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column")
+KNOWN = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column", "release")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,12 @@ class Options:
     delta: str | None = None
     max_groups_contributed: str | None = None
     privacy_unit_column: str | None = None
+    release: str | None = None
+
+
+def options_of(sql: str) -> Options:
+    """Return the options that a text carries; the rest of it is not looked at."""
+    return split_options(sql, tokens_within_limits(sql))[1]
 
 
 def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:

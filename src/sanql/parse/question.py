@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, NOISY_RANGE, bind_aggregate
+from sanql.parse.aggregates import AGGREGATES, NOISY_RANGE, aggregate_name, bind_aggregate
 from sanql.parse.bind import A, Binder
 from sanql.parse.guard import tokens_within_limits, too_deep
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
@@ -134,7 +134,7 @@ def _statistic(node: exp.Expression, binder: Binder[Aggregate]) -> Aggregate:
     if missing is not None:
         text = node.sql(dialect="duckdb", comments=False)
         return Aggregate(Aggregation.COUNT, missing, COUNTED, text)
-    return bind_aggregate(node, binder)  # type: ignore[arg-type]
+    return bind_aggregate(node, binder)
 
 
 def _check_orphans(query: Query) -> None:
@@ -256,9 +256,7 @@ def _name(item: exp.Expression, node: exp.Expression) -> str:
         return str(item.alias)
     if isinstance(node, exp.Column):
         return str(node.name)
-    if isinstance(node, exp.Count | exp.Sum | exp.Avg):
-        return node.sql_name().lower()
-    return "column"
+    return aggregate_name(node) if isinstance(node, AGGREGATES) else "column"
 
 
 def _fresh_name(name: str, taken: set[str]) -> str:

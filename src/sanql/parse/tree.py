@@ -182,16 +182,27 @@ class Aggregation(StrEnum):
     COUNT_DISTINCT = "count distinct"
     SUM = "sum"
     AVERAGE = "average"
+    VARIANCE = "variance"
+    VARIANCE_SAMPLE = "sample variance"
+    DEVIATION = "standard deviation"
+    DEVIATION_SAMPLE = "sample standard deviation"
+    COVARIANCE = "covariance"
+    COVARIANCE_SAMPLE = "sample covariance"
+    CORRELATION = "correlation"
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One statistic over the rows of a group; `argument` is None for COUNT(*) and units."""
+    """One statistic over the rows of a group; `argument` is None for COUNT(*) and all units.
+
+    `second` is the other value of a statistic of pairs.
+    """
 
     kind: Aggregation
     argument: Expr | None
     facts: Facts
     text: str
+    second: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -227,9 +238,9 @@ class Query:
     distinct: bool = False
 
     @property
-    def table(self) -> str:
-        """The only table of FROM, or nothing where there is more to it."""
-        return getattr(self.source, "table", "")
+    def table(self) -> str | None:
+        """The only table of FROM, or None where there is more to it."""
+        return getattr(self.source, "table", None)
 
 
 def walk(expression: Expr) -> Iterator[Expr]:

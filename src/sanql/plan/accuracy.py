@@ -1,7 +1,8 @@
 """How wide an answer's intervals will be, known before spending; and the least epsilon for a width.
 
-The width of a count or sum depends on the noise alone. An average's also depends on how many rows it
-is over, so a guess of that number is needed.
+The width of a count or sum depends on the noise alone. That of an average, a variance or a covariance
+also depends on how many rows it is over, so a guess of that number is needed. A correlation's depends on
+how much its values vary, which nothing bounds from below.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from fractions import Fraction
 
 from sanql.account.numbers import EPSILON_MIN
 from sanql.errors import Refused
-from sanql.plan.measurements import AverageOf, CountOf, SumOf
+from sanql.plan.measurements import (
+    AverageOf,
+    CorrelationOf,
+    CountOf,
+    CovarianceOf,
+    Estimate,
+    SumOf,
+    VarianceOf,
+)
 from sanql.plan.plan import Outline, Plan, plan
 
 EPSILON_MAX = Fraction(1000)
@@ -47,8 +56,10 @@ class Accuracy:
 def half_width(
     planned: Plan, aggregate: int, confidence: Fraction, rows: int | None = None
 ) -> Fraction | None:
-    """Return the half-width of an aggregate's interval, or None for an average without a guess."""
+    """Return the half-width of an aggregate's interval, or None where a guess of rows is missing."""
     estimate = planned.estimates[aggregate]
+    if rows is None and needs_rows(estimate):
+        return None
     parts = planned.measurements
     match estimate:
         case CountOf(index):
@@ -60,14 +71,44 @@ def half_width(
             moved = abs(parts[index].centre) * planned.noises[count].half_width(each)
             return (planned.noises[index].half_width(each) + moved) * parts[index].grid
         case AverageOf(index, count, low, high):
-            if rows is None:
-                return None
             each = shared_confidence(confidence, 2)
             own = planned.noises[index].half_width(each) * parts[index].grid
             lost = planned.noises[count].half_width(each)
-            least = max(1, rows - lost)
+            least = max(1, (rows or 1) - lost)
             return min((own + lost * (high - low) / 2) / least, high - low)
+        case VarianceOf() | CovarianceOf():
+            return _moment_half_width(planned, estimate, confidence, rows or 1)
+        case CorrelationOf():
+            return Fraction(2)
     raise AssertionError(estimate)
+
+
+def needs_rows(estimate: Estimate) -> bool:
+    """Return whether the width of an estimate depends on how many rows it is over."""
+    return isinstance(estimate, AverageOf | VarianceOf | CovarianceOf)
+
+
+def _moment_half_width(
+    planned: Plan, estimate: VarianceOf | CovarianceOf, confidence: Fraction, rows: int
+) -> Fraction:
+    """Return how far a variance or covariance can be off: wherever the means lie, to first order."""
+    match estimate:
+        case VarianceOf(first, second, count, _, _, half):
+            weighted = [(second, Fraction(1)), (first, 2 * half)]
+            largest = half * half
+        case CovarianceOf(first, other, product, count, _, largest):
+            size = [part.size * part.grid for part in planned.measurements]
+            weighted = [(product, Fraction(1)), (first, size[other]), (other, size[first])]
+    each = shared_confidence(confidence, len(weighted) + 1)
+    lost = planned.noises[count].half_width(each)
+    own = sum(
+        planned.noises[index].half_width(each) * planned.measurements[index].grid * weight
+        for index, weight in weighted
+    )
+    width = min((own + lost * largest) / max(1, rows - lost), largest)
+    if isinstance(estimate, VarianceOf) and estimate.rooted:
+        return Fraction(math.sqrt(width))  # roots are no further apart than the root of the gap
+    return Fraction(width)
 
 
 def shared_confidence(confidence: Fraction, parts: int) -> Fraction:
@@ -77,7 +118,14 @@ def shared_confidence(confidence: Fraction, parts: int) -> Fraction:
 
 def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fraction:
     """Return the smallest epsilon (to a part in a thousand) whose intervals are narrow enough."""
-    if any(isinstance(e, AverageOf) for e in outlined.measuring.estimates) and wanted.rows is None:
+    estimates = outlined.measuring.estimates
+    if any(isinstance(estimate, CorrelationOf) for estimate in estimates):
+        raise Refused(
+            "accuracy_not_applicable",
+            "how exact a correlation is depends on how much its values vary",
+            "ask with epsilon, or ask for COVAR_POP and VAR_POP",
+        )
+    if any(map(needs_rows, estimates)) and wanted.rows is None:
         raise Refused(
             "accuracy_needs_rows",
             "how exact an average is depends on how many rows it is over",

@@ -4,6 +4,8 @@ Measurements are shared: COUNT is measured once however often it appears, and wh
 are counted anyway, SUM and AVG of that value are both computed from one *centred* sum, of x - c with c
 the middle of its bounds. A centred sum has half the width of the bounds as its sensitivity, and
 SUM = centred + c · count is never noisier than a sum by itself: (low² + high²)/2 <= max(low², high²).
+Variances, covariances and correlations are computed from centred sums too (moments.py), so that AVG and
+STDDEV of a value share its centred sum and its count.
 """
 
 from __future__ import annotations
@@ -16,13 +18,19 @@ from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.parse.tree import Aggregate, Aggregation, ColumnRef, Expr, Type
-from sanql.plan import sensitivity
+from sanql.plan import moments, sensitivity
 from sanql.plan.reading import column_of
 from sanql.plan.sensitivity import Sensitivity, Setting
 from sanql.policy import ColumnUnit, Table
 
 GRID_POINTS = 2**24  # steps across the bounds of a value that has no precision of its own
 GRID_POINTS_MAX = 2**52
+SPREADS = {  # whether it is the sample's, and whether its root is asked for
+    Aggregation.VARIANCE: (False, False),
+    Aggregation.VARIANCE_SAMPLE: (True, False),
+    Aggregation.DEVIATION: (False, True),
+    Aggregation.DEVIATION_SAMPLE: (True, True),
+}
 
 
 class Measured(StrEnum):
@@ -85,7 +93,43 @@ class AverageOf:
     high: Fraction
 
 
-Estimate = CountOf | SumOf | AverageOf
+@dataclass(frozen=True)
+class VarianceOf:
+    """A variance, or its root, from centred sums of a value and of its square.
+
+    `half` is half the width of the value's bounds, which no standard deviation exceeds.
+    """
+
+    first: int
+    second: int
+    count: int
+    sample: bool
+    rooted: bool
+    half: Fraction
+
+
+@dataclass(frozen=True)
+class CovarianceOf:
+    """A covariance from centred sums of two values and of their product."""
+
+    first: int
+    other: int
+    product: int
+    count: int
+    sample: bool
+    largest: Fraction
+
+
+@dataclass(frozen=True)
+class CorrelationOf:
+    """A covariance over the root of both variances."""
+
+    covariance: CovarianceOf
+    variance: VarianceOf
+    other: VarianceOf
+
+
+Estimate = CountOf | SumOf | AverageOf | VarianceOf | CovarianceOf | CorrelationOf
 
 
 @dataclass(frozen=True)
@@ -125,7 +169,7 @@ class _Collector:
         self._counted = {
             aggregate.argument if _can_be_null(aggregate.argument) else None
             for aggregate in aggregates
-            if aggregate.kind in (Aggregation.COUNT, Aggregation.AVERAGE)
+            if aggregate.kind in (Aggregation.COUNT, Aggregation.AVERAGE, *SPREADS)
         }
 
     def collect(self, select_keys: bool) -> Measuring:
@@ -140,17 +184,24 @@ class _Collector:
             case Aggregation.COUNT:
                 return CountOf(self._rows(aggregate.argument, 1.0))
             case Aggregation.COUNT_UNITS:
-                return CountOf(self._count(Measured.UNITS, None, 1.0))
+                return CountOf(self._count(Measured.UNITS, aggregate.argument, 1.0))
             case Aggregation.COUNT_DISTINCT:
                 return CountOf(self._count(Measured.DISTINCT, aggregate.argument, 1.0))
             case Aggregation.SUM:
                 return self._sum(aggregate)
             case Aggregation.AVERAGE:
                 return self._average(aggregate)
+            case kind if kind in SPREADS:
+                sample, rooted = SPREADS[kind]
+                return self._variance(_argument(aggregate), sample, rooted)
+            case Aggregation.CORRELATION:
+                return self._correlation(aggregate)
+            case _:
+                sample = aggregate.kind is Aggregation.COVARIANCE_SAMPLE
+                return self._covariance(*_both(aggregate), sample)
 
     def _sum(self, aggregate: Aggregate) -> SumOf:
-        argument = aggregate.argument
-        assert argument is not None  # noqa: S101  (the binder gives SUM an argument)
+        argument = _argument(aggregate)
         whole = argument.facts.type is Type.INTEGER
         total = self._total_bounds(argument)
         counted = (argument if _can_be_null(argument) else None) in self._counted
@@ -168,13 +219,53 @@ class _Collector:
         return SumOf(self._add(part, 1.0), None, whole)
 
     def _average(self, aggregate: Aggregate) -> AverageOf:
-        argument = aggregate.argument
-        assert argument is not None  # noqa: S101  (the binder gives AVG an argument)
-        low, high = argument.facts.low, argument.facts.high
-        assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+        argument = _argument(aggregate)
+        low, high = bounds_of(argument)
         index = self._add(self._gridded(argument, centred=True), 1.0)
         # the count's noise enters times (average - centre), a third of the width squared on average
         return AverageOf(index, self._rows(argument, 1 / 3), low, high)
+
+    def _variance(
+        self, argument: Expr, sample: bool, rooted: bool, counted: Expr | None = None
+    ) -> VarianceOf:
+        """Measure a value, its square and their count.
+
+        In units of h², the square's noise enters times 1/2; the value's times 2(mean - c)/h, and the
+        count's times up to 1/2, both with a mean a third of the way from the middle on average.
+        """
+        part = self._gridded(argument, centred=True)
+        square = self._gridded(moments.squared(_centred(argument, part)), centred=True)
+        low, high = bounds_of(argument)
+        return VarianceOf(
+            self._add(part, 4 / 9),
+            self._add(square, 1 / 4),
+            self._rows(counted or argument, 1 / 9),
+            sample,
+            rooted,
+            (high - low) / 2,
+        )
+
+    def _covariance(self, argument: Expr, second: Expr, sample: bool) -> CovarianceOf:
+        """Measure two values, their product and the count of the pairs."""
+        parts = [self._gridded(value, centred=True) for value in (argument, second)]
+        product = moments.multiplied(_centred(argument, parts[0]), _centred(second, parts[1]))
+        widths = [high - low for low, high in map(bounds_of, (argument, second))]
+        return CovarianceOf(
+            self._add(parts[0], 1 / 9),
+            self._add(parts[1], 1 / 9),
+            self._add(self._gridded(product, centred=True), 1.0),
+            self._rows(argument, 1 / 9),
+            sample,
+            widths[0] * widths[1] / 4,
+        )
+
+    def _correlation(self, aggregate: Aggregate) -> CorrelationOf:
+        argument, second = _both(aggregate)
+        pair = self._covariance(argument, second, sample=False)
+        own = self._variance(argument, sample=False, rooted=False)
+        # both values are there in the same rows, so one count serves both
+        other = self._variance(second, sample=False, rooted=False, counted=argument)
+        return CorrelationOf(pair, own, other)
 
     def _rows(self, argument: Expr | None, weight: float) -> int:
         if _can_be_null(argument):
@@ -197,8 +288,7 @@ class _Collector:
         return self._add(Measurement(kind, expression, bounds), weight)
 
     def _gridded(self, argument: Expr, centred: bool) -> Measurement:
-        low, high = argument.facts.low, argument.facts.high
-        assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+        low, high = bounds_of(argument)
         grid = grid_for(argument)
         bottom, top = (
             math.floor(low / grid + Fraction(1, 2)),
@@ -232,11 +322,33 @@ def _can_be_null(argument: Expr | None) -> bool:
     return argument is not None and argument.facts.nullable
 
 
+def _argument(aggregate: Aggregate) -> Expr:
+    assert aggregate.argument is not None  # noqa: S101  (the binder gives it one)
+    return aggregate.argument
+
+
+def _both(aggregate: Aggregate) -> tuple[Expr, Expr]:
+    """Return the two values of a statistic of pairs, each only where both are there."""
+    assert aggregate.argument is not None and aggregate.second is not None  # noqa: S101
+    one, other = aggregate.argument, aggregate.second
+    return moments.where_both(one, other), moments.where_both(other, one)
+
+
+def _centred(argument: Expr, part: Measurement) -> Expr:
+    return moments.less(argument, part.centre * part.grid)
+
+
+def bounds_of(argument: Expr) -> tuple[Fraction, Fraction]:
+    """Return the bounds that the binder made sure of."""
+    low, high = argument.facts.low, argument.facts.high
+    assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+    return low, high
+
+
 def grid_for(argument: Expr) -> Fraction:
     """Return the step on which the values of an expression are summed, exactly, as integers."""
     facts = argument.facts
-    low, high = facts.low, facts.high
-    assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+    low, high = bounds_of(argument)
     largest = max(abs(low), abs(high))
     if facts.type is Type.INTEGER:
         if largest > GRID_POINTS_MAX:

@@ -35,9 +35,33 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     ),
     "column": ("type", "bounds", "precision", "domain", "total_bounds"),
     "domain": ("table", "column"),
+    "exact": (
+        "table",
+        "column",
+        "partition",
+        "adversary",
+        "accept",
+        "records_min",
+        "missing",
+        "threshold",
+    ),
+    "adversary": (
+        "class",
+        "eta",
+        "alpha",
+        "width",
+        "mass",
+        "first",
+        "last",
+        "beta",
+        "rate",
+        "known_records",
+        "known_columns",
+    ),
+    "accept": ("epsilon", "delta"),
     "privacy_unit": ("via", "references"),
 }
-SECTIONS = ("dataset", "engine", "analyst", "coalition", "table")
+SECTIONS = ("dataset", "engine", "analyst", "coalition", "table", "exact")
 
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
 FAILURES_MAX_DEFAULT = 20

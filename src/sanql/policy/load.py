@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sanql.errors import PolicyError
 from sanql.policy.budgets import read_analysts, read_coalitions, require_budget
@@ -23,9 +25,11 @@ from sanql.policy.keys import (
 )
 from sanql.policy.model import (
     Accounting,
+    Budget,
     EngineLimits,
     Neighbours,
     Policy,
+    Table,
 )
 from sanql.policy.section import Faults, Mistake, Section, quote, suggest
 from sanql.policy.source import parse_source
@@ -39,6 +43,9 @@ from sanql.policy.values import (
     parse_text,
     show_number,
 )
+
+if TYPE_CHECKING:
+    from sanql.policy.exact import Exact
 
 _NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 _ACCOUNTING: tuple[Accounting, ...] = ("pure", "renyi")
@@ -99,6 +106,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
             f" {show_number(budget.delta)} and could never be spent",
             "lower it, or leave it out",
         )
+    exact = _read_exact(root, tables, budget)
     if name is None or source is None or neighbours is None or accounting is None or budget is None:
         return None
     ledger_path = file.parent / (ledger or f"{name}.ledger")
@@ -123,15 +131,25 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         engine=engine,
         delta_per_query=delta_per_query,
         failures_max=FAILURES_MAX_DEFAULT if failures_max is None else failures_max,
+        exact=exact,
     )
 
 
 def _check_sections(root: Section) -> None:
     for key in root.content:
-        if key == "exact":
-            root.fault(key, "exact releases are not available yet", "remove the section")
-        elif key not in SECTIONS:
+        if key not in SECTIONS:
             root.fault(key, f"unknown section {quote(key)}", suggest(key, SECTIONS))
+
+
+def _read_exact(
+    root: Section, tables: Mapping[str, Table], budget: Budget | None
+) -> Mapping[str, Exact]:
+    if "exact" not in root.content:
+        return {}
+    # certificates bring numerical libraries along, which most policies do not need
+    from sanql.policy.exact_sections import read_exact
+
+    return read_exact(root, tables, budget)
 
 
 def _parse_ledger(written: object) -> str:

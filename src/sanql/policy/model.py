@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sanql.policy.exact import Exact
 
 Neighbours = Literal["add-remove", "change-one"]
 Accounting = Literal["pure", "renyi"]
@@ -155,3 +158,4 @@ class Policy:
     engine: EngineLimits
     delta_per_query: Fraction | None
     failures_max: int
+    exact: Mapping[str, Exact] = field(default_factory=dict)

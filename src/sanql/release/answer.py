@@ -18,8 +18,8 @@ import numpy as np
 
 from sanql.account import Balance, Charge
 from sanql.errors import Refused
+from sanql.release.bands import Reals
 from sanql.release.certificate import Certificate, number_lower, number_upper
-from sanql.release.estimates import Reals
 
 if TYPE_CHECKING:
     import pandas

@@ -12,7 +12,17 @@ from sanql.account.numbers import show_upper
 from sanql.mechanisms import NoNoise
 from sanql.plan import Plan
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
-from sanql.plan.measurements import AverageOf, CountOf, Estimate, Measured, Measurement, SumOf
+from sanql.plan.measurements import (
+    AverageOf,
+    CorrelationOf,
+    CountOf,
+    CovarianceOf,
+    Estimate,
+    Measured,
+    Measurement,
+    SumOf,
+    VarianceOf,
+)
 from sanql.plan.plan import unit_in_words
 from sanql.policy import ColumnUnit
 
@@ -160,6 +170,24 @@ def _in_words(estimate: Estimate) -> str:
             return f"measurement {index + 1} (centred) + centre × measurement {(count or 0) + 1}"
         case AverageOf(index, count):
             return f"centre + measurement {index + 1} / measurement {count + 1}, within its bounds"
+        case VarianceOf(first, second, count, _, rooted):
+            root = "root of " if rooted else ""
+            return (
+                f"{root}mean of squares (measurement {second + 1}) - square of the mean "
+                f"(measurement {first + 1}), both centred and over measurement {count + 1}, "
+                "within what is possible"
+            )
+        case CovarianceOf(first, other, product, count):
+            return (
+                f"mean of products (measurement {product + 1}) - product of the means "
+                f"(measurements {first + 1} and {other + 1}), centred and over measurement {count + 1}"
+            )
+        case CorrelationOf(covariance, variance, other_variance):
+            squares = f"{variance.second + 1} and {other_variance.second + 1}"
+            return (
+                f"covariance ({_in_words(covariance)}) over the root of both variances "
+                f"(squares from measurements {squares})"
+            )
 
 
 def _keys(plan: Plan) -> str:

@@ -8,7 +8,6 @@ by interval arithmetic, which is safe whatever the values are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -16,19 +15,20 @@ from numpy.typing import NDArray
 
 from sanql.plan import Plan
 from sanql.plan.accuracy import shared_confidence
-from sanql.plan.measurements import AverageOf, CountOf, Estimate, SumOf
+from sanql.plan.measurements import (
+    AverageOf,
+    CorrelationOf,
+    CountOf,
+    CovarianceOf,
+    Estimate,
+    SumOf,
+    VarianceOf,
+)
+from sanql.release import moments
+from sanql.release.bands import Band, added, centre_of, divided, scaled
 from sanql.release.cells import NoisyCells
 
-Reals = NDArray[np.float64]
 SATURATION = float(2**62)
-
-
-@dataclass(frozen=True)
-class Band:
-    """A lower and an upper end for every group."""
-
-    low: Reals
-    high: Reals
 
 
 def value_of(plan: Plan, cells: NoisyCells, aggregate: int) -> NDArray[np.float64 | np.int64]:
@@ -47,6 +47,12 @@ def value_of(plan: Plan, cells: NoisyCells, aggregate: int) -> NDArray[np.float6
             rows = np.where(counted < 1, np.nan, counted)  # too few rows to speak of an average
             mean = cells.measurement(index).astype(np.float64) / rows + parts[index].centre
             return np.clip(mean * float(parts[index].grid), float(low), float(high))
+        case VarianceOf() as estimate:
+            return moments.variance_value(plan, cells, estimate)
+        case CovarianceOf() as estimate:
+            return moments.covariance_value(plan, cells, estimate)
+        case CorrelationOf() as estimate:
+            return moments.correlation_value(plan, cells, estimate)
 
 
 def _moved(steps: NDArray[np.int64], counts: NDArray[np.int64], centre: int) -> NDArray[np.int64]:
@@ -64,6 +70,13 @@ def measurements_of(estimate: Estimate) -> frozenset[int]:
             return frozenset({index})
         case SumOf(index, count) | AverageOf(index, count):
             return frozenset({index, count}) if count is not None else frozenset({index})
+        case VarianceOf(first, second, count):
+            return frozenset({first, second, count})
+        case CovarianceOf(first, other, product, count):
+            return frozenset({first, other, product, count})
+        case CorrelationOf(covariance, variance, other_variance):
+            both = measurements_of(variance) | measurements_of(other_variance)
+            return measurements_of(covariance) | both
 
 
 def band_of(
@@ -72,36 +85,35 @@ def band_of(
     """Return an aggregate's interval when `measurements` in all must hold together."""
     each = shared_confidence(confidence, measurements)
     parts = plan.measurements
+
+    def around(index: int) -> Band:
+        """Return the interval of a noisy measurement, in the units of its values."""
+        return scaled(_around(plan, cells, index, each), float(parts[index].grid))
+
     match plan.estimates[aggregate]:
-        case CountOf(index):
-            return _around(plan, cells, index, each)
-        case SumOf(index, None):
-            return _scaled(_around(plan, cells, index, each), float(parts[index].grid))
+        case CountOf(index) | SumOf(index, None):
+            return around(index)
         case SumOf(index, count):
             assert count is not None  # noqa: S101  (the case above took None)
-            own = _around(plan, cells, index, each)
-            moved = _scaled(_around(plan, cells, count, each), float(parts[index].centre))
-            both = Band(own.low + moved.low, own.high + moved.high)
-            return _scaled(both, float(parts[index].grid))
+            return added(around(index), scaled(around(count), centre_of(plan, index)))
         case AverageOf(index, count, low, high):
-            own = _scaled(_around(plan, cells, index, each), float(parts[index].grid))
-            rows = _around(plan, cells, count, each)
+            rows = around(count)
             # an average of nothing is not asked about: at least one row, at most the upper end
-            fewest, most = np.maximum(rows.low, 1.0), np.maximum(rows.high, 1.0)
-            centre = float(parts[index].centre * parts[index].grid)
-            bottom = np.where(own.low < 0, own.low / fewest, own.low / most) + centre
-            top = np.where(own.high > 0, own.high / fewest, own.high / most) + centre
+            rows = Band(np.maximum(rows.low, 1.0), np.maximum(rows.high, 1.0))
+            mean, centre = divided(around(index), rows), centre_of(plan, index)
             return Band(
-                np.clip(bottom, float(low), float(high)), np.clip(top, float(low), float(high))
+                np.clip(mean.low + centre, float(low), float(high)),
+                np.clip(mean.high + centre, float(low), float(high)),
             )
+        case VarianceOf() as estimate:
+            return moments.variance_band(plan, cells, estimate, around)
+        case CovarianceOf() as estimate:
+            return moments.covariance_band(plan, cells, estimate, around)
+        case CorrelationOf() as estimate:
+            return moments.correlation_band(plan, cells, estimate, around)
 
 
 def _around(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Band:
     values = cells.measurement(index).astype(np.float64)
     width = float(plan.noises[index].half_width(confidence))
     return Band(values - width, values + width)
-
-
-def _scaled(band: Band, factor: float) -> Band:
-    ends = band.low * factor, band.high * factor
-    return Band(np.minimum(*ends), np.maximum(*ends))

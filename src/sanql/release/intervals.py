@@ -9,8 +9,9 @@ import numpy as np
 
 from sanql.parse.tree import AggregateRef, Call, Expr, Literal, walk
 from sanql.plan import Plan
+from sanql.release.bands import Band
 from sanql.release.cells import NoisyCells
-from sanql.release.estimates import Band, band_of, measurements_of
+from sanql.release.estimates import band_of, measurements_of
 
 
 def output_band(

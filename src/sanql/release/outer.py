@@ -11,10 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sanql.execute.emit import Emitter
-from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Type, walk
+from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Query, Type, walk
 from sanql.plan import Plan
+from sanql.release.bands import Band, Reals
 from sanql.release.cells import NoisyCells
-from sanql.release.estimates import Band, Reals, value_of
+from sanql.release.estimates import value_of
 from sanql.release.intervals import output_band
 
 if TYPE_CHECKING:
@@ -34,15 +35,15 @@ def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
     """Return the answer: what the analyst wrote around the aggregates, on noisy values."""
     query = plan.query
     bands = {}
-    if not _merges_groups(plan):
+    if not _merges_groups(query):
         found = (
             (i, output_band(plan, cells, o.expression, confidence))
             for i, o in enumerate(query.outputs)
         )
         bands = {index: band for index, band in found if band is not None}
     emitter = Emitter(_leaf)
-    sql = _select(plan, emitter, bands)
-    table = _run(sql, emitter.parameters, _input(plan, cells, bands))
+    sql = _select(query, emitter, bands)
+    table = run_on_cells(sql, emitter.parameters, _input(plan, cells, bands))
     return Shown(
         table.select([f"o{i}" for i in range(len(query.outputs))]).rename_columns(
             [output.name for output in query.outputs]
@@ -57,10 +58,17 @@ def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
     )
 
 
-def _merges_groups(plan: Plan) -> bool:
+def arrange(query: Query, groups: pyarrow.Table) -> pyarrow.Table:
+    """Return an answer's columns from its groups: keys k0…, and aggregates a0… as they are."""
+    emitter = Emitter(_leaf)
+    table = run_on_cells(_select(query, emitter, {}), emitter.parameters, groups)
+    return table.rename_columns([output.name for output in query.outputs])
+
+
+def _merges_groups(query: Query) -> bool:
     """Whether DISTINCT may merge groups, so that a row of the answer is not one group."""
-    shown = {o.expression.index for o in plan.query.outputs if isinstance(o.expression, KeyRef)}
-    return plan.query.distinct and shown != set(range(len(plan.query.keys)))
+    shown = {o.expression.index for o in query.outputs if isinstance(o.expression, KeyRef)}
+    return query.distinct and shown != set(range(len(query.keys)))
 
 
 def _leaf(expression: Expr) -> str:
@@ -73,11 +81,10 @@ def _leaf(expression: Expr) -> str:
             raise AssertionError("rows are not visible here")
 
 
-def _select(plan: Plan, emitter: Emitter, bands: dict[int, Band]) -> str:
-    query = plan.query
+def _select(query: Query, emitter: Emitter, bands: dict[int, Band]) -> str:
     columns = [f"{_output(emitter, o)} AS o{i}" for i, o in enumerate(query.outputs)]
     columns += [f"low{i}, high{i}" for i in bands]
-    distinct = "DISTINCT " if _merges_groups(plan) else ""
+    distinct = "DISTINCT " if _merges_groups(query) else ""
     having = f" WHERE {emitter.sql(query.having)}" if query.having is not None else ""
     order = [
         f"{emitter.sql(item.expression)} {'DESC' if item.descending else 'ASC'} "
@@ -133,7 +140,8 @@ def _input(plan: Plan, cells: NoisyCells, bands: dict[int, Band]) -> pyarrow.Tab
     return pa.table(columns)
 
 
-def _run(sql: str, parameters: list[object], cells: pyarrow.Table) -> pyarrow.Table:
+def run_on_cells(sql: str, parameters: list[object], cells: pyarrow.Table) -> pyarrow.Table:
+    """Return what SQL over the table `cells` yields, in an engine that sees nothing else."""
     connection = _database().cursor()
     try:
         connection.register("cells", cells)

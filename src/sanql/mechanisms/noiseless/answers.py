@@ -98,18 +98,20 @@ def epsilon_at(
 def others_min(adversary: Countable, epsilon: Number, delta: Number) -> int:
     """Return the least number of other records with which the class passes."""
     level, target = checked_epsilon(epsilon), checked_delta(delta)
-    if not _passes(adversary.with_others(RECORDS_MAX), level, target):
+    least = _least(
+        lambda n: _log(adversary.with_others(n).rough_delta(float(level))),
+        lambda n: _log_up(adversary.with_others(n).bound(level).delta_upper, target),
+        _log(float(target)),
+        adversary.known + 1,
+        RECORDS_MAX,
+    )
+    if least is None:
         raise refusal(
             "records",
             f"not even {RECORDS_MAX} records reach epsilon {shown(level)} at delta {shown(target)}",
             "accept a larger epsilon, or add noise",
         )
-    return _least(
-        lambda n: adversary.with_others(n).rough_delta(float(level)) <= float(target),
-        lambda n: _passes(adversary.with_others(n), level, target),
-        adversary.known + 1,
-        RECORDS_MAX,
-    )
+    return least
 
 
 def known_max(adversary: Countable, epsilon: Number, delta: Number) -> int:
@@ -125,11 +127,13 @@ def known_max(adversary: Countable, epsilon: Number, delta: Number) -> int:
         )
     total = everybody.others
     least_unknown = _least(
-        lambda m: everybody.with_known(total - m).rough_delta(float(level)) <= float(target),
-        lambda m: _passes(everybody.with_known(total - m), level, target),
+        lambda m: _log(everybody.with_known(total - m).rough_delta(float(level))),
+        lambda m: _log_up(everybody.with_known(total - m).bound(level).delta_upper, target),
+        _log(float(target)),
         1,
         total,
     )
+    assert least_unknown is not None  # noqa: S101  (with nobody known it passes)
     return total - least_unknown
 
 
@@ -138,29 +142,56 @@ def _passes(adversary: Adversary, epsilon: Fraction, delta: Fraction) -> bool:
 
 
 def _least(
-    roughly: Callable[[int], bool], surely: Callable[[int], bool], low: int, high: int
-) -> int:
-    """Return the least number that surely passes, starting from where it roughly does.
+    roughly: Callable[[int], float],
+    surely: Callable[[int], float],
+    goal: float,
+    low: int,
+    high: int,
+) -> int | None:
+    """Return a number whose sure log delta is at most the goal, while that of the one before is not;
+    None if not even `high` is.
 
-    `surely(high)` is known. What passes roughly may fail surely by a little (blocks are coarser
-    than floats), never the other way round by more than rounding.
+    Floats say where to look and how steep delta falls there; what passes roughly may fail surely
+    (blocks are coarser than floats), so sure bounds close in from there, a step that did not cross
+    the edge being doubled.
     """
-    if low < high and roughly(low):
-        high = low
-    first, last = low, high
-    while first < last:
-        middle = (first + last) // 2
-        first, last = (first, middle) if roughly(middle) else (middle + 1, last)
-    while first > low and surely(first - 1):
-        first -= 1
-    width = 1
-    bad = first - 1
-    while not surely(first):
-        bad, first, width = first, first + width, 2 * width
-    while first - bad > 1:
-        middle = (bad + first) // 2
-        bad, first = (bad, middle) if surely(middle) else (middle, first)
-    return first
+    at, slope = _rough_edge(lambda n: roughly(n) - goal, low, high)
+    bad, good, stretch = low - 1, high + 1, 1
+    while good - bad > 1:
+        excess = surely(at) - goal
+        step = stretch * max(1, math.ceil(min(abs(excess) / slope, float(high))))
+        if excess <= 0:
+            good, at = at, at - step
+        else:
+            bad, at = at, at + step
+        stretch *= 2
+        if not bad < at < good:
+            at = (bad + good) // 2
+    return None if good > high else good
+
+
+def _rough_edge(gap: Callable[[int], float], low: int, high: int) -> tuple[int, float]:
+    """Return about where a falling function of a count crosses zero, and how steeply.
+
+    The logarithm of delta is nearly linear in the number of records, so straight lines between the
+    ends of a bracket lead there in a few steps.
+    """
+    upper, below = low, gap(low)
+    above = below
+    while above > 0 and upper < high:
+        low, below, upper = upper, above, min(high, 4 * upper)
+        above = gap(upper)
+    for _ in range(8):
+        if upper - low <= 1 or above > 0 or min(abs(below), abs(above)) < 0.02:
+            break
+        inside = low + round((upper - low) * below / (below - above))
+        inside = min(max(inside, low + 1), upper - 1)
+        value = gap(inside)
+        low, below, upper, above = (
+            (inside, value, upper, above) if value > 0 else (low, below, inside, value)
+        )
+    slope = (below - above) / max(1, upper - low)
+    return (low if abs(below) < abs(above) else upper), max(slope, 1e-9)
 
 
 def _root(gap: Callable[[float], float], most: float) -> float | None:
@@ -211,6 +242,14 @@ def _too_large(delta: Fraction, cap: Fraction) -> Exception:
 
 def _log(delta: float) -> float:
     return math.log(max(delta, 1e-320))
+
+
+def _log_up(delta_upper: float, target: Fraction) -> float:
+    """Return the log of a sure bound, on the side of the target's log where the bound itself is."""
+    near, goal = _log(delta_upper), _log(float(target))
+    if Fraction(delta_upper) <= target:
+        return min(near, goal)
+    return max(near, math.nextafter(goal, math.inf))
 
 
 def _decimal(value: float) -> Fraction:

@@ -18,6 +18,7 @@ from itertools import pairwise
 from sanql.mechanisms.noiseless.certificate import Bound
 from sanql.mechanisms.noiseless.fourier import many_delta
 from sanql.mechanisms.noiseless.numbers import (
+    SMALLEST,
     Number,
     as_ball,
     checked_count,
@@ -106,7 +107,8 @@ class CountAdversary:
         if self.chance == Fraction(1, 2):
             return self.mixture.bound(level)
         ends = self._end_points(level)
-        if self.mixture.rough_delta(float(level)) > ends.delta_upper:
+        least = ends.delta_upper <= SMALLEST  # there is nothing smaller to report
+        if least or self.mixture.rough_delta(float(level)) > ends.delta_upper:
             return ends
         return min(ends, self.mixture.bound(level), key=lambda bound: bound.delta_upper)
 

@@ -1,0 +1,130 @@
+"""Asking exactly: parse, plan, certify, reserve (durably), read the cells once, put them on record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sanql.account import Balance, Ledger
+from sanql.errors import Refused
+from sanql.execute.exact import exact_statement
+from sanql.execute.sources import Description, Source
+from sanql.execute.statement import Statement
+from sanql.parse import parse
+from sanql.parse.options import Options, options_of
+from sanql.plan.exact import ExactPlan, plan_exact
+from sanql.policy import Table
+from sanql.policy.exact import Exact
+from sanql.release.exact_answer import ExactAnswer, ExactExplanation, exact_answer
+from sanql.release.exact_cells import release_cells
+from sanql.release.exact_terms import certificate_of, certified_claim, claim_of, too_small
+
+if TYPE_CHECKING:
+    import pyarrow
+
+EPSILON_COMPARED = Fraction(1, 10)
+"""At which a noisy answer is described where the owner has declared nothing to compare with."""
+
+Run = Callable[[Statement], "pyarrow.Table"]
+Describe = Callable[[Fraction], str]
+
+
+def asks_exactly(sql: str, passed: bool, wishes: Mapping[str, object]) -> bool:
+    """Return whether an exact answer is asked for, in the text or beside it; refuse what clashes."""
+    options = options_of(sql)
+    if options.release not in (None, "exact", "noisy"):
+        raise Refused(
+            "release_unknown",
+            f"release={options.release[:40]!r} is not known",
+            "write release='exact', or leave it out for an answer with noise",
+        )
+    if options.release == "noisy" and passed:
+        raise Refused(
+            "option_twice",
+            "the question asks for release='noisy' and an exact answer at once",
+            "give it once",
+        )
+    exact = passed or options.release == "exact"
+    if exact:
+        _check_no_price(options, wishes)
+    return exact
+
+
+def _check_no_price(options: Options, wishes: Mapping[str, object]) -> None:
+    given = [
+        name
+        for name, value in [
+            ("epsilon", options.epsilon),
+            ("delta", options.delta),
+            ("max_groups_contributed", options.max_groups_contributed),
+            *wishes.items(),
+        ]
+        if value is not None
+    ]
+    if given:
+        raise Refused(
+            "exact_price",
+            f"{given[0]} is given with an exact answer, which has no noise to choose: its "
+            "guarantee is the one the owner accepts",
+            f"leave {given[0]} out, or ask with noise",
+        )
+
+
+@dataclass(frozen=True)
+class ExactDesk:
+    """What an analyst's exact questions need: the owner's declarations and the ledger."""
+
+    declared: Mapping[str, Exact]
+    tables: Mapping[str, Table]
+    analyst: str
+    ledger: Ledger
+
+    def plan(self, sql: str) -> ExactPlan:
+        """Return the plan of a question; everything the policy forbids is refused here."""
+        return plan_exact(parse(sql, self.tables).query, self.declared)
+
+    def answer(
+        self, sql: str, source: Source, run: Run, balances: Callable[[], tuple[Balance, ...]]
+    ) -> ExactAnswer:
+        """Return the exact answer; rows are read only for the first question about a release."""
+        planned = self.plan(sql)
+        exact = planned.exact
+        table = self.tables[exact.table]
+        sent = exact_statement(exact, table, source)
+        released = release_cells(
+            exact, source.fingerprint, self.analyst, self.ledger, lambda: run(sent)
+        )
+        book = self.ledger.exact_releases()
+        return exact_answer(planned, table, released, book, balances())
+
+    def explain(
+        self, sql: str, source: Source | Description, with_noise: Describe
+    ) -> ExactExplanation:
+        """Return what the answer would guarantee; what would be refused is refused."""
+        planned = self.plan(sql)
+        exact = planned.exact
+        entry = self.ledger.find_exact(self.analyst, claim_of(exact, source.fingerprint))
+        if entry is not None and entry.refusal is not None:
+            raise too_small(exact)
+        claim = entry.claim if entry is not None else certified_claim(exact, source.fingerprint)
+        return ExactExplanation(
+            plan=planned,
+            certificate=certificate_of(claim, self.ledger.exact_releases()),
+            cached=entry is not None and entry.answer is not None,
+            statement=exact_statement(exact, self.tables[exact.table], source),
+            noise=with_noise(exact.accept.epsilon),
+        )
+
+    def epsilon_compared(self) -> Fraction:
+        """Return the epsilon at which a refusal describes noise instead."""
+        accepted = [exact.accept.epsilon for exact in self.declared.values()]
+        return max(accepted, default=EPSILON_COMPARED)
+
+
+def with_remedy(refused: Refused, noise: str) -> Refused:
+    """Return an exact refusal that also says what noise would cost."""
+    if not noise:
+        return refused
+    return Refused(refused.code, refused.message, f"{refused.remedy}; {noise}")

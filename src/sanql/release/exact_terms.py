@@ -1,0 +1,214 @@
+"""The guarantee of an exact release: its certificate, every assumption, and which claims stand alone.
+
+**What depends on the data.** A certificate needs a least number of records in every cell, and how
+many there are is data. It is computed from the *declared* number (or the least that passes), never
+from the rows; more records only help (leaving records out is post-processing). Whether every cell
+has that many is looked at once, over all cells whatever was asked, and refused with the same words
+for every question.
+
+*What that refusal tells.* One bit B, "every cell has at least records_min records". Classes with
+uniform, lattice or binary records are declared for adversaries to whom it is public who is in the
+table and in which cell. For such an adversary B is the same constant in the real world and in the
+ideal one, where only the value of one record is missing, so releasing B besides the cells changes
+no delta. To somebody who did not know the sizes it tells B and no more: the outcome is recorded,
+so that the same declaration and source never yields a second bit. The numbers of records that
+COUNT(*) and AVG show are public in the same sense, and the certificate says so. Histograms look at
+no size at all: their certificate holds for every size, and small cells are shown as 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from sanql.account import ExactClaim, ExactEntry
+from sanql.errors import Refused
+from sanql.mechanisms.noiseless import delta_at, threshold_min
+from sanql.mechanisms.noiseless.certificate import Certificate as Certified
+from sanql.policy.exact import Exact, ExactValues, declaration_digest
+from sanql.policy.exact_numbers import least_records
+from sanql.policy.values import show_number
+from sanql.release.certificate import number_upper
+from sanql.theory.constants import composed_delta
+from sanql.theory.exact import exp_upper
+
+DEFINITION = "(epsilon, delta)-distributional differential privacy (DDP)"
+CELL_SMALL = "a cell has fewer records than the certificate needs"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A declared release with its certificate; `least` is the least cell, or what is shown of one."""
+
+    exact: Exact
+    least: int
+    certified: Certified
+
+
+@lru_cache(maxsize=64)
+def terms_of(exact: Exact) -> Terms:
+    """Return the terms of a declaration, from what is declared alone; refuse what never passes."""
+    epsilon, delta = exact.accept.epsilon, exact.accept.delta
+    if isinstance(exact, ExactValues):
+        least = exact.records_min or least_records(exact)
+        certified = delta_at(exact.against(least - 1), epsilon)
+    else:
+        known = exact.known_records
+        least = exact.threshold or threshold_min(exact.prior, epsilon, delta, known=known)
+        certified = delta_at(exact.against(least), epsilon)
+    if Fraction(certified.delta_upper) > delta:  # the policy was checked; nothing is left to trust
+        raise Refused("exact_not_certified", "the declared class does not pass", "add noise")
+    return Terms(exact, least, certified)
+
+
+def claim_of(exact: Exact, source: str) -> ExactClaim:
+    """Return what to look for in the book; its certificate is still to come."""
+    accept = exact.accept
+    return ExactClaim(
+        exact.footprint,
+        declaration_digest(exact),
+        source,
+        exact.cells.names,
+        exact.cells.count,
+        accept.epsilon,
+        accept.delta,
+        {},
+    )
+
+
+def certified_claim(exact: Exact, source: str) -> ExactClaim:
+    """Return the claim that is put on disk before a row is read."""
+    terms = terms_of(exact)
+    certified = terms.certified
+    certificate: dict[str, object] = {
+        "definition": DEFINITION,
+        "epsilon": number_upper(exact.accept.epsilon),
+        "delta": certified.delta_upper,
+        "class": certified.adversary,
+        "theorem": certified.theorem,
+        "tiers": list(certified.tiers),
+        "assumptions": [*certified.assumptions, *_assumptions(terms)],
+        "protects": _protects(exact),
+        "mechanism": "none: the cells are exact",
+        "stands_alone": STANDS_ALONE,
+        ("records_min" if isinstance(exact, ExactValues) else "threshold"): terms.least,
+    }
+    claim = claim_of(exact, source)
+    return replace(claim, delta=Fraction(certified.delta_upper), certificate=certificate)
+
+
+STANDS_ALONE = (
+    "This guarantee is about this exact release only and holds only against the class named. It is "
+    "no differential privacy and is not part of any budget. Noisy answers about the same records "
+    "keep their own guarantee, which allows for any other knowledge, exact answers included. The "
+    "two together have no proved guarantee of this kind: coupled-worlds Theorem 6 would need the "
+    "class to hold for somebody who has seen the noisy answers too."
+)
+
+
+def _assumptions(terms: Terms) -> list[str]:
+    exact = terms.exact
+    cells = exact.cells
+    where = f"one for each {' and '.join(cells.names)}" if cells.names else "the whole table"
+    found = [
+        f"the cells are fixed in advance ({where}: {cells.count}); records with other keys are in none",
+        "only unions of these cells are answered, and the source is released once",
+    ]
+    if isinstance(exact, ExactValues):
+        value = show_number(exact.missing * exact.grid)
+        found += [
+            "who is in the table and in which cell, and so how many records a cell has, is public",
+            f"every cell has at least {terms.least} records; that is checked",
+            f"a record without a value counts as {value}, values are multiples of "
+            f"{show_number(exact.grid)} between {show_number(exact.low * exact.grid)} and "
+            f"{show_number(exact.high * exact.grid)}",
+            "each person has one record",
+        ]
+        known = ", ".join(exact.known_columns)
+        if known:
+            found.append(f"all this holds for somebody who knows {known} of everybody")
+    return found
+
+
+def _protects(exact: Exact) -> str:
+    if isinstance(exact, ExactValues):
+        return f"the {exact.column} of one record of {exact.table}; not that it is there"
+    return f"whether somebody was sampled into {exact.table}, and into which cell"
+
+
+def together(entries: Iterable[ExactEntry]) -> Mapping[str, object] | None:
+    """Return the guarantee of all exact releases of a book, by Theorem 6; None for a single one."""
+    claims = [entry.claim for entry in entries]
+    if len(claims) < 2:
+        return None
+    epsilon, delta = claims[0].epsilon, claims[0].delta
+    for claim in claims[1:]:
+        delta = composed_delta(_factor(epsilon), delta, _factor(claim.epsilon), claim.delta)
+        epsilon += claim.epsilon
+    return {
+        "releases": [claim.name for claim in claims],
+        "epsilon": number_upper(epsilon),
+        "delta": number_upper(delta),
+        "theorem": "Bassily, Groce, Katz, Smith, Theorem 6: each class holds for somebody who knows "
+        "the other columns",
+    }
+
+
+def _factor(epsilon: Fraction) -> Fraction:
+    """Return a number that is at least e^epsilon."""
+    return Fraction(exp_upper(number_upper(epsilon)))
+
+
+@dataclass(frozen=True)
+class ExactCertificate:
+    """The recorded certificate of an exact release, as it travels with an answer."""
+
+    words: Mapping[str, object]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the certificate as plain data."""
+        return json.loads(json.dumps(self.words))  # type: ignore[no-any-return]
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Everything that must be true of the adversary and of the data."""
+        found = self.words["assumptions"]
+        assert isinstance(found, list)  # noqa: S101  (certified_claim wrote a list)
+        return found
+
+    def guarantee(self) -> str:
+        """Return the guarantee in one line."""
+        words = self.words
+        return f"({words['epsilon']:.6g}, {words['delta']:.3g})-DDP against: {words['class']}"
+
+    def sentences(self) -> list[str]:
+        """Return the certificate for people."""
+        return [
+            self.guarantee(),
+            f"protects: {self.words['protects']}",
+            f"by {self.words['theorem']}",
+            *(f"assumes: {assumption}" for assumption in self.assumptions),
+            str(self.words["stands_alone"]),
+        ]
+
+
+def certificate_of(claim: ExactClaim, book: Iterable[ExactEntry] = ()) -> ExactCertificate:
+    """Return the certificate of a release, beside the others of the book if there are any."""
+    joint = together(book)
+    return ExactCertificate({**claim.certificate, **({"together": joint} if joint else {})})
+
+
+def too_small(exact: Exact) -> Refused:
+    """Return the refusal of cells that are too small; its words depend on the declaration only."""
+    least = terms_of(exact).least
+    return Refused(
+        "exact_cell_small",
+        f"at least one of the {exact.cells.count} cells of [exact.{exact.name}] has fewer than the "
+        f"{least:,} records that epsilon {show_number(exact.accept.epsilon)} at delta "
+        f"{float(exact.accept.delta):g} takes with {exact.known_records:,} known records",
+        "the owner may choose coarser cells, or declare one known record less for every record "
+        "that is missing, or a larger uniform part (twice as large, about half the records)",
+    )

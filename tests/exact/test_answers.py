@@ -1,0 +1,184 @@
+"""Exact answers equal DuckDB's integers, are unions of declared cells, and nothing else is answered."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from exact.towns import POLICY, ROWS, SCORE, Town, Truth
+from sanql.errors import Refused
+from sanql.release.exact_answer import ExactAnswer
+
+SAME = [
+    ("score", "SELECT region, urban, SUM(score), COUNT(*) FROM people GROUP BY region, urban"),
+    ("score", "SELECT region, SUM(score), COUNT(DISTINCT person_id) FROM people GROUP BY region"),
+    ("score", "SELECT urban, SUM(score) FROM people WHERE region <> 'north' GROUP BY urban"),
+    ("score", "SELECT SUM(score) FROM people"),
+    ("score", "SELECT SUM(score) FROM people WHERE urban AND region IN ('north', 'west')"),
+    ("score", "SELECT upper(region), SUM(score) FROM people GROUP BY upper(region)"),
+    (
+        "score",
+        "SELECT CASE WHEN region = 'north' THEN 'n' ELSE 'o' END AS part, SUM(score) FROM people "
+        "GROUP BY part",
+    ),
+    ("score", "SELECT COUNT(*) FROM people WHERE region = 'nowhere'"),
+    ("score", "SELECT region, COUNT(*) AS n FROM people GROUP BY region HAVING n > 10"),
+    ("amount", "SELECT region, SUM(amount), COUNT(*) FROM people GROUP BY region"),
+    ("amount", "SELECT SUM(amount) FROM people WHERE region < 'o'"),
+    ("member", "SELECT region, COUNT(*) FROM people WHERE member GROUP BY region"),
+    ("member", "SELECT COUNT(*) FROM people WHERE member = TRUE AND region = 'west'"),
+    ("member", "SELECT COUNT(*) FROM people WHERE region = 'east' AND member IS TRUE"),
+    ("member", "SELECT SUM(CASE WHEN member THEN 1 ELSE 0 END), COUNT(*) FROM people"),
+    ("member", "SELECT region, COUNT(*) FILTER (WHERE member) FROM people GROUP BY region"),
+    ("member", "SELECT SUM(CAST(member AS INTEGER)) FROM people"),
+]
+
+
+@pytest.mark.parametrize(("declared", "sql"), SAME)
+def test_an_exact_answer_is_duckdbs(town: Town, truth: Truth, declared: str, sql: str) -> None:
+    answer = town(declared).query(sql, exact=True)
+    assert isinstance(answer, ExactAnswer)
+    assert sorted(answer.rows) == sorted(truth(sql))
+    assert answer.noise == {} and answer.intervals == {}
+    assert "no noise" in answer.summary()
+
+
+def test_averages_are_the_nearest_double_to_the_exact_quotient(town: Town, truth: Truth) -> None:
+    san = town("amount")
+    found = dict(san.query("SELECT region, AVG(amount) FROM people GROUP BY 1", exact=True).rows)
+    for region, cents, records in truth(
+        "SELECT region, SUM(CAST(amount * 100 AS BIGINT)), COUNT(*) FROM people GROUP BY 1"
+    ):
+        assert found[region] == float(Fraction(int(cents), 100 * records))
+
+
+def test_sums_of_decimals_stay_decimals(town: Town, truth: Truth) -> None:
+    answer = town("amount").query("SELECT SUM(amount) FROM people", exact=True)
+    assert isinstance(answer.value, Decimal)
+    assert answer.value == truth("SELECT SUM(amount) FROM people")[0][0]
+    plain = answer.to_dict()
+    assert plain["rows"] == [[str(answer.value)]] and plain["columns"][0]["type"] == "decimal"
+    assert str(answer.value) in answer.to_csv() and str(answer.value) in str(answer)
+
+
+def test_values_are_clamped_and_missing_ones_count_as_declared(town: Town) -> None:
+    rows = f"""
+    SELECT * REPLACE (CASE WHEN person_id < 400 THEN NULL WHEN person_id < 800 THEN 99
+                      ELSE 2 END AS score) FROM ({ROWS})
+    """
+    asked = "SELECT SUM(score), AVG(score), COUNT(*) FROM people"
+    assert town(rows=rows).query(asked, exact=True).rows == [
+        (400 * 1 + 400 * 5 + 800 * 2, 2.5, 1600)
+    ]
+
+
+def test_a_declared_value_stands_for_missing_ones(town: Town) -> None:
+    rows = f"SELECT * REPLACE (CAST(NULL AS INTEGER) AS score) FROM ({ROWS})"
+    san = town(SCORE + "missing = 4\n", rows=rows)
+    assert san.query("SELECT AVG(score) FROM people", exact=True).value == 4.0
+
+
+def test_a_person_with_several_rows_counts_once(town: Town) -> None:
+    rows = f"SELECT * FROM ({ROWS}) UNION ALL SELECT * FROM ({ROWS}) WHERE person_id < 100"
+    assert town(rows=rows).query("SELECT COUNT(*) FROM people", exact=True).value == 1600
+
+
+def test_rows_without_a_unit_or_with_other_keys_are_in_no_cell(town: Town) -> None:
+    rows = f"""
+    SELECT * FROM ({ROWS})
+    UNION ALL SELECT NULL, 'north', true, 5, 1, true, 3 FROM range(7)
+    UNION ALL SELECT 10000 + i, 'moon', true, 5, 1, true, 3 FROM range(7) AS t(i)
+    UNION ALL SELECT 20000 + i, NULL, true, 5, 1, true, 3 FROM range(7) AS t(i)
+    """
+    assert town(rows=rows).query("SELECT COUNT(*) FROM people", exact=True).value == 1600
+
+
+def test_row_units_count_rows(town: Town, truth: Truth) -> None:
+    policy = POLICY.replace('"person_id"\nunique = true', '"row"')
+    sql = "SELECT region, SUM(score) FROM people GROUP BY region"
+    assert sorted(town(policy=policy).query(sql, exact=True).rows) == sorted(truth(sql))
+
+
+def test_histograms_suppress_small_cells(town: Town, truth: Truth) -> None:
+    rows = f"SELECT * FROM ({ROWS}) WHERE region <> 'north' OR person_id % 800 < 80"
+    san = town("regions", rows=rows)
+    sql = "SELECT region, urban, COUNT(*) FROM people GROUP BY region, urban"
+    answer = san.query(sql, exact=True)
+    threshold = int(str(answer.certificate.to_dict()["threshold"]))
+    counts = {(region, urban): n for region, urban, n in truth(sql)}
+    assert any(n < threshold for n in counts.values())
+    for region, urban, n in answer.rows:
+        true = counts.get((region, urban), 0)
+        assert n == (true if true >= threshold else 0)
+    everybody = san.query("SELECT COUNT(*) FROM people", exact=True).value
+    assert everybody == sum(n for _, _, n in answer.rows)
+    with pytest.raises(Refused, match=r"\[exact.regions\]|declared no exact"):
+        san.query("SELECT SUM(score) FROM people", exact=True)
+
+
+REFUSED = [
+    ("SELECT SUM(score) FROM people WHERE age > 50", "exact_outside_cells"),
+    ("SELECT SUM(score) FROM people WHERE score > 2", "exact_outside_cells"),
+    ("SELECT age, SUM(score) FROM people GROUP BY age", "exact_outside_cells"),
+    ("SELECT score, COUNT(*) FROM people GROUP BY score", "exact_outside_cells"),
+    ("SELECT SUM(score) FROM people WHERE urban OR age > 5", "exact_outside_cells"),
+    ("SELECT COUNT(*) FROM people WHERE member", "exact_outside_cells"),
+    ("SELECT SUM(age) FROM people", "exact_not_declared"),
+    ("SELECT SUM(score), SUM(age) FROM people", "exact_one_column"),
+    ("SELECT SUM(score + 1) FROM people", "exact_statistic"),
+    ("SELECT SUM(CASE WHEN age > 50 THEN score ELSE 0 END) FROM people", "exact_statistic"),
+    ("SELECT COUNT(score) FROM people", "exact_statistic"),
+    ("SELECT COUNT(DISTINCT score) FROM people", "exact_statistic"),
+    ("SELECT COUNT(DISTINCT region) FROM people", "exact_statistic"),
+]
+
+
+@pytest.mark.parametrize(("sql", "code"), REFUSED)
+def test_what_is_not_a_union_of_certified_cells_is_refused(town: Town, sql: str, code: str) -> None:
+    san = town()
+    for ask in (san.query, san.explain):
+        with pytest.raises(Refused) as caught:
+            ask(sql, exact=True)
+        assert caught.value.code == code
+    assert san.ledger.exact_releases() == []
+
+
+def test_a_refusal_says_what_noise_would_cost(town: Town) -> None:
+    with pytest.raises(Refused) as caught:
+        town().query("SELECT AVG(score) FROM people WHERE age > 50", exact=True)
+    assert "with noise, epsilon 1 gives avg ±" in caught.value.remedy
+
+
+def test_without_a_declaration_nothing_is_exact(town: Town) -> None:
+    with pytest.raises(Refused) as caught:
+        town("").query("SELECT COUNT(*) FROM people", exact=True)
+    assert caught.value.code == "exact_not_declared"
+
+
+@pytest.mark.parametrize(
+    "given", [{"epsilon": 1}, {"delta": "1e-9"}, {"accuracy": 5}, {"max_groups_contributed": 1}]
+)
+def test_an_exact_answer_takes_no_price(town: Town, given: dict[str, object]) -> None:
+    with pytest.raises(Refused) as caught:
+        town().query("SELECT SUM(score) FROM people", exact=True, **given)  # type: ignore[arg-type]
+    assert caught.value.code == "exact_price"
+
+
+def test_the_clause_in_the_text_asks_exactly(town: Town, truth: Truth) -> None:
+    san = town()
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({}) SUM(score) FROM people"
+    answer = san.query(text.format("release='exact'"))
+    assert answer.rows == truth("SELECT SUM(score) FROM people")
+    for options, code in (
+        ("release='exact', epsilon=1", "exact_price"),
+        ("release='precise'", "release_unknown"),
+        ("release='exact', release='noisy'", "option_twice"),
+    ):
+        with pytest.raises(Refused) as caught:
+            san.query(text.format(options))
+        assert caught.value.code == code
+    with pytest.raises(Refused, match="at once"):
+        san.query(text.format("release='noisy'"), exact=True)
+    assert san.query(text.format("release='noisy', epsilon=1")).certificate.epsilon == 1
