@@ -55,25 +55,3 @@ def test_every_folder_of_the_package_is_in_the_architecture() -> None:
     folders = [part.name for part in package.iterdir() if (part / "__init__.py").exists()]
     assert folders
     assert [name for name in folders if f"`{name}/`" not in page] == []
-
-
-def test_every_operator_is_in_the_sql_page() -> None:
-    from sanql.parse.functions import RULES
-
-    page = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8").upper()
-    named = {
-        "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "negate": "UNARY MINUS",
-        "integer_divide": "//", "modulo": "%", "equal": "=", "not_equal": "<>", "less": "<",
-        "less_equal": "<=", "greater": ">", "greater_equal": ">=", "distinct_from": "DISTINCT FROM",
-        "not_distinct_from": "DISTINCT FROM", "is_null": "NULL", "is_true": "TRUE",
-        "is_false": "FALSE", "cast_real": "DOUBLE", "cast_text": "VARCHAR",
-        "cast_tinyint": "WHOLE NUMBERS", "cast_smallint": "WHOLE NUMBERS",
-        "cast_integer": "WHOLE NUMBERS", "cast_bigint": "WHOLE NUMBERS",
-    }  # fmt: skip
-    missing = []
-    for op in RULES:
-        word = named.get(op, op.removeprefix("part_").removeprefix("cast_").upper())
-        word = "DATE_TRUNC" if op.startswith("trunc_") else word
-        if word not in page:
-            missing.append(op)
-    assert missing == []

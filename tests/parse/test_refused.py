@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 import pytest
 
+from counting import at_most
 from sanql.errors import Refused
 from sanql.parse import Question
 
 Ask = Callable[[str], Question]
 Refusal = Callable[[str], Refused]
 
+BAD_PATTERNS = [
+    "(", ")", "a)", "[", "[]", "[^]", "[z-a]", r"[a-\d]", "*", "a**", "^*", "a{2}{3}", "a{3,2}", "{",
+    "(?=a)", "(?<n>a)", "(?P<n>a)", r"\1", r"\p{L}", "a{999}aa", "((a{99}){99}){99}", "(a)" * 10, "\\",
+]  # fmt: skip
 REFUSED = {
     "not_text": ["SELECT COUNT(*) FROM people WHERE city = '\ud800'"],
     "query_too_long": [
@@ -155,6 +159,11 @@ REFUSED = {
         "SELECT COUNT(*) FROM people HAVING 1",
         "SELECT COUNT(*) FROM people WHERE city + 1 = 2",
         "SELECT COUNT(*) FROM people WHERE born > 7",
+        "SELECT COUNT(*) FROM people WHERE seen - born > 3",
+        "SELECT COUNT(*) FROM people WHERE seen + 3 > born",
+        "SELECT COUNT(*) FROM people WHERE LOWER(age) = 'x'",
+        "SELECT COUNT(*) FROM people WHERE YEAR(city) = 1",
+        "SELECT COUNT(*) FROM people WHERE SUBSTR(city, city) = 'x'",
     ],
     "distinct_unsupported": [
         "SELECT SUM(DISTINCT age) FROM people",
@@ -178,7 +187,19 @@ REFUSED = {
         "SELECT COUNT(*) FROM people WHERE age IN (age + 1)",
     ],
     "pattern_not_constant": ["SELECT COUNT(*) FROM people WHERE city LIKE city"],
-    "pattern_invalid": ["SELECT COUNT(*) FROM people WHERE city LIKE 'a!' ESCAPE '!'"],
+    "pattern_invalid": [
+        "SELECT COUNT(*) FROM people WHERE city LIKE 'a!' ESCAPE '!'",
+        *(
+            f"SELECT COUNT(*) FROM people WHERE regexp_matches(city, '{pattern}')"
+            for pattern in BAD_PATTERNS
+        ),
+        "SELECT COUNT(*) FROM people WHERE regexp_replace(city, '(a)', '\\2') = 'x'",
+        "SELECT COUNT(*) FROM people WHERE city SIMILAR TO 'a%'",
+    ],
+    "pattern_too_long": [
+        f"SELECT COUNT(*) FROM people WHERE city LIKE '{'x' * 201}'",
+        f"SELECT COUNT(*) FROM people WHERE regexp_matches(city, '{'x' * 201}')",
+    ],
     "escape_invalid": ["SELECT COUNT(*) FROM people WHERE city LIKE 'a' ESCAPE 'ab'"],
     "cast_unsupported": [
         "SELECT COUNT(*) FROM people WHERE CAST(age AS BLOB) = 'x'",
@@ -192,8 +213,32 @@ REFUSED = {
         "SELECT COUNT(*) FROM people WHERE seen < TIMESTAMP '2026-01-01 00:00:00+01'",
         "SELECT COUNT(*) FROM people WHERE born = CAST('x' AS DATE)",
     ],
-    "date_part_unknown": ["SELECT COUNT(*) FROM people WHERE EXTRACT(epoch FROM born) = 1"],
-    "date_unit_unknown": ["SELECT COUNT(*) FROM people GROUP BY DATE_TRUNC('decade', born)"],
+    "date_part_unknown": ["SELECT COUNT(*) FROM people WHERE EXTRACT(moon FROM born) = 1"],
+    "date_unit_unknown": [
+        "SELECT COUNT(*) FROM people GROUP BY DATE_TRUNC('decade', born)",
+        "SELECT COUNT(*) FROM people WHERE DATE_DIFF('moon', born, seen) = 1",
+    ],
+    "interval_invalid": [
+        "SELECT COUNT(*) FROM people WHERE born > DATE '2020-01-01' + INTERVAL 1.5 DAY",
+        "SELECT COUNT(*) FROM people WHERE born > DATE '2020-01-01' + INTERVAL '1-2' YEAR TO MONTH",
+        "SELECT COUNT(*) FROM people WHERE born > DATE '2020-01-01' + INTERVAL 'soon'",
+    ],
+    "interval_unbounded": [
+        "SELECT COUNT(*) FROM people WHERE born + INTERVAL (big) DAY > seen",
+        "SELECT COUNT(*) FROM people WHERE born + 99999999 > seen",
+    ],
+    "format_unknown": [
+        "SELECT COUNT(*) FROM people WHERE STRFTIME(born, '%n') = 'x'",
+        "SELECT COUNT(*) FROM people WHERE STRFTIME(born, '%Y%') = 'x'",
+        "SELECT COUNT(*) FROM people WHERE DATE_FORMAT(born, '') = 'x'",
+        "SELECT COUNT(*) FROM people WHERE STRPTIME(city, '%Z') = DATE '2020-01-01'",
+        "SELECT COUNT(*) FROM people WHERE TO_CHAR(born, 'Quarter') = 'x'",
+    ],
+    "arguments_wrong": [
+        "SELECT COUNT(*) FROM people WHERE BTRIM() = 'x'",
+        "SELECT COUNT(*) FROM people WHERE GCD(age) = 1",
+        "SELECT COUNT(*) FROM people WHERE DATEADD(born, 1) = born",
+    ],
     "no_clock_time": [
         "SELECT COUNT(*) FROM people GROUP BY EXTRACT(hour FROM born)",
         "SELECT COUNT(*) FROM people GROUP BY DATE_TRUNC('hour', born)",
@@ -201,16 +246,40 @@ REFUSED = {
     "constant_needed": [
         "SELECT SUM(ROUND(income, age)) FROM people",
         "SELECT SUM(ROUND(income, 99)) FROM people",
+        "SELECT COUNT(*) FROM people WHERE repeat('x', 1000000000) = city",
+        "SELECT COUNT(*) FROM people WHERE lpad(city, 1000000, 'x') = city",
+        "SELECT COUNT(*) FROM people WHERE lpad(city, 5, '') = city",
+        "SELECT COUNT(*) FROM people WHERE lpad(city, 5, city) = city",
+        "SELECT COUNT(*) FROM people WHERE replace(city, city, 'x') = city",
+        "SELECT COUNT(*) FROM people WHERE contains(city, city)",
+        "SELECT COUNT(*) FROM people WHERE regexp_matches(city, city)",
+        "SELECT COUNT(*) FROM people WHERE regexp_matches(city, 'a', 'zz')",
+        "SELECT COUNT(*) FROM people WHERE split_part(city, '', 1) = 'x'",
+        "SELECT COUNT(*) FROM people WHERE STRFTIME(born, city) = 'x'",
+        "SELECT COUNT(*) FROM people WHERE age << 99 = 1",
+        "SELECT COUNT(*) FROM people GROUP BY WIDTH_BUCKET(age, 100, 0, 10)",
+        "SELECT COUNT(*) FROM people GROUP BY WIDTH_BUCKET(age, 0, 100, age)",
     ],
     "number_invalid": [
         "SELECT COUNT(*) FROM people WHERE age = " + "9" * 41,
         "SELECT COUNT(*) FROM people WHERE age = " + "9" * 35,
         "SELECT COUNT(*) FROM people WHERE income = 1e999",
     ],
+    "quantile_invalid": [
+        "SELECT QUANTILE_CONT(age, 1.5) FROM people",
+        "SELECT QUANTILE_CONT(age, age) FROM people",
+        "SELECT QUANTILE_CONT(age, 0.1234567) FROM people",
+        "SELECT QUANTILE_CONT(age, 1 / 0) FROM people",
+        "SELECT PERCENTILE_CONT('a') WITHIN GROUP (ORDER BY age) FROM people",
+    ],
+    "quantile_list": [
+        "SELECT QUANTILE_CONT(age, [0.25, 0.5]) FROM people",
+        "SELECT APPROX_QUANTILES(age, 4) FROM people",
+    ],
     "construct_unsupported": [
-        "SELECT MAX(age) FROM people",
-        "SELECT MIN(age) FROM people",
-        "SELECT MEDIAN(age) FROM people",
+        "SELECT MAX(age, 3) FROM people",
+        "SELECT APPROX_QUANTILES(age, 4)[1] FROM people",
+        "SELECT MODE(age) FROM people",
         "SELECT BOOL_AND(member) FROM people",
         "SELECT BOOL_OR(member) FROM people",
         "SELECT KURTOSIS(age) FROM people",
@@ -221,8 +290,11 @@ REFUSED = {
         "SELECT COUNT(*) OVER () FROM people",
         "SELECT SUM(age) OVER (PARTITION BY city) FROM people",
         "SELECT SUM(age ORDER BY city) FROM people",
-        "SELECT COUNT(*) FROM people WHERE city || 'x' = 'yx'",
-        "SELECT COUNT(*) FROM people WHERE CONCAT(city, 'x') = 'y'",
+        "SELECT COUNT(*) FROM people WHERE md5(city) = 'x'",
+        "SELECT COUNT(*) FROM people WHERE levenshtein(city, 'x') = 1",
+        "SELECT COUNT(*) FROM people WHERE seen AT TIME ZONE 'UTC' > seen",
+        "SELECT COUNT(*) FROM people WHERE INTERVAL 1 DAY = born",
+        "SELECT COUNT(*) FROM people WHERE ROUND(age, 1, 2) = 1",
         "SELECT COUNT(*) FROM people WHERE born > CURRENT_DATE",
         "SELECT COUNT(*) FROM people WHERE seen > now()",
         "SELECT COUNT(*) FROM people WHERE random() > 0.5",
@@ -231,16 +303,12 @@ REFUSED = {
         "SELECT COUNT(*) FROM people WHERE error('x') IS NULL",
         "SELECT COUNT(*) FROM people WHERE getenv('HOME') = 'x'",
         "SELECT COUNT(*) FROM people WHERE read_blob('x') IS NULL",
-        "SELECT COUNT(*) FROM people WHERE born > DATE '2020-01-01' + INTERVAL 1 DAY",
         "SELECT COUNT(*) FROM people WHERE age = ?",
         "SELECT COUNT(*) FROM people WHERE age = $1",
         "SELECT COUNT(*) FROM people WHERE age = :x",
         "SELECT COUNT(*) FROM people WHERE COLUMNS('a.*') > 3",
         "SELECT COUNT(COLUMNS(*)) FROM people",
         "SELECT SUM(COLUMNS('age')) FROM people",
-        "SELECT COUNT(*) FROM people WHERE regexp_matches(city, '(a+)+$')",
-        "SELECT COUNT(*) FROM people WHERE city SIMILAR TO 'a'",
-        "SELECT COUNT(*) FROM people WHERE city ~ 'a'",
         "SELECT COUNT(*) FROM people WHERE list_contains([1], age)",
         "SELECT COUNT(*) FROM people WHERE [age][1] = 1",
         "SELECT COUNT(*) FROM people WHERE {'a': age}.a = 1",
@@ -248,7 +316,6 @@ REFUSED = {
         "SELECT COUNT(*) FROM people WHERE age COLLATE nocase = 1",
         "SELECT COUNT(*) FROM people WHERE a.b.c.age = 1",
         "SELECT COUNT(* EXCLUDE (age)) FROM people",
-        "SELECT COUNT(*) FROM people WHERE repeat('x', 1000000000) = city",
         "SELECT COUNT(*) FROM people WHERE system.main.abs(age) = 1",
         "SELECT COUNT(*) FROM people ORDER BY ALL COLLATE x",
         "SELECT GROUPING(city) FROM people GROUP BY city",
@@ -266,9 +333,8 @@ CASES = [(code, sql) for code, questions in REFUSED.items() for sql in questions
 def test_it_is_refused_by_its_own_code_quickly_and_with_a_remedy(
     refusal: Refusal, code: str, sql: str
 ) -> None:
-    started = time.process_time()
-    found = refusal(sql)
-    assert time.process_time() - started < 1
+    with at_most():
+        found = refusal(sql)
     assert found.code == code
     assert found.message
     assert found.remedy.strip()
@@ -332,7 +398,32 @@ def test_a_remedy_names_what_was_probably_meant(refusal: Refusal, sql: str, hint
 
 
 def test_a_refusal_says_where(refusal: Refusal) -> None:
-    assert "line 2" in refusal("SELECT COUNT(*)\nFROM people WHERE pow2(age) = 1").message
+    said = refusal("SELECT COUNT(*)\nFROM people WHERE pow2(age) = 1").message
+    assert "(line 2, near column 19)" in said
+
+
+TYPED = [
+    # what was typed, what the refusal says of it
+    ("SUBSTR(age, 1) = 'x'", "SUBSTR takes text values"),
+    ("SUBSTRING(age, 1) = 'x'", "SUBSTRING takes text values"),
+    ("CHARACTER_LENGTH(age) = 1", "CHARACTER_LENGTH takes text values"),
+    ("LEN(age) = 1", "LEN takes text values"),
+    ("strftime(city, '%Y') = 'x'", "STRFTIME takes date or timestamp values"),
+    ("random() > 1", "the function RANDOM "),
+    ("now() > seen", "the function now "),
+    ("today() > born", "the function TODAY "),
+    ("sha256(city) = 'x'", "the function SHA256 "),
+    ("pow2(age) = 1", "the function pow2 "),
+    ("city || [1] = 'x'", "a list […]"),
+    ("age = ?", "the parameter"),
+]
+
+
+@pytest.mark.parametrize(("condition", "said"), TYPED)
+def test_a_refusal_uses_the_name_that_was_typed(
+    refusal: Refusal, condition: str, said: str
+) -> None:
+    assert said in refusal(f"SELECT COUNT(*) FROM people WHERE {condition}").message
 
 
 @pytest.mark.parametrize("sql", [None, 7, b"SELECT COUNT(*) FROM people", ["SELECT 1"]])

@@ -1,13 +1,13 @@
-"""Whatever is typed, only SanqlError comes back, soon, and never with a word of the data in it."""
+"""Whatever is typed, only SanqlError comes back, and never with a word of the data in it."""
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 
 import pytest
 
+from counting import at_most
 from privacy.grammar import Grammar
 from privacy.oracle import orderly_row, roomy_policy
 from privacy.samplers import SilentSampler
@@ -79,9 +79,9 @@ def fuzz(san: San, seed: int, count: int) -> dict[str, int]:
     for _ in range(count):
         base = rng.choice([*SEEDS, grammar.question(rng.choice(list(UNITS)))])
         sql = mutated(rng, base)
-        started = time.process_time()
         try:
-            san.prepare(sql, Wishes(epsilon="0.5", delta="1e-6"))
+            with at_most(5_000_000):
+                san.prepare(sql, Wishes(epsilon="0.5", delta="1e-6"))
             seen["planned"] += 1
         except SanqlError as error:
             seen["refused"] += 1
@@ -91,7 +91,6 @@ def fuzz(san: San, seed: int, count: int) -> dict[str, int]:
             assert error.message and error.remedy and error.code, sql
         except Exception as error:
             raise AssertionError(f"{type(error).__name__} came back for {sql!r}") from error
-        assert time.process_time() - started < 5, sql
     return seen
 
 

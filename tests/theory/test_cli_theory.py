@@ -70,7 +70,8 @@ def test_check_prints_a_table_and_what_it_left_out(tmp_path: Path) -> None:
     code, output = run("check", written(tmp_path / "c.json", plain))
     assert code == 0
     assert "semantic privacy" in output
-    assert "not checked: ddp (the file gives no worlds)" in output
+    assert "NOT CHECKED: 5 definitions" in output
+    assert 'ddp: the file gives no worlds; add "worlds": [{database: mass}]' in output
 
 
 def test_one_definition_can_be_asked_for(tmp_path: Path) -> None:

@@ -11,7 +11,14 @@ import pytest
 from sanql.theory import constants
 from sanql.theory.channels import Channel, randomised_response
 from sanql.theory.closed_forms import GaussianPair, LaplacePair, randomised_response_pair
-from sanql.theory.definitions import coupled_worlds, dp, inference, semantic, simulation
+from sanql.theory.definitions import (
+    coupled_worlds,
+    dp,
+    inference,
+    inference_best,
+    semantic,
+    simulation,
+)
 from sanql.theory.definitions.worlds import World, records
 from sanql.theory.distributions import Distribution
 from sanql.theory.divergences import (
@@ -109,8 +116,8 @@ def test_theorem_1_of_coupled_worlds_is_false_for_every_simulator() -> None:
     edge = edge_named("cw-thm-1")
     assert edge.printed is not None
     printed = edge.printed(claim, Setting(records=1))
-    least = inference.least_inference_failure(
-        channel, world, records(1), gamma=125, delta_hat=printed["delta_hat"]
+    least = inference_best.least_inference_failure(
+        channel, [world], records(1), gamma=125, delta_hat=printed["delta_hat"]
     )
     assert printed["failure"] < least
     repaired = edge.apply(claim, Setting(records=1))

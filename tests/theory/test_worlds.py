@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanql.theory.channels import Channel, exact_statistic
-from sanql.theory.definitions import coupled_worlds, inference, secrets, worlds
+from sanql.theory.definitions import coupled_worlds, inference, inference_best, secrets, worlds
 from sanql.theory.definitions.dp import approximate_dp_delta
 from sanql.theory.definitions.finding import (
     InferenceWitness,
@@ -127,7 +127,9 @@ def test_inference_failure_is_the_sum_over_bad_outputs_by_hand(
 def test_no_simulator_fails_less_than_the_least_failure(
     channel: Channel, world: World, simulator: Channel, slack: Fraction
 ) -> None:
-    least = inference.least_inference_failure(channel, world, records(2), gamma=2, delta_hat=slack)
+    least = inference_best.least_inference_failure(
+        channel, [world], records(2), gamma=2, delta_hat=slack
+    )
     found = inference.inference_failure(
         channel, [world], records(2), simulator=simulator, gamma=2, delta_hat=slack
     )
@@ -140,7 +142,7 @@ def test_noiseless_privacy_is_pufferfish_with_one_secret_for_each_record(
 ) -> None:
     each = [secrets.Secret(f"record {i}", worlds.Record(i)) for i in (0, 1)]
     found = secrets.pufferfish_delta(channel, [world], each, gamma)
-    noiseless = secrets.noiseless_delta(channel, world, gamma)
+    noiseless = secrets.noiseless_delta(channel, [world], gamma)
     assert found["delta"] == noiseless["delta"]
     assert (found.witness is None) == ("vacuous" in found.note) == (noiseless.witness is None)
 
@@ -176,9 +178,11 @@ def test_each_finding_about_beliefs_shows_the_belief_that_moves_furthest() -> No
     assert isinstance(found.witness, InferenceWitness)
     assert found.witness.output in (0, 2)
     assert found.witness.ideal == Distribution.uniform([0, 1])
-    best = inference.best_inference_privacy(channel, world, records(2), gamma=1, delta_hat="1/4")
+    best = inference_best.best_inference_privacy(
+        channel, [world], records(2), gamma=1, delta_hat="1/4"
+    )
     assert isinstance(best.witness, UnservedWitness)
-    assert sum(mass for _, _, mass in best.witness.unserved) == best["failure"]
+    assert sum(mass for *_, mass in best.witness.unserved) == best["failure"]
     secret = secrets.Secret("both", lambda x: int(sum(x) == 2))
     told = secrets.pufferfish_inference(channel, [world], [secret], gamma=1, delta_hat="1/4")
     assert isinstance(told.witness, InferenceWitness)
@@ -214,7 +218,7 @@ def test_a_blurred_firm_is_simulated_from_its_blurred_record() -> None:
         lambda c, w: coupled_worlds.distributional_dp_delta(c, [], 1),
         lambda c, w: coupled_worlds.coupled_worlds_delta(c, [w], [], 1),
         lambda c, w: secrets.pufferfish_delta(c, [w], [], 1),
-        lambda c, w: inference.least_inference_failure(c, w, [], gamma=1, delta_hat=0),
+        lambda c, w: inference_best.least_inference_failure(c, [w], [], gamma=1, delta_hat=0),
     ],
 )
 def test_an_empty_class_is_refused_because_it_would_make_anything_true(ask: object) -> None:

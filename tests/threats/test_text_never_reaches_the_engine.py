@@ -3,10 +3,9 @@
 # ruff: noqa: E501  (a question stands on one line)
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from counting import at_most
 from sanql.engine import San
 from sanql.errors import Refused
 
@@ -21,11 +20,11 @@ CALLS = [
     "getenv('HOME')", "getvariable('x')", "current_setting('threads')", "sleep_ms(5000)", "pg_sleep(5)",
     "error('x')", "setseed(0.5)", "random()", "gen_random_uuid()", "uuid()", "now()", "current_timestamp",
     "nextval('s')", "txid_current()", "version()", "current_user", "current_schema()", "hash(age)",
-    "md5(city)", "regexp_matches(city, '(a*)*b')", "repeat(city, 1000000)", "list_value(age)",
+    "md5(city)", "regexp_matches(city, '((a{99}){99}){99}')", "repeat(city, 1000000)", "list_value(age)",
     "getbit('1', 0)", "stats(age)", "pg_typeof(age)", "row_number() OVER ()", "lag(age) OVER (ORDER BY age)",
     "http_get('http://127.0.0.1')", "write_blob('x')", "system.main.abs(age)", "printf('%s', city)",
-    "format('{}', city)", "json_extract(city, '$')", "strptime(city, '%Y')", "unnest([age])", "alias(age)",
-    "enum_range(NULL)", "least_common_multiple(age, 2)", "in_search_path('data', 'main')", "typeof(age)",
+    "format('{}', city)", "json_extract(city, '$')", "strptime(city, '%n')", "unnest([age])", "alias(age)",
+    "enum_range(NULL)", "least_common_multiple(age, 2, 3)", "in_search_path('data', 'main')", "typeof(age)",
 ]  # fmt: skip
 SOURCES = [
     "'/etc/passwd'", "'people.csv'", "read_csv('x')", "glob('*')", "'http://127.0.0.1/x.parquet'",
@@ -82,10 +81,8 @@ ATTACKS = [
 @pytest.mark.parametrize("sql", ATTACKS, ids=lambda sql: sql[:50])
 def test_it_is_refused_at_once_and_nothing_is_charged(san: San, sql: str) -> None:
     before = len(list(san.ledger.records()))
-    started = time.process_time()
-    with pytest.raises(Refused) as caught:
+    with at_most(), pytest.raises(Refused) as caught:
         san.query(sql, epsilon=1, delta="1e-9")
-    assert time.process_time() - started < 1
     assert caught.value.remedy
     assert len(list(san.ledger.records())) == before
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +53,12 @@ def theory() -> None:
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Level for deltas.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help="Delta for epsilons.")
 @click.option("--tau", type=float, default=0.5, show_default=True, help="Level for semantics.")
+@click.option(
+    "--nodes", type=int, default=100, show_default=True, help="Effort of the search over beliefs."
+)
 @FORMAT
 @_reports_errors
-def check(
-    channel: Path, definitions: Sequence[str], epsilon: float, delta: float, tau: float, form: str
-) -> None:
+def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -> None:
     """Apply every definition to a mechanism written as JSON.
 
     Prints the tight parameters and the witness that attains them.
@@ -65,11 +67,11 @@ def check(
     from sanql.theory.check import Levels
     from sanql.theory.check import check as run
 
-    findings, skipped = run(read_channel(channel), Levels(epsilon, delta, tau), definitions)
+    findings, skipped = run(read_channel(channel), Levels(**levels), definitions)
     if form == "json":
         told = {
             "findings": [finding.to_dict() for finding in findings],
-            "skipped": [{"definition": s.definition, "reason": s.reason} for s in skipped],
+            "skipped": [asdict(left_out) for left_out in skipped],
         }
         click.echo(json.dumps(told, indent=2))
         return
@@ -78,8 +80,10 @@ def check(
         for finding in findings
     ]
     _table(("definition", "parameters", "status", "why"), rows)
+    if skipped:
+        click.echo(f"NOT CHECKED: {len(skipped)} definitions")
     for left_out in skipped:
-        click.echo(f"not checked: {left_out.definition} ({left_out.reason})")
+        click.echo(f"  {left_out.definition}: {left_out.reason}; {left_out.remedy}")
 
 
 @theory.command()

@@ -76,3 +76,9 @@ def temporal_literal(text: str, kind: Type) -> Literal:
             "write DATE '2026-01-31' or TIMESTAMP '2026-01-31 12:00:00', without a time zone",
         ) from None
     return Literal(moment, Facts(kind, moment, moment, nullable=False))
+
+
+def moment_literal(moment: date) -> Literal:
+    """Return a date or timestamp that has been computed from constants."""
+    kind = Type.TIMESTAMP if isinstance(moment, datetime) else Type.DATE
+    return Literal(moment, Facts(kind, moment, moment, nullable=False))

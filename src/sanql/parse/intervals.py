@@ -86,3 +86,21 @@ def round_outward(a: Interval, digits: int) -> Interval:
     """Return the interval of x rounded to `digits` decimals, whatever the rounding of ties."""
     step = Fraction(10) ** -digits
     return math.floor(a[0] / step) * step, math.ceil(a[1] / step) * step
+
+
+def real_remainder(a: Interval, b: Interval) -> Interval:
+    """Return the interval of x % y for real x and y: x's sign, not beyond |x| or |y|."""
+    size = min(max(abs(b[0]), abs(b[1])), max(abs(a[0]), abs(a[1])))
+    return (-size if a[0] < 0 else Fraction(0)), (size if a[1] > 0 else Fraction(0))
+
+
+def bits(a: Interval) -> int:
+    """Return how many bits the whole numbers of an interval need, without their sign."""
+    low, high = math.floor(a[0]), math.ceil(a[1])
+    return max(high.bit_length() if high > 0 else 0, (-low - 1).bit_length() if low < 0 else 0)
+
+
+def bitwise(a: Interval, b: Interval) -> Interval:
+    """Return an interval around x & y, x | y and xor(x, y): no bit is set that neither could have."""
+    size = Fraction(2 ** max(bits(a), bits(b)))
+    return (-size if min(a[0], b[0]) < 0 else Fraction(0)), size - 1

@@ -15,7 +15,7 @@ from sanql.theory.definitions import (
     bayesian,
     coupled_worlds,
     dp,
-    inference,
+    inference_best,
     secrets,
     semantic,
     semantic_bounds,
@@ -32,16 +32,22 @@ _SMALL = 512
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels at which two-parameter definitions are evaluated."""
+    """The levels at which two-parameter definitions are evaluated.
+
+    `nodes` is how long the search over all beliefs may take; more narrows what it encloses.
+    """
 
     epsilon: float = 1.0
     delta: float = 0.0
     tau: float = 0.5
+    nodes: int = 100
 
     def __post_init__(self) -> None:
         as_epsilon(self.epsilon)
         as_probability(self.delta, "delta")
         as_probability(self.tau, "tau")
+        if self.nodes < 1:
+            raise TheoryError("nodes", f"nodes is {self.nodes}, at least 1", "give nodes >= 1")
 
     @property
     def gamma(self) -> Fraction:
@@ -51,10 +57,11 @@ class Levels:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A definition that was not evaluated, and why."""
+    """A definition that was not evaluated, why, and what to do about it."""
 
     definition: str
     reason: str
+    remedy: str
 
 
 Checker = Callable[[ChannelFile, Levels], Iterable[Finding]]
@@ -79,8 +86,9 @@ def check(
         reason = _missing(given, needs, asked=bool(only))
         if reason:
             if only:
-                raise TheoryError("not_applicable", f"{name}: {reason}", _REMEDIES[reason])
-            skipped.append(Skipped(name, reason))
+                remedy = _REMEDIES[reason].format(name=name)
+                raise TheoryError("not_applicable", f"{name}: {reason}", remedy)
+            skipped.append(Skipped(name, reason, _REMEDIES[reason].format(name=name)))
         else:
             findings += checker(given, levels)
     return findings, skipped
@@ -89,11 +97,12 @@ def check(
 _PEOPLE = "databases are not tuples of one length"
 _WORLDS = "the file gives no worlds"
 _SECRETS = "the file gives no secrets"
-_LARGE = "large channel: ask for it by name"
+_LARGE = f"more than {_SMALL} entries, it would take long"
 _REMEDIES = {
     _PEOPLE: 'write databases as "0,1"',
-    _WORLDS: 'add "worlds": [{database: mass}]',
-    _SECRETS: 'add "secrets": {name: {database: 0|1|null}}',
+    _WORLDS: 'add "worlds": [{{database: mass}}]',
+    _SECRETS: 'add "secrets": {{name: {{database: 0|1|null}}}}',
+    _LARGE: "ask for it by name: --definition {name}",
 }
 
 
@@ -145,18 +154,18 @@ def _informed(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 
 def _semantic_approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    yield semantic_bounds.two_point_failure_sup(given.channel, levels.tau, given.default)
-    upper = semantic_bounds.semantic_failure_upper(given.channel, levels.tau, given.default)
-    yield Finding(
-        "approximate semantic privacy",
-        {"tau": Fraction(levels.tau), "delta": Fraction(upper)},
-        None,
-        status="upper bound",
-        note="every belief, from the corrected Theorem 2.4 on each person's privacy profile",
+    yield semantic_bounds.approximate_semantic_privacy(
+        given.channel, levels.tau, given.default, nodes=levels.nodes
     )
 
 
 def _reality(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    yield semantic_bounds.reality_oblivious_privacy(
+        given.channel, levels.tau, given.default, nodes=levels.nodes
+    )
+
+
+def _believed(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     for world in given.worlds:
         asked = (given.channel, world.databases(), levels.tau, given.default)
         yield semantic.believed_semantic_privacy(*asked)
@@ -165,25 +174,18 @@ def _reality(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 def _ddp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     yield coupled_worlds.distributional_dp_delta(given.channel, given.worlds, levels.gamma)
-    protections = records(people(given.channel))
-    found = coupled_worlds.coupled_worlds_gamma(
-        given.channel, given.worlds, protections, levels.delta
-    )
-    name = "distributional differential privacy"
-    yield Finding(name, found.parameters, found.witness, found.status)
+    yield coupled_worlds.distributional_dp_gamma(given.channel, given.worlds, levels.delta)
 
 
 def _inference(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     protections = records(people(given.channel))
-    for world in given.worlds:
-        yield inference.best_inference_privacy(
-            given.channel, world, protections, gamma=levels.gamma, delta_hat=levels.delta
-        )
+    yield inference_best.best_inference_privacy(
+        given.channel, given.worlds, protections, gamma=levels.gamma, delta_hat=levels.delta
+    )
 
 
 def _noiseless(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    for world in given.worlds:
-        yield secrets.noiseless_delta(given.channel, world, levels.gamma)
+    yield secrets.noiseless_delta(given.channel, given.worlds, levels.gamma)
 
 
 def _pufferfish(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
@@ -203,7 +205,8 @@ CHECKERS: dict[str, tuple[str, Checker]] = {
     "semantic": ("people", _semantic),
     "semantic-informed": ("people", _informed),
     "semantic-approximate": ("people small", _semantic_approximate),
-    "reality-oblivious": ("people worlds", _reality),
+    "reality-oblivious": ("people small", _reality),
+    "semantic-believed": ("people worlds", _believed),
     "ddp": ("people worlds small", _ddp),
     "inference-ddp": ("people worlds small", _inference),
     "noiseless": ("people worlds", _noiseless),

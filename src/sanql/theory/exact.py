@@ -8,7 +8,7 @@ privacy loss is rounded up and a bound on an attacker's error is rounded down.
 from __future__ import annotations
 
 import math
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ Extended: TypeAlias = Fraction | float
 
 INFINITE = math.inf
 _SQRT_BITS = 96
+_NOISE = 1e-13
 
 
 def as_fraction(value: Real, name: str) -> Fraction:
@@ -140,6 +141,24 @@ def float_lower(number: Extended) -> float:
     return nearest if nearest <= number else math.nextafter(nearest, -math.inf)
 
 
+def shown_upper(number: float) -> str:
+    """Return six digits that are at least the number; its own rounding noise is not shown.
+
+    >>> shown_upper(math.log(3)), shown_upper(1e-6), shown_upper(2.0000000000000018)
+    ('1.09862', '1e-06', '2')
+    """
+    return _shown(number, ROUND_CEILING)
+
+
+def shown_lower(number: float) -> str:
+    """Return six digits that are at most the number.
+
+    >>> shown_lower(math.log(2)), shown_lower(math.log(3))
+    ('0.693147', '1.09861')
+    """
+    return _shown(number, ROUND_FLOOR)
+
+
 def sqrt_exact(number: Fraction) -> Fraction | None:
     """Return the rational square root, or None when it is irrational.
 
@@ -166,6 +185,14 @@ def sqrt_upper(number: Fraction) -> Fraction:
     """Return a fraction at least sqrt(number), within 2^-96 of it; exact when rational."""
     low = sqrt_lower(number)
     return low if low**2 == number else low + Fraction(1, number.denominator << _SQRT_BITS)
+
+
+def _shown(number: float, rounding: str) -> str:
+    nearest = f"{number:.6g}"
+    if not math.isfinite(number) or math.isclose(float(nearest), number, rel_tol=_NOISE):
+        return nearest
+    digits = Context(prec=6, rounding=rounding).create_decimal(repr(number))
+    return f"{float(digits):.6g}"
 
 
 def _exp(epsilon: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sanql.theory import constants, divergences
 from sanql.theory.channels import Channel, exact_statistic, from_function
-from sanql.theory.definitions import coupled_worlds, inference, secrets
+from sanql.theory.definitions import coupled_worlds, inference, inference_best, secrets
 from sanql.theory.definitions.dp import pure_dp
 from sanql.theory.definitions.worlds import Protection, World, canonical_simulator, records
 from sanql.theory.distributions import Distribution
@@ -36,7 +36,9 @@ def ddp_lp(given: dict[str, Any], expect: dict[str, Any]) -> None:
         channel, [world], records(n), simulator=coin, gamma=level, delta_hat=0
     )
     assert failure == number(expect["inference_ddp_delta"])
-    best = inference.least_inference_failure(channel, world, records(n), gamma=level, delta_hat=0)
+    best = inference_best.least_inference_failure(
+        channel, [world], records(n), gamma=level, delta_hat=0
+    )
     assert best == 0
 
 
@@ -73,7 +75,7 @@ def ddp_vs_noiseless(given: dict[str, Any], expect: dict[str, Any]) -> None:
         side, level = rest.rstrip("]").split(",")
         world, gamma = worlds[side.removeprefix("Z=")], level.removeprefix("g=")
         if name == "noiseless_delta":
-            found = secrets.noiseless_delta(channel, world, gamma)
+            found = secrets.noiseless_delta(channel, [world], gamma)
         elif name == "ddp_canonical_delta":
             found = coupled_worlds.distributional_dp_delta(
                 channel, [world], gamma, simulator=canonical
@@ -108,7 +110,7 @@ def sum_of_bits(given: dict[str, Any], expect: dict[str, Any]) -> None:
             squared = str(number(gamma) ** 2)
             assert bound == number(expect[f"cor2_bound_at[g={squared}]"])
         elif name == "noiseless_delta":
-            assert secrets.noiseless_delta(channel, world, gamma)["delta"] == number(value)
+            assert secrets.noiseless_delta(channel, [world], gamma)["delta"] == number(value)
 
 
 def composition(given: dict[str, Any], expect: dict[str, Any]) -> None:
@@ -253,8 +255,8 @@ def ddp_inference(given: dict[str, Any], expect: dict[str, Any]) -> None:
         channel, [world], records(1), simulator=simulator, gamma=level, delta_hat=slack
     )
     assert failure == wanted
-    best = inference.least_inference_failure(
-        channel, world, records(1), gamma=level, delta_hat=slack
+    best = inference_best.least_inference_failure(
+        channel, [world], records(1), gamma=level, delta_hat=slack
     )
     assert best == wanted > number(expect["claimed_fail_bound"])
     beliefs = inference.inferences(channel, world, records(1), simulator)

@@ -8,6 +8,7 @@ An operator missing from `RULES` does not exist for an analyst.
 from __future__ import annotations
 
 from sanql.parse.functions.arithmetic import ARITHMETIC
+from sanql.parse.functions.calendar import CALENDAR
 from sanql.parse.functions.casts import CASTS
 from sanql.parse.functions.dates import DATE_PARTS, DATES, TRUNCATIONS, truncate
 from sanql.parse.functions.facts import (
@@ -19,18 +20,24 @@ from sanql.parse.functions.facts import (
     interval_of,
     number,
 )
+from sanql.parse.functions.formats import FORMATS
 from sanql.parse.functions.logic import LOGIC
 from sanql.parse.functions.mathematics import MATHEMATICS
-from sanql.parse.functions.text import PATTERN_LENGTH_MAX, TEXT
+from sanql.parse.functions.patterns import PATTERN_LENGTH_MAX, PATTERNS
+from sanql.parse.functions.table import Function, rules
+from sanql.parse.functions.text import TEXTS
 from sanql.parse.tree import Call, Expr
 
 __all__ = [
+    "ALLOWED",
     "BIGINT_RANGE",
     "DATE_PARTS",
     "INTEGER_LIMIT",
+    "NAMES",
     "PATTERN_LENGTH_MAX",
     "RULES",
     "TRUNCATIONS",
+    "Function",
     "any_nullable",
     "call",
     "comparable",
@@ -39,7 +46,19 @@ __all__ = [
     "truncate",
 ]
 
-RULES: dict[str, Rule] = {**ARITHMETIC, **MATHEMATICS, **LOGIC, **TEXT, **CASTS, **DATES}
+ALLOWED: dict[str, tuple[Function, ...]] = {
+    "Arithmetic": ARITHMETIC,
+    "Mathematics": MATHEMATICS,
+    "Conditions and choices": LOGIC,
+    "Text": TEXTS,
+    "Patterns": PATTERNS,
+    "Casts": CASTS,
+    "Parts and periods of dates": DATES,
+    "The calendar": (*CALENDAR, *FORMATS),
+}
+FUNCTIONS = tuple(function for kind in ALLOWED.values() for function in kind)
+RULES: dict[str, Rule] = rules(*FUNCTIONS)
+NAMES = {name: function for function in reversed(FUNCTIONS) for name in function.names}
 
 
 def call(op: str, *args: Expr) -> Call:

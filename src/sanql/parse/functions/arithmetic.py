@@ -12,13 +12,16 @@ from sanql.parse.functions.facts import (
     BIGINT_RANGE,
     Rule,
     any_nullable,
+    choice,
     common_grid,
+    comparable,
     constant_integer,
     interval_or_point,
     need,
     number,
     numeric_kind,
 )
+from sanql.parse.functions.table import Function
 from sanql.parse.intervals import Interval
 from sanql.parse.tree import NUMERIC, Expr, Facts, Type
 
@@ -60,21 +63,27 @@ def _division(args: tuple[Expr, ...]) -> Facts:
     return number(Type.REAL, result, nullable=True)
 
 
-def _whole_only(args: tuple[Expr, ...], name: str) -> tuple[Interval, Interval]:
+def whole_operands(args: tuple[Expr, ...], name: str) -> tuple[Interval, Interval]:
+    """Return the ranges of two whole numbers, or refuse other operands."""
     need(args, frozenset({Type.INTEGER}), name)
     a, b = (interval_or_point(arg) or BIGINT_RANGE for arg in args)
     return a, b
 
 
 def _integer_division(args: tuple[Expr, ...]) -> Facts:
-    a, b = _whole_only(args, "integer division //")
+    a, b = whole_operands(args, "integer division //")
     low, high = intervals.divide_by_integer(a, b) or (Fraction(0), Fraction(0))
     return number(Type.INTEGER, (Fraction(math.floor(low)), Fraction(math.ceil(high))), True)
 
 
 def _modulo(args: tuple[Expr, ...]) -> Facts:
-    a, b = _whole_only(args, "modulo %")
-    return number(Type.INTEGER, intervals.remainder(a, b), nullable=True)
+    need(args, NUMERIC, "MOD")
+    if numeric_kind(args) is Type.REAL:
+        a, b = (interval_or_point(arg) for arg in args)
+        both = intervals.real_remainder(a, b) if a is not None and b is not None else None
+        return number(Type.REAL, both, nullable=True)
+    whole = whole_operands(args, "MOD")
+    return number(Type.INTEGER, intervals.remainder(*whole), nullable=True)
 
 
 def _absolute(args: tuple[Expr, ...]) -> Facts:
@@ -89,23 +98,26 @@ def _sign(args: tuple[Expr, ...]) -> Facts:
     return number(Type.INTEGER, (Fraction(-1), Fraction(1)), any_nullable(args))
 
 
-def _round(args: tuple[Expr, ...]) -> Facts:
-    need(args[:1], NUMERIC, "ROUND")
-    digits = constant_integer(args[1], "ROUND's number of digits", -15, 15)
-    value = args[0]
-    a = interval_or_point(value)
-    if value.facts.type is Type.INTEGER:
-        if digits >= 0:
-            return value.facts
-        if a is None or max(abs(a[0]), abs(a[1])) > 2**52:
-            raise Refused(
-                "rounding_unbounded",
-                "ROUND to tens, hundreds … needs a whole number with declared bounds",
-                "declare bounds for the column, or use ROUND(x, 0)",
-            )
-    step = Fraction(10) ** -digits
-    bounds = intervals.round_outward(a, digits) if a else None
-    return number(numeric_kind(args[:1]), bounds, value.facts.nullable, step)
+def _rounding(name: str) -> Rule:
+    def rule(args: tuple[Expr, ...]) -> Facts:
+        need(args[:1], NUMERIC, name)
+        digits = constant_integer(args[1], f"{name}'s number of digits", -15, 15)
+        value = args[0]
+        a = interval_or_point(value)
+        if value.facts.type is not Type.REAL:
+            if digits >= 0:
+                return value.facts
+            if a is None or max(abs(a[0]), abs(a[1])) > 2**52:
+                raise Refused(
+                    "rounding_unbounded",
+                    f"{name} to tens, hundreds … needs a whole number with declared bounds",
+                    f"declare bounds for the column, or use {name}(x, 0)",
+                )
+        step = Fraction(10) ** -digits
+        bounds = intervals.round_outward(a, digits) if a else None
+        return number(numeric_kind(args[:1]), bounds, value.facts.nullable, step)
+
+    return rule
 
 
 def _to_whole(name: str) -> Rule:
@@ -122,9 +134,11 @@ def _to_whole(name: str) -> Rule:
     return rule
 
 
-def _extreme(name: str, pick: Callable[[Sequence[Fraction]], Fraction]) -> Rule:
+def _extreme(pick: Callable[[Sequence[Fraction]], Fraction]) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
-        need(args, NUMERIC, name)
+        kind = comparable(args)
+        if kind not in NUMERIC:
+            return choice(args, all(arg.facts.nullable for arg in args))
         known = [arg for arg in args if arg.facts.type is not Type.NULL]
         # NULL operands are passed over, so the result is NULL only when all of them are, and it
         # may be any operand that is not NULL: bounds hold for every nonempty subset
@@ -137,7 +151,6 @@ def _extreme(name: str, pick: Callable[[Sequence[Fraction]], Fraction]) -> Rule:
         grid = grids[0] if grids else None
         for other in grids[1:]:
             grid = common_grid(grid, other) if grid and other else None
-        kind = numeric_kind(args)
         interval = (low, high) if low is not None and high is not None else None
         if kind is Type.INTEGER and interval is None:
             interval = BIGINT_RANGE
@@ -166,20 +179,112 @@ def _extreme_bounds(
     return low, high
 
 
-ARITHMETIC: dict[str, Rule] = {
-    "add": _arithmetic("+", intervals.add, common_grid),
-    "subtract": _arithmetic("-", intervals.subtract, common_grid),
-    "multiply": _arithmetic("*", intervals.multiply, lambda a, b: a * b),
-    "negate": _negative,
-    "divide": _division,
-    "integer_divide": _integer_division,
-    "modulo": _modulo,
-    "abs": _absolute,
-    "sign": _sign,
-    "round": _round,
-    "floor": _to_whole("FLOOR"),
-    "ceil": _to_whole("CEIL"),
-    "trunc": _to_whole("TRUNC"),
-    "least": _extreme("LEAST", min),
-    "greatest": _extreme("GREATEST", max),
-}
+ALWAYS = "takes every number"
+WIDENED = "whole numbers are widened to 128 bits; a range beyond them is refused"
+ARITHMETIC = (
+    Function(
+        "add", "x + y", _arithmetic("+", intervals.add, common_grid), WIDENED, "sum of the bounds"
+    ),
+    Function(
+        "subtract",
+        "x - y",
+        _arithmetic("-", intervals.subtract, common_grid),
+        WIDENED,
+        "difference of the bounds",
+    ),
+    Function(
+        "multiply",
+        "x * y",
+        _arithmetic("*", intervals.multiply, lambda a, b: a * b),
+        WIDENED,
+        "products of the bounds",
+    ),
+    Function("negate", "-x", _negative, WIDENED, "bounds turned round"),
+    Function(
+        "divide",
+        "x / y, SAFE_DIVIDE(x, y)",
+        _division,
+        "NULL where y is zero",
+        "quotients of the bounds; none where a real y may come close to zero",
+        ("SAFE_DIVIDE",),
+        (2, 2),
+    ),
+    Function(
+        "integer_divide",
+        "x // y",
+        _integer_division,
+        "whole numbers only; NULL where y is zero",
+        "quotients of the bounds",
+    ),
+    Function(
+        "modulo",
+        "x % y, MOD(x, y)",
+        _modulo,
+        "NULL where y is zero",
+        "the sign of x, not beyond x or y",
+        ("MOD",),
+        (2, 2),
+    ),
+    Function("abs", "ABS(x)", _absolute, WIDENED, "sizes of the bounds", ("ABS",)),
+    Function("sign", "SIGN(x)", _sign, ALWAYS, "-1 to 1", ("SIGN",)),
+    Function(
+        "round",
+        "ROUND(x[, digits])",
+        _rounding("ROUND"),
+        "digits are a constant from -15 to 15",
+        "bounds rounded outward; the grid is the last digit",
+        ("ROUND",),
+        (1, 2),
+    ),
+    Function(
+        "truncate",
+        "TRUNC(x, digits)",
+        _rounding("TRUNC"),
+        "digits are a constant from -15 to 15",
+        "bounds rounded outward; the grid is the last digit",
+        ("TRUNC", "TRUNCATE"),
+        (2, 2),
+    ),
+    Function(
+        "floor",
+        "FLOOR(x)",
+        _to_whole("FLOOR"),
+        ALWAYS,
+        "bounds rounded outward; whole where they are below 2^52",
+        ("FLOOR",),
+    ),
+    Function(
+        "ceil",
+        "CEIL(x)",
+        _to_whole("CEIL"),
+        ALWAYS,
+        "bounds rounded outward; whole where they are below 2^52",
+        ("CEIL", "CEILING"),
+    ),
+    Function(
+        "trunc",
+        "TRUNC(x)",
+        _to_whole("TRUNC"),
+        ALWAYS,
+        "bounds rounded outward; whole where they are below 2^52",
+        ("TRUNC", "TRUNCATE"),
+    ),
+    Function(
+        "least",
+        "LEAST(x, y, …)",
+        _extreme(min),
+        "passes over NULL; NULL when all are",
+        "at most every operand that is never NULL",
+        ("LEAST",),
+        (1, 1000),
+    ),
+    Function(
+        "greatest",
+        "GREATEST(x, y, …)",
+        _extreme(max),
+        "passes over NULL; NULL when all are",
+        "at least every operand that is never NULL",
+        ("GREATEST",),
+        (1, 1000),
+    ),
+)

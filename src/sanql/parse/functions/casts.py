@@ -15,6 +15,7 @@ from sanql.parse.functions.facts import (
     need,
     number,
 )
+from sanql.parse.functions.table import Function
 from sanql.parse.tree import NUMERIC, TEMPORAL, Expr, Facts, Type
 
 CAST_RANGES = {
@@ -44,20 +45,21 @@ def _cast_whole(name: str) -> Rule:
 
 
 def _cast_real(args: tuple[Expr, ...]) -> Facts:
-    need(args, NUMERIC | {Type.TEXT}, "CAST AS DOUBLE")
+    need(args, NUMERIC | {Type.TEXT, Type.BOOLEAN}, "CAST AS DOUBLE")
     facts = args[0].facts
+    if facts.type is Type.BOOLEAN:
+        return number(Type.REAL, (Fraction(0), Fraction(1)), facts.nullable, Fraction(1))
     nullable = facts.nullable if facts.type is Type.REAL else True
     return number(Type.REAL, interval_of(facts), nullable, facts.grid)
 
 
 def _cast_text(args: tuple[Expr, ...]) -> Facts:
-    kinds = frozenset({Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE, Type.TIMESTAMP})
-    need(args, kinds, "CAST AS VARCHAR")
+    need(args, frozenset(Type), "CAST AS VARCHAR")
     return Facts(Type.TEXT, nullable=any_nullable(args))
 
 
 def _cast_boolean(args: tuple[Expr, ...]) -> Facts:
-    need(args, frozenset({Type.INTEGER, Type.TEXT, Type.BOOLEAN}), "CAST AS BOOLEAN")
+    need(args, NUMERIC | {Type.TEXT, Type.BOOLEAN}, "CAST AS BOOLEAN")
     return Facts(Type.BOOLEAN, nullable=True)
 
 
@@ -78,11 +80,50 @@ def _cast_timestamp(args: tuple[Expr, ...]) -> Facts:
     return Facts(Type.TIMESTAMP, datetime.min, datetime(9999, 12, 31, 23, 59, 59), nullable=True)
 
 
-CASTS: dict[str, Rule] = {
-    "cast_real": _cast_real,
-    "cast_text": _cast_text,
-    "cast_boolean": _cast_boolean,
-    "cast_date": _cast_date,
-    "cast_timestamp": _cast_timestamp,
-    **{f"cast_{name}": _cast_whole(name) for name in CAST_RANGES},
-}
+WRITTEN = "CAST(x AS {0}), TRY_CAST(x AS {0}), SAFE_CAST(x AS {0}), x::{0}"
+UNCASTABLE = "NULL where x is no {}"
+CASTS = (
+    *(
+        Function(
+            f"cast_{name}",
+            WRITTEN.format(name.upper()),
+            _cast_whole(name),
+            UNCASTABLE.format("whole number of that size"),
+            f"{low:,} to {high:,}, within the bounds of x",
+        )
+        for name, (low, high) in CAST_RANGES.items()
+    ),
+    Function(
+        "cast_real",
+        WRITTEN.format("DOUBLE") + "; DECIMAL(p, s) is DOUBLE rounded to s digits",
+        _cast_real,
+        UNCASTABLE.format("number"),
+        "the bounds of x; none of a text",
+    ),
+    Function(
+        "cast_text", WRITTEN.format("VARCHAR"), _cast_text, "takes everything", "as x is printed"
+    ),
+    Function(
+        "cast_boolean",
+        WRITTEN.format("BOOLEAN"),
+        _cast_boolean,
+        UNCASTABLE.format("truth value"),
+        "true or false",
+    ),
+    Function(
+        "cast_date",
+        WRITTEN.format("DATE") + ", DATE(x)",
+        _cast_date,
+        UNCASTABLE.format("date") + "; held within the years 1 to 9999",
+        "the bounds of x; all dates for a text",
+        ("DATE",),
+    ),
+    Function(
+        "cast_timestamp",
+        WRITTEN.format("TIMESTAMP") + ", TIMESTAMP(x)",
+        _cast_timestamp,
+        UNCASTABLE.format("timestamp") + "; held within the years 1 to 9999",
+        "the bounds of x; all timestamps for a text",
+        ("TIMESTAMP", "DATETIME"),
+    ),
+)

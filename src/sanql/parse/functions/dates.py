@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.parse.functions.facts import Rule, any_nullable, need, number
+from sanql.parse.functions.table import Function
 from sanql.parse.tree import TEMPORAL, Expr, Facts, Type
 
 DATE_PARTS = {
@@ -14,6 +16,11 @@ DATE_PARTS = {
     "quarter": (1, 4),
     "month": (1, 12),
     "week": (1, 53),
+    "isoyear": (1, 9999),
+    "yearweek": (101, 999953),
+    "decade": (0, 999),
+    "century": (1, 100),
+    "millennium": (1, 10),
     "day": (1, 31),
     "dayofweek": (0, 6),
     "isodow": (1, 7),
@@ -21,8 +28,19 @@ DATE_PARTS = {
     "hour": (0, 23),
     "minute": (0, 59),
     "second": (0, 59),
+    "millisecond": (0, 59_999),
+    "microsecond": (0, 59_999_999),
 }
-CLOCK_PARTS = frozenset({"hour", "minute", "second"})
+CLOCK_PARTS = frozenset({"hour", "minute", "second", "millisecond", "microsecond"})
+# parts that only grow with the date, so that its bounds are theirs
+RISING: Mapping[str, Callable[[date], int]] = {
+    "year": lambda day: day.year,
+    "isoyear": lambda day: day.isocalendar().year,
+    "yearweek": lambda day: day.isocalendar().year * 100 + day.isocalendar().week,
+    "decade": lambda day: day.year // 10,
+    "century": lambda day: (day.year + 99) // 100,
+    "millennium": lambda day: (day.year + 999) // 1000,
+}
 TRUNCATIONS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 
 
@@ -37,8 +55,8 @@ def _date_part(part: str) -> Rule:
             )
         low, high = DATE_PARTS[part]
         facts = args[0].facts
-        if part == "year" and isinstance(facts.low, date) and isinstance(facts.high, date):
-            low, high = facts.low.year, facts.high.year
+        if part in RISING and isinstance(facts.low, date) and isinstance(facts.high, date):
+            low, high = RISING[part](facts.low), RISING[part](facts.high)
         return number(Type.INTEGER, (Fraction(low), Fraction(high)), any_nullable(args))
 
     return rule
@@ -87,7 +105,32 @@ def truncate(moment: date, unit: str) -> date:
     return start
 
 
-DATES: dict[str, Rule] = {
-    **{f"part_{part}": _date_part(part) for part in DATE_PARTS},
-    **{f"trunc_{unit}": _truncation(unit) for unit in TRUNCATIONS},
+NAMES_OF_PARTS = {
+    "week": ("WEEK", "WEEKOFYEAR"),
+    "day": ("DAY", "DAYOFMONTH"),
+    "dayofweek": ("DAYOFWEEK", "WEEKDAY"),
+    "isodow": ("ISODOW", "DAYOFWEEKISO", "DAYOFWEEK_ISO"),
 }
+DATES = (
+    *(
+        Function(
+            f"part_{part}",
+            f"{part.upper()}(d), EXTRACT({part} FROM d), DATE_PART/DATEPART('{part}', d)",
+            _date_part(part),
+            "timestamps only" if part in CLOCK_PARTS else "takes every date and timestamp",
+            f"{low:,} to {high:,}" + ("; the parts of the bounds" if part in RISING else ""),
+            NAMES_OF_PARTS.get(part, (part.upper(),)),
+        )
+        for part, (low, high) in DATE_PARTS.items()
+    ),
+    *(
+        Function(
+            f"trunc_{unit}",
+            f"DATE_TRUNC('{unit}', d)",
+            _truncation(unit),
+            "timestamps only" if unit in CLOCK_PARTS else "takes every date and timestamp",
+            "the periods of the bounds",
+        )
+        for unit in TRUNCATIONS
+    ),
+)

@@ -137,3 +137,23 @@ def constant_integer(arg: Expr, what: str, low: int, high: int) -> int:
         f"{what} must be a constant whole number from {low} to {high}",
         "write the number itself, for example ROUND(x, 2)",
     )
+
+
+def constant_number(arg: Expr) -> Fraction | None:
+    """Return the number a constant is, or None for anything else."""
+    if not isinstance(arg, Literal) or isinstance(arg.value, bool):
+        return None
+    return Fraction(arg.value) if isinstance(arg.value, int | Fraction) else None
+
+
+def constant_text(arg: Expr, what: str, most: int) -> str:
+    """Return a constant string of limited length, or refuse anything else."""
+    if not isinstance(arg, Literal) or not isinstance(arg.value, str):
+        raise Refused(
+            "constant_needed",
+            f"{what} must be a constant string",
+            "write it in single quotes: what a row holds must not decide how much work there is",
+        )
+    if len(arg.value) > most:
+        raise Refused("pattern_too_long", f"{what} has more than {most} characters", "shorten it")
+    return arg.value

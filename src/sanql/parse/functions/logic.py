@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sanql.parse.functions.facts import Rule, any_nullable, choice, comparable, need
+from sanql.parse.functions.facts import any_nullable, choice, comparable, need
+from sanql.parse.functions.table import Function
 from sanql.parse.tree import Expr, Facts, Type
 
 
@@ -47,24 +48,55 @@ def _nullif(args: tuple[Expr, ...]) -> Facts:
     return Facts(first.type, first.low, first.high, nullable=True, grid=first.grid)
 
 
-LOGIC: dict[str, Rule] = {
-    "equal": _comparison,
-    "not_equal": _comparison,
-    "less": _comparison,
-    "less_equal": _comparison,
-    "greater": _comparison,
-    "greater_equal": _comparison,
-    "distinct_from": _distinct_from,
-    "not_distinct_from": _distinct_from,
-    "in": _comparison,
-    "between": _comparison,
-    "and": _logic,
-    "or": _logic,
-    "not": _logic,
-    "is_null": _never_null,
-    "is_true": _is_true,
-    "is_false": _is_true,
-    "case": _case,
-    "coalesce": _coalesce,
-    "nullif": _nullif,
-}
+NULL_LIKE_SQL = "NULL where SQL says so"
+TRUTH = "true or false"
+LOGIC = (
+    *(
+        Function(op, f"x {sign} y", _comparison, NULL_LIKE_SQL, TRUTH)
+        for op, sign in {
+            "equal": "=",
+            "not_equal": "<>",
+            "less": "<",
+            "less_equal": "<=",
+            "greater": ">",
+            "greater_equal": ">=",
+        }.items()
+    ),
+    Function("distinct_from", "x IS DISTINCT FROM y", _distinct_from, "never NULL", TRUTH),
+    Function("not_distinct_from", "x IS NOT DISTINCT FROM y", _distinct_from, "never NULL", TRUTH),
+    Function("in", "x IN (constants)", _comparison, NULL_LIKE_SQL, TRUTH),
+    Function("between", "x BETWEEN y AND z", _comparison, NULL_LIKE_SQL, TRUTH),
+    Function("and", "a AND b", _logic, NULL_LIKE_SQL, TRUTH),
+    Function("or", "a OR b", _logic, NULL_LIKE_SQL, TRUTH),
+    Function("not", "NOT a", _logic, NULL_LIKE_SQL, TRUTH),
+    Function("is_null", "x IS [NOT] NULL", _never_null, "never NULL", TRUTH),
+    Function("is_true", "a IS [NOT] TRUE", _is_true, "never NULL", TRUTH),
+    Function("is_false", "a IS [NOT] FALSE", _is_true, "never NULL", TRUTH),
+    Function(
+        "case",
+        "CASE [x] WHEN a THEN y … [ELSE z] END, IF(a, y[, z]), NVL2(x, y, z)",
+        _case,
+        "NULL where no branch holds and there is no ELSE",
+        "around the bounds of all branches",
+        ("IF", "IFF", "IIF"),
+        (2, 3),
+    ),
+    Function(
+        "coalesce",
+        "COALESCE(x, y, …), ZEROIFNULL(x)",
+        _coalesce,
+        "NULL only when all are",
+        "around the bounds of all operands",
+        ("COALESCE", "IFNULL", "NVL"),
+        (1, 1000),
+    ),
+    Function(
+        "nullif",
+        "NULLIF(x, y), NULLIFZERO(x)",
+        _nullif,
+        "NULL where x = y",
+        "the bounds of x",
+        ("NULLIF",),
+        (2, 2),
+    ),
+)

@@ -61,7 +61,7 @@ def common_sign(people: int, flip: Real, *, sign_is_known: bool) -> Learned:
     ddp = coupled_worlds.distributional_dp_delta(
         channel, [world], 1, simulator=canonical_simulator(smaller, people)
     )
-    noiseless = secrets.noiseless_delta(channel, world, 1)
+    noiseless = secrets.noiseless_delta(channel, [world], 1)
     return Learned(
         "common sign", "noiseless delta (real) and DDP delta (ideal) at epsilon = 0",
         noiseless["delta"], ddp["delta"], {"the sign is known": sign_is_known},

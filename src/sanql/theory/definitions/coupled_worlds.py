@@ -8,10 +8,16 @@ protects each record by leaving it out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sanql.theory.channels import Channel
-from sanql.theory.definitions.finding import ConditionWitness, Finding, SimulatorWitness
+from sanql.theory.definitions.finding import (
+    ConditionWitness,
+    Finding,
+    SimulatorWitness,
+    enclosed,
+)
 from sanql.theory.definitions.records import people
 from sanql.theory.definitions.simulator_lp import (
     Condition,
@@ -50,19 +56,23 @@ def coupled_worlds_delta(
     *,
     simulator: Channel | None = None,
 ) -> Finding:
-    """Return the least delta at a level, for a given simulator or for the best one."""
+    """Return the least delta at a level, for a given simulator or for the best one.
+
+    For the best one the number is attained by the simulator shown, and `at_least` is the largest
+    lower bound that rational tests prove for all simulators; mostly the two agree.
+    """
     level = as_gamma(gamma)
     conditions = conditions_of(channel, worlds, protections)
-    status = "tight"
+    at_least = {}
     if simulator is None:
-        _, simulator = best_simulator(conditions, level)
-        status = "upper bound"
+        best = best_simulator(conditions, level)
+        simulator, at_least = best.simulator, {"delta": best.delta_lower}
     delta, where = worst_condition(conditions, simulator, level)
-    return Finding(
+    return enclosed(
         "coupled-worlds privacy",
         {"gamma": level, "delta": delta},
+        at_least,
         SimulatorWitness(simulator, _witness(where, simulator)),
-        status="tight" if delta == 0 or status == "tight" else "upper bound",
     )
 
 
@@ -74,26 +84,27 @@ def coupled_worlds_gamma(
     *,
     simulator: Channel | None = None,
 ) -> Finding:
-    """Return the least level at a delta, for a given simulator or for the best one found.
+    """Return the least level at a delta, for a given simulator or for the best one.
 
-    For a given simulator the level is exact; without one it is that of the best simulator a
-    bisection finds, an upper bound within 1e-9 of the least.
+    For the best one the level is attained by the simulator shown and no simulator reaches less
+    than `at_least`.
     """
     allowed = as_probability(delta, "delta")
     best: Extended = Fraction(1)
     conditions = conditions_of(channel, worlds, protections)
-    where, given = conditions[0], simulator is not None
+    where, at_least = conditions[0], {}
     if simulator is None:
-        _, simulator = best_level(conditions, allowed)
+        _, lower, simulator = best_level(conditions, allowed)
+        at_least = {"gamma": lower}
     for condition in conditions:
         gamma = tight_gamma_two_sided(condition.real, ideal_law(condition, simulator), allowed)
         if gamma > best:
             best, where = gamma, condition
-    return Finding(
+    return enclosed(
         "coupled-worlds privacy",
         {"gamma": best, "delta": allowed},
+        at_least,
         SimulatorWitness(simulator, _witness(where, simulator)),
-        status="tight" if given or best == 1 else "upper bound",
     )
 
 
@@ -101,12 +112,18 @@ def distributional_dp_delta(
     channel: Channel, worlds: Sequence[World], gamma: Real, *, simulator: Channel | None = None
 ) -> Finding:
     """Return the least delta of distributional differential privacy at a level (Def. 3)."""
-    found = coupled_worlds_delta(
-        channel, worlds, records(people(channel)), gamma, simulator=simulator
-    )
-    return Finding(
-        "distributional differential privacy", found.parameters, found.witness, found.status
-    )
+    protections = records(people(channel))
+    found = coupled_worlds_delta(channel, worlds, protections, gamma, simulator=simulator)
+    return replace(found, definition="distributional differential privacy")
+
+
+def distributional_dp_gamma(
+    channel: Channel, worlds: Sequence[World], delta: Real, *, simulator: Channel | None = None
+) -> Finding:
+    """Return the least level of distributional differential privacy at a delta (Def. 3)."""
+    protections = records(people(channel))
+    found = coupled_worlds_gamma(channel, worlds, protections, delta, simulator=simulator)
+    return replace(found, definition="distributional differential privacy")
 
 
 def _witness(condition: Condition, simulator: Channel) -> ConditionWitness:

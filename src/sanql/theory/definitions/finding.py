@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sanql.theory.channels import Channel, Database
 from sanql.theory.distributions import Distribution, Outcome
-from sanql.theory.exact import Extended, float_upper, log_upper
+from sanql.theory.exact import (
+    Extended,
+    float_lower,
+    float_upper,
+    log_lower,
+    log_upper,
+    shown_lower,
+    shown_upper,
+)
 
-Status: TypeAlias = Literal["tight", "upper bound", "lower bound"]
+Status: TypeAlias = Literal["tight", "enclosed", "upper bound"]
 
 
 @dataclass(frozen=True)
@@ -129,16 +137,21 @@ class InferenceWitness:
 
 @dataclass(frozen=True)
 class UnservedWitness:
-    """The outputs and side informations that no simulator can serve, with their probabilities."""
+    """A simulator for every world at once, and the (output, world, side information, probability)
+    at which it misleads."""
 
-    unserved: tuple[tuple[Outcome, Outcome, Fraction], ...]
+    simulator: Channel
+    unserved: tuple[tuple[Outcome, int, Outcome, Fraction], ...]
 
     def describe(self) -> str:
         """Return the witness in words."""
+        shown = SimulatorWitness(self.simulator).describe()
         if not self.unserved:
-            return "some simulator serves every output"
-        shown = ", ".join(f"({show(t)}, {show(z)})" for t, z, _ in self.unserved[:6])
-        return f"no simulator serves the outputs with side information {shown}"
+            return f"{shown}; it misleads nowhere"
+        where = ", ".join(
+            f"({show(t)}, {show(z)}) in world {world + 1}" for t, world, z, _ in self.unserved[:6]
+        )
+        return f"{shown}; it misleads after the outputs with side information {where}"
 
 
 Witness: TypeAlias = (
@@ -156,9 +169,10 @@ Witness: TypeAlias = (
 class Finding:
     """The result of one checker.
 
-    `parameters` holds exact numbers; a level is given as gamma = e^epsilon. With status "tight"
-    nothing smaller holds; with "upper bound" the property holds at these numbers and may hold at
-    less.
+    `parameters` holds exact numbers at which the property holds; a level is given as gamma =
+    e^epsilon. With status "tight" nothing smaller does. With "enclosed" the least number may be
+    smaller, but not below the one in `at_least`, which is proved as well; with "upper bound"
+    nothing is known from below.
     """
 
     definition: str
@@ -166,6 +180,12 @@ class Finding:
     witness: Witness | None
     status: Status = "tight"
     note: str = ""
+    at_least: Mapping[str, Extended] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        gap = any(low < self.parameters[name] for name, low in self.at_least.items())
+        if gap != (self.status == "enclosed"):
+            raise ValueError(f"status {self.status} does not fit {self.at_least}")
 
     def __getitem__(self, name: str) -> Extended:
         return self.parameters[name]
@@ -185,21 +205,24 @@ class Finding:
         """Return the parameters as a person writes them."""
         parts = []
         for name, value in self.parameters.items():
+            low = self.at_least.get(name, value)
             if name == "gamma":
-                parts.append(
-                    f"epsilon = {_decimal(log_upper(value))} (e^epsilon = {_short(value)})"
-                )
+                parts.append(f"epsilon = {_up(log_upper(value))} (e^epsilon = {_short(value)})")
+                parts += [f"epsilon at least {shown_lower(log_lower(low))}"] if low < value else []
             else:
                 parts.append(f"{name} = {_short(value)}")
+                parts += [f"{name} at least {shown_lower(float_lower(low))}"] if low < value else []
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, object]:
         """Return the finding as plain data."""
-        numbers: dict[str, object] = {}
+        numbers: dict[str, Any] = {}
         for name, value in self.parameters.items():
             if name == "gamma":
                 numbers["epsilon_upper"] = plain(log_upper(value))
             numbers[name] = {"exact": plain(value), "float_upper": plain(float_upper(value))}
+            if name in self.at_least:
+                numbers[name]["at_least"] = plain(self.at_least[name])
         return {
             "definition": self.definition,
             "status": self.status,
@@ -208,6 +231,18 @@ class Finding:
             "witness": None if self.witness is None else plain(self.witness),
             "why": self.why,
         }
+
+
+def enclosed(
+    definition: str,
+    parameters: Mapping[str, Extended],
+    at_least: Mapping[str, Extended],
+    witness: Witness | None,
+    note: str = "",
+) -> Finding:
+    """Return a finding whose status follows from its two bounds: tight where they meet."""
+    met = all(low == parameters[name] for name, low in at_least.items())
+    return Finding(definition, parameters, witness, "tight" if met else "enclosed", note, at_least)
 
 
 def show(value: object) -> str:
@@ -245,7 +280,7 @@ def plain(value: object) -> object:
     if isinstance(value, Channel):
         return {show(x): plain(value.row(x)) for x in value.databases}
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, tuple | list | frozenset):
         return [plain(part) for part in value]
     return value if isinstance(value, str | int | None) else str(value)
@@ -255,8 +290,8 @@ def _short(value: Extended) -> str:
     if value == math.inf:
         return "infinite"
     exact = Fraction(value)
-    return str(exact) if exact.denominator < 10_000 else _decimal(float_upper(exact))
+    return str(exact) if exact.denominator < 10_000 else shown_upper(float_upper(exact))
 
 
-def _decimal(value: float) -> str:
-    return "infinite" if value == math.inf else f"{value:.6g}"
+def _up(value: float) -> str:
+    return "infinite" if value == math.inf else shown_upper(value)

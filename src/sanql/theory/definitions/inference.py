@@ -8,14 +8,12 @@ simulator cannot produce is a failure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, combinations
 
 from sanql.theory.channels import Channel
-from sanql.theory.definitions.finding import Finding, InferenceWitness, UnservedWitness
-from sanql.theory.definitions.inference_lp import Block, column_exists
+from sanql.theory.definitions.finding import Finding, InferenceWitness
 from sanql.theory.definitions.worlds import Protection, World, alt_law, check_class
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, two_sided_excess
@@ -121,95 +119,3 @@ def inference_privacy(
             worst.ideal,
         ),
     )
-
-
-def best_inference_privacy(
-    channel: Channel,
-    world: World,
-    protections: Sequence[Protection],
-    *,
-    gamma: Real,
-    delta_hat: Real,
-) -> Finding:
-    """Return the least failure probability of any simulator in one world, and what it cannot serve.
-
-    The constraints are linear and homogeneous in the simulator's column for one output, and columns
-    can be scaled down with the rest sent to a dummy output, so outputs decouple: for each t the
-    best set of side informations that one column can serve is found by trying all of them, each a
-    linear program.
-    """
-    level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
-    check_class([world], protections)
-    unserved: list[tuple[Outcome, Outcome, Fraction]] = []
-    for t in channel.outputs:
-        sides = _side_masses(channel, world, protections[0], t)
-        blocks = {z: _blocks(channel, world, protections, t, z) for z in sides}
-        served = max(
-            (
-                chosen
-                for chosen in _subsets(sides)
-                if column_exists([block for z in chosen for block in blocks[z]], level, slack)
-            ),
-            key=lambda chosen: sum((sides[z] for z in chosen), Fraction(0)),
-        )
-        unserved += [(t, z, mass) for z, mass in sides.items() if z not in served]
-    return Finding(
-        "inference-based coupled worlds",
-        {
-            "gamma": level,
-            "delta_hat": slack,
-            "failure": sum((mass for _, _, mass in unserved), Fraction(0)),
-        },
-        UnservedWitness(tuple(unserved)),
-        status="upper bound" if unserved else "tight",
-        note="attained by a simulator; the solver found none that fails less",
-    )
-
-
-def least_inference_failure(
-    channel: Channel,
-    world: World,
-    protections: Sequence[Protection],
-    *,
-    gamma: Real,
-    delta_hat: Real,
-) -> Fraction:
-    """Return the least failure probability of any simulator in one world."""
-    found = best_inference_privacy(channel, world, protections, gamma=gamma, delta_hat=delta_hat)
-    return Fraction(found["failure"])
-
-
-def _side_masses(
-    channel: Channel, world: World, protection: Protection, t: Outcome
-) -> dict[Outcome, Fraction]:
-    """Pr[F = t, Z = z] for every z for which it is positive."""
-    masses = world.mass_of(protection.priv)
-    sides: dict[Outcome, Fraction] = {}
-    for key, law in world.given(protection.priv).items():
-        mass = masses[key] * channel.output_of(law)[t]
-        if mass:
-            sides[key[1]] = sides.get(key[1], Fraction(0)) + mass
-    return sides
-
-
-def _subsets(sides: Iterable[Outcome]) -> Iterable[tuple[Outcome, ...]]:
-    known = tuple(sides)
-    return chain.from_iterable(combinations(known, k) for k in range(len(known) + 1))
-
-
-def _blocks(
-    channel: Channel, world: World, protections: Sequence[Protection], t: Outcome, z: Outcome
-) -> list[Block]:
-    """Return, for each protection, what the column for t must serve given z."""
-    found = []
-    for protection in protections:
-        masses = world.mass_of(protection.priv)
-        cells = [(key, law) for key, law in world.given(protection.priv).items() if key[1] == z]
-        weights = []
-        for key, law in cells:
-            given = alt_law(protection, law)
-            weights.append({a: masses[key] * given[a] for a in given.support})
-        seen = [masses[key] * channel.output_of(law)[t] for key, law in cells]
-        total = sum(seen, Fraction(0))
-        found.append(Block(tuple(weights), tuple(mass / total for mass in seen)))
-    return found

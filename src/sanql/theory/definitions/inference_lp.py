@@ -1,9 +1,12 @@
-"""Whether one simulator column can serve several beliefs at once, as a linear program.
+"""Whether one simulator column can serve several beliefs at once, proved either way.
 
 For one output t the simulator's column s(., t) >= 0 matters only up to scale. With N(v) = sum_a
-Pr[v, a, z] s(a), S = sum_v N(v) and the real belief R(v), it serves z when S > 0, sum_v (R S -
-gamma N)_+ <= slack S and sum_v (N - gamma R S)_+ <= slack S: linear and homogeneous. The solver's
-column is rationalised and checked exactly, so "yes" is a proof; "no" is the solver's word.
+Pr[v, a, z] s(a), S = sum_v N(v) and the real belief R(v), it serves a block when S > 0, sum_v (R S -
+gamma N)_+ <= slack S and sum_v (N - gamma R S)_+ <= slack S: linear and homogeneous.
+
+A column is made rational and checked exactly: a proof of "yes". Weights alpha, beta >= 0 on the two
+kinds of inequality add them up to sum_a c(a) s(a) <= 0; where c >= 0 and c > 0 on all inputs of one
+block, that block's S would be 0: a proof of "no". The solver only guesses both.
 """
 
 from __future__ import annotations
@@ -11,11 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
+from sanql.theory.definitions.simulator_dual import rational_weights
 from sanql.theory.distributions import Outcome
 from sanql.theory.divergences import two_sided_excess
 
 _DENOMINATORS = (12, 1_000, 1_000_000, 10**12)
+_FEASIBLE = 1e-8
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -25,36 +32,116 @@ class Block:
     weights: tuple[Mapping[Outcome, Fraction], ...]
     real: tuple[Fraction, ...]
 
+    def scale(self) -> dict[Outcome, Fraction]:
+        """Return sum_v Pr[v, a, z] for each input."""
+        total: dict[Outcome, Fraction] = {}
+        for cell in self.weights:
+            for a, mass in cell.items():
+                total[a] = total.get(a, Fraction(0)) + mass
+        return total
 
-def column_exists(blocks: Sequence[Block], gamma: Fraction, slack: Fraction) -> bool:
-    """Return whether a column was found that serves every block, checked exactly."""
-    import numpy as np
-    from scipy.optimize import linprog
 
-    if not blocks:
-        return True
-    inputs = {a: None for block in blocks for cell in block.weights for a in cell}
-    places = {a: place for place, a in enumerate(inputs)}
-    width = len(places) + 2 * sum(len(block.real) for block in blocks)
-    rows, limits, used = [], [], len(places)
-    for block in blocks:
-        for row, limit in _constraints(block, places, used, float(gamma), float(slack)):
-            dense = np.zeros(width)
-            dense[list(row)] = list(row.values())
-            rows.append(dense)
-            limits.append(limit)
-        used += 2 * len(block.real)
-    answer = linprog(np.zeros(width), A_ub=np.array(rows), b_ub=limits, method="highs")
-    if answer.status != 0:
-        return False
+@dataclass(frozen=True)
+class Column:
+    """A column, up to scale, that serves every block."""
+
+    values: Mapping[Outcome, Fraction]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Blocks, by their places, that no column serves together."""
+
+    blocks: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """The solver's guess could not be proved either way."""
+
+
+Service: TypeAlias = Column | Conflict | Undecided
+
+
+def serve(blocks: Sequence[Block], gamma: Fraction, slack: Fraction) -> Service:
+    """Return a column that serves every block, or blocks that cannot be served together."""
+    inputs = tuple(dict.fromkeys(a for block in blocks for cell in block.weights for a in cell))
+    violation, _, weights = _solve(blocks, inputs, float(gamma), float(slack), room=False)
+    if violation > _FEASIBLE:
+        for limit in _DENOMINATORS:
+            exact = rational_weights(weights, limit)
+            conflict = _conflict(blocks, exact, gamma, slack)
+            if conflict is not None:
+                return conflict
+        return Undecided()
+    _, rough, _ = _solve(blocks, inputs, float(gamma), float(slack), room=True)
     for limit in _DENOMINATORS:
-        column = {
-            a: max(Fraction(0), Fraction(answer.x[place]).limit_denominator(limit))
-            for a, place in places.items()
+        values = {
+            a: max(Fraction(0), Fraction(value).limit_denominator(limit))
+            for a, value in zip(inputs, rough, strict=True)
         }
-        if all(_serves(column, block, gamma, slack) for block in blocks):
-            return True
-    return False
+        if all(_serves(values, block, gamma, slack) for block in blocks):
+            return Column(values)
+    values = _on_the_boundary(blocks, dict(zip(inputs, rough, strict=True)), gamma, slack)
+    if all(_serves(values, block, gamma, slack) for block in blocks):
+        return Column(values)
+    return Undecided()
+
+
+def _on_the_boundary(
+    blocks: Sequence[Block], rough: Mapping[Outcome, float], gamma: Fraction, slack: Fraction
+) -> dict[Outcome, Fraction]:
+    """Return a rational column that meets exactly the inequalities which the rough one just meets.
+
+    Where there is no room (always at gamma = 1, slack = 0) rounding would break them. The tight
+    ones are linear equations; all but their pivots are rounded and the pivots solved for.
+    """
+    used = [a for a, value in rough.items() if value > _FEASIBLE]
+    equations: list[list[Fraction]] = []
+    for block in blocks:
+        scale = block.scale()
+        for direction in (0, 1):
+            whole = {a: -slack * mass for a, mass in scale.items()}
+            for cell, share in zip(block.weights, block.real, strict=True):
+                row = {}
+                for a, mass in scale.items():
+                    own, real = cell.get(a, Fraction(0)), share * mass
+                    row[a] = real - gamma * own if direction == 0 else own - gamma * real
+                value = sum(float(row[a]) * rough[a] for a in row)
+                if abs(value) < _FEASIBLE:
+                    equations.append([row.get(a, Fraction(0)) for a in used])
+                elif value > 0:
+                    whole = {a: whole[a] + row[a] for a in whole}
+            if abs(sum(float(whole[a]) * rough[a] for a in whole)) < _FEASIBLE:
+                equations.append([whole.get(a, Fraction(0)) for a in used])
+    solved = _solved(equations, [Fraction(rough[a]).limit_denominator(10**6) for a in used])
+    found = dict.fromkeys(rough, Fraction(0))
+    found.update({a: max(Fraction(0), value) for a, value in zip(used, solved, strict=True)})
+    return found
+
+
+def _solved(equations: list[list[Fraction]], guess: list[Fraction]) -> list[Fraction]:
+    """Return the solution of homogeneous equations that agrees with a guess off the pivots."""
+    rows = [list(row) for row in equations]
+    pivots: dict[int, int] = {}
+    for column in range(len(guess)):
+        place = next((k for k in range(len(pivots), len(rows)) if rows[k][column]), None)
+        if place is None:
+            continue
+        top = len(pivots)
+        rows[top], rows[place] = rows[place], rows[top]
+        rows[top] = [value / rows[top][column] for value in rows[top]]
+        for k, row in enumerate(rows):
+            if k != top and row[column]:
+                rows[k] = [a - row[column] * b for a, b in zip(row, rows[top], strict=True)]
+        pivots[column] = top
+    free = [column for column in range(len(guess)) if column not in pivots]
+    return [
+        -sum((rows[pivots[column]][k] * guess[k] for k in free), Fraction(0))
+        if column in pivots
+        else guess[column]
+        for column in range(len(guess))
+    ]
 
 
 def _serves(
@@ -71,25 +158,90 @@ def _serves(
     return two_sided_excess(pairs, gamma) <= slack * total
 
 
-def _constraints(
-    block: Block, places: Mapping[Outcome, int], first: int, gamma: float, slack: float
-) -> list[tuple[dict[int, float], float]]:
-    """Return rows (coefficients, limit): S >= 1, both excesses, and their sums."""
-    second = first + len(block.real)
-    scale: dict[Outcome, float] = {}
-    for cell in block.weights:
-        for a, mass in cell.items():
-            scale[a] = scale.get(a, 0.0) + float(mass)
-    found = [({places[a]: -value for a, value in scale.items()}, -1.0)]
-    for j, (cell, share) in enumerate(zip(block.weights, block.real, strict=True)):
-        toward, back = {first + j: -1.0}, {second + j: -1.0}
-        for a, value in scale.items():
-            own = float(cell.get(a, Fraction(0)))
-            toward[places[a]] = float(share) * value - gamma * own
-            back[places[a]] = own - gamma * float(share) * value
-        found += [(toward, 0.0), (back, 0.0)]
-    for offset in (first, second):
-        total = {offset + j: 1.0 for j in range(len(block.real))}
-        total.update({places[a]: -slack * value for a, value in scale.items()})
-        found.append((total, 0.0))
-    return found
+def _conflict(
+    blocks: Sequence[Block],
+    weights: Sequence[Sequence[Fraction]],
+    gamma: Fraction,
+    slack: Fraction,
+) -> Conflict | None:
+    """Return, in exact numbers, the conflict that weights prove; a block has two rows of them."""
+    sums: dict[Outcome, Fraction] = {}
+    used = set()
+    for k, block in enumerate(blocks):
+        toward, back = weights[2 * k], weights[2 * k + 1]
+        if any(toward) or any(back):
+            used.add(k)
+        common = -slack * (max(toward) + max(back))
+        for share, alpha, beta in zip(block.real, toward, back, strict=True):
+            common += share * (alpha - gamma * beta)
+        for a, scale in block.scale().items():
+            sums[a] = sums.get(a, Fraction(0)) + common * scale
+        for cell, alpha, beta in zip(block.weights, toward, back, strict=True):
+            for a, mass in cell.items():
+                sums[a] += mass * (beta - gamma * alpha)
+    if min(sums.values()) < 0:
+        return None
+    for k, block in enumerate(blocks):
+        if all(sums[a] > 0 for a, scale in block.scale().items() if scale):
+            return Conflict(frozenset(used | {k}))
+    return None
+
+
+def _solve(
+    blocks: Sequence[Block], inputs: Sequence[Outcome], gamma: float, slack: float, *, room: bool
+) -> tuple[float, list[float], list[list[float]]]:
+    """Return the least violation or the most room, the column, and both weights of each block.
+
+    Variables are the column, the excesses of each block in both directions, and last the violation
+    (allowed in every inequality) or the room (demanded, in proportion to the real belief).
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    places = {a: place for place, a in enumerate(inputs)}
+    width = len(inputs) + 2 * sum(len(block.real) for block in blocks) + 1
+    rows, limits, excesses = [], [], []
+    first = len(inputs)
+    for block in blocks:
+        values = len(block.real)
+        scale = np.zeros(width)
+        for a, mass in block.scale().items():
+            scale[places[a]] = float(mass)
+        rows.append(-scale)
+        limits.append(-1.0)
+        for direction in (0, 1):
+            places_here = []
+            for j, (cell, share) in enumerate(zip(block.weights, block.real, strict=True)):
+                own = np.zeros(width)
+                for a, mass in cell.items():
+                    own[places[a]] = float(mass)
+                real = float(share) * scale
+                row = real - gamma * own if direction == 0 else own - gamma * real
+                row[first + direction * values + j] = -1.0
+                row[-1] = float(share) if room else -1.0
+                places_here.append(len(rows))
+                rows.append(row)
+                limits.append(0.0)
+            excesses.append(places_here)
+        for direction in (0, 1):
+            total = -slack * scale
+            total[first + direction * values : first + (direction + 1) * values] = 1.0
+            total[-1] = slack if room else 0.0
+            rows.append(total)
+            limits.append(0.0)
+        first += 2 * values
+    cost = np.zeros(width)
+    cost[-1] = -1.0 if room else 1.0
+    bounds = [(0.0, None)] * (width - 1) + [(0.0, 0.5 if room else None)]
+    answer = linprog(
+        cost,
+        A_ub=np.array(rows),
+        b_ub=limits,
+        bounds=bounds,
+        method="highs",
+        options=_OPTIONS,
+    )
+    if answer.x is None:
+        return 0.0, [0.0] * len(inputs), [[0.0] * len(places) for places in excesses]
+    weights = [[-float(answer.ineqlin.marginals[row]) for row in places] for places in excesses]
+    return float(answer.x[-1]), [float(value) for value in answer.x[: len(inputs)]], weights

@@ -31,9 +31,11 @@ class Secret:
     value: Callable[[Any], Outcome]
 
 
-def noiseless_delta(channel: Channel, world: World, gamma: Real) -> Finding:
-    """Return the least delta of noiseless privacy at a level, for one world (Def. 6)."""
-    comparisons = _record_comparisons(channel, world)
+def noiseless_delta(channel: Channel, worlds: Sequence[World], gamma: Real) -> Finding:
+    """Return the least delta of noiseless privacy at a level, in the worst world (Def. 6)."""
+    each = [Secret(f"record {i + 1}", Record(i)) for i in range(people(channel))]
+    _check(worlds, each)
+    comparisons = _record_comparisons(channel, worlds, each)
     return _worst(comparisons, as_gamma(gamma), "noiseless privacy")
 
 
@@ -112,14 +114,16 @@ def _secret_laws(
     return found
 
 
-def _record_comparisons(channel: Channel, world: World) -> Iterator[tuple[ConditionWitness, bool]]:
-    for person in range(people(channel)):
-        laws = world.given(Record(person))
-        for (v, z), (w, other) in combinations(laws, 2):
-            if z == other:
-                real, ideal = channel.output_of(laws[v, z]), channel.output_of(laws[w, z])
-                label = f"record {person + 1}"
-                yield ConditionWitness(0, label, (v, w), z, real, ideal), True
+def _record_comparisons(
+    channel: Channel, worlds: Sequence[World], records: Sequence[Secret]
+) -> Iterator[tuple[ConditionWitness, bool]]:
+    for index, world in enumerate(worlds):
+        for record in records:
+            laws = world.given(record.value)
+            for (v, z), (w, other) in combinations(laws, 2):
+                if z == other:
+                    real, ideal = channel.output_of(laws[v, z]), channel.output_of(laws[w, z])
+                    yield ConditionWitness(index, record.name, (v, w), z, real, ideal), True
     yield _vacuous(channel), False
 
 

@@ -107,7 +107,7 @@ def reality_oblivious(
     }
     worst = max(failures, key=lambda x: failures[x])
     return Finding(
-        "reality-oblivious semantic privacy",
+        "reality-oblivious semantic privacy of the belief",
         {"tau": level, "delta": failures[worst]},
         furthest_conclusion(channel, belief, default),
         note=f"worst when the database is {show(worst)}",

@@ -1,32 +1,107 @@
-"""(tau, delta)-semantic privacy over all beliefs: certified bounds on the largest failure.
+"""(tau, delta)-semantic privacy over all beliefs: the largest failure, enclosed with a stated gap.
 
 For one belief the failure probability is exact (`failure_probability`). Its supremum over beliefs
-is not reached on two-point beliefs and is not convex, so it is enclosed: from below by scanning all
-two-point beliefs exactly, from above by the corrected Theorem 2.4 applied to each coordinate's
-privacy profile.
+is neither convex nor reached on two-point beliefs. `approximate_semantic_privacy` (Def. 2.3) and
+`reality_oblivious_privacy` (Def. A.1, over all realities as well) search all beliefs by branch and
+bound; both ends of the enclosure are exact numbers. For channels too large for that there is the
+corrected Theorem 2.4, applied to each person's privacy profile.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations, pairwise
 
 from sanql.theory.channels import Channel, Database
 from sanql.theory.constants import tv_constant
-from sanql.theory.definitions.finding import BeliefWitness, Finding
+from sanql.theory.definitions.belief_search import Enclosure, Games, Output, search
+from sanql.theory.definitions.finding import BeliefWitness, Finding, enclosed, show
 from sanql.theory.definitions.records import dropped, people
 from sanql.theory.definitions.semantic import (
     bad_outputs,
-    failure_probability,
+    furthest_conclusion,
     game_distance,
     game_posterior,
     semantic_privacy,
 )
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, privacy_profile, two_sided_excess
-from sanql.theory.exact import Real, as_probability, up
+from sanql.theory.exact import INFINITE, Real, as_fraction, as_probability, up
+
+_GAP = "1/1000000"
+_NODES = 1000
+
+
+def approximate_semantic_privacy(
+    channel: Channel, tau: Real, default: Outcome, *, nodes: int = _NODES, gap: Real = _GAP
+) -> Finding:
+    """Return the least delta of (tau, delta)-semantic privacy, enclosed (Def. 2.3).
+
+    `delta` holds for every belief; `at_least` is what the belief shown attains. The search stops
+    when the two are within `gap`, or after `nodes` nodes.
+    """
+    level = as_probability(tau, "tau")
+    outputs = [
+        Output(tuple(row[place] for row in channel.rows), games)
+        for place, games in _games(channel, level, default)
+        if games
+    ]
+    start = _two_point_candidates(channel, level, default) if len(channel.databases) <= 8 else ()
+    found = search(
+        outputs, level, len(channel.databases), start, nodes=nodes, gap=as_fraction(gap, "gap")
+    )
+    upper = min(found.upper, Fraction(semantic_failure_upper(channel, level, default)))
+    belief = _belief(channel, found)
+    return enclosed(
+        "approximate semantic privacy",
+        {"tau": level, "delta": max(upper, found.lower)},
+        {"delta": found.lower},
+        _witness(channel, belief, level, default),
+        note=_stated_gap(found.lower, upper, found.tied),
+    )
+
+
+def reality_oblivious_privacy(
+    channel: Channel, tau: Real, default: Outcome, *, nodes: int = _NODES, gap: Real = _GAP
+) -> Finding:
+    """Return the least delta of reality-oblivious semantic privacy over all beliefs and realities.
+
+    Enclosed like `approximate_semantic_privacy`. An output that the belief excludes is a failure.
+    """
+    level = as_probability(tau, "tau")
+    games = list(_games(channel, level, default))
+    columns = list(zip(*channel.rows, strict=True))
+    lower, upper, tied = Fraction(-1), Fraction(0), Fraction(0)
+    worst, belief = channel.databases[0], Distribution.point(channel.databases[0])
+    for x, masses in zip(channel.databases, channel.rows, strict=True):
+        outputs = [
+            Output((masses[place],) * len(channel.rows), possible, columns[place])
+            for place, possible in games
+            if masses[place] and (possible or not all(columns[place]))
+        ]
+        if sum(output.value[0] for output in outputs) <= lower:
+            continue
+        found = search(
+            outputs,
+            level,
+            len(channel.databases),
+            [tuple(belief[x] for x in channel.databases)],
+            nodes=nodes,
+            gap=as_fraction(gap, "gap"),
+        )
+        upper, tied = max(upper, found.upper), max(tied, found.tied)
+        if found.lower > lower:
+            lower, worst, belief = found.lower, x, _belief(channel, found)
+    notes = (f"worst when the database is {show(worst)}", _stated_gap(lower, upper, tied))
+    return enclosed(
+        "reality-oblivious semantic privacy",
+        {"tau": level, "delta": upper},
+        {"delta": lower},
+        furthest_conclusion(channel, belief, default),
+        note="; ".join(note for note in notes if note),
+    )
 
 
 def semantic_failure_upper(channel: Channel, tau: Real, default: Outcome) -> float:
@@ -58,10 +133,11 @@ def semantic_failure_upper(channel: Channel, tau: Real, default: Outcome) -> flo
 
 
 def two_point_failure_sup(channel: Channel, tau: Real, default: Outcome) -> Finding:
-    """Return the supremum over two-point beliefs of the failure probability, a lower bound.
+    """Return the supremum of the failure probability over two-point beliefs, to float precision.
 
     For each pair of databases the bad outputs change only where SD = tau, a quadratic in the belief
-    weight; between such breakpoints the failure is linear, so its supremum is at an end.
+    weight; between such breakpoints the failure is linear, so its supremum is at an end. Beliefs on
+    three databases can fail more often.
     """
     level = as_probability(tau, "tau")
     best = Fraction(0)
@@ -76,17 +152,68 @@ def two_point_failure_sup(channel: Channel, tau: Real, default: Outcome) -> Find
                 value += (1 - end) * channel.row(y).probability(bad)
                 if value > best:
                     best, belief = value, inside
-    for x in channel.databases:
-        single = failure_probability(channel, Distribution.point(x), level, default)
-        if single > best:
-            best, belief = single, Distribution.point(x)
     return Finding(
-        "approximate semantic privacy",
+        "semantic privacy of two-point beliefs",
         {"tau": level, "delta": best},
         _witness(channel, belief, level, default),
-        status="lower bound",
-        note="supremum over two-point beliefs; three-point beliefs can fail more often",
+        status="upper bound",
     )
+
+
+def _games(
+    channel: Channel, tau: Fraction, default: Outcome
+) -> Iterator[tuple[int, tuple[Games, ...]]]:
+    """Yield each output with the games in which some belief makes it bad."""
+    seen = [
+        [channel.index(dropped(channel, x, person, default)) for x in channel.databases]
+        for person in range(people(channel))
+    ]
+    for place in range(len(channel.outputs)):
+        column = tuple(row[place] for row in channel.rows)
+        games = (Games(column, tuple(column[x] for x in without)) for without in seen)
+        yield place, tuple(game for game in games if any(column) and _can_be_bad(game, tau))
+
+
+def _can_be_bad(game: Games, tau: Fraction) -> bool:
+    """Whether (sqrt r - 1)/(sqrt r + 1) > tau for the largest ratio r; exact.
+
+    An infinite ratio is a belief under which the output happens in one game only.
+    """
+    low, high = game.ratios()
+    if tau == 1 or high == 0:
+        return False
+    if high == INFINITE or low == 0:
+        return True
+    return Fraction(high) / Fraction(low) > ((1 + tau) / (1 - tau)) ** 2
+
+
+def _two_point_candidates(
+    channel: Channel, tau: Fraction, default: Outcome
+) -> Iterator[tuple[Fraction, ...]]:
+    """Yield beliefs just inside each interval on which the bad outputs of two databases stay."""
+    for (i, x), (j, y) in combinations(enumerate(channel.databases), 2):
+        for left, right in pairwise(_breakpoints(channel, x, y, tau, default)):
+            for weight in (left + (right - left) / 10**9, right - (right - left) / 10**9):
+                yield tuple(
+                    weight if k == i else 1 - weight if k == j else Fraction(0)
+                    for k in range(len(channel.databases))
+                )
+
+
+def _belief(channel: Channel, found: Enclosure) -> Distribution:
+    return Distribution.from_weights(
+        {x: mass for x, mass in zip(channel.databases, found.belief, strict=True) if mass}
+    )
+
+
+def _stated_gap(lower: Fraction, upper: Fraction, tied: Fraction) -> str:
+    """The width of an enclosure, and whether a tie at tau itself is the reason for it."""
+    if upper == lower:
+        return ""
+    width = f"enclosed within {math.ceil((upper - lower) * 10**9) / 10**9:.2g}"
+    if 2 * (tied - lower) > upper - lower:
+        return f"{width}, since a difference of exactly tau would fail {float(tied):.6g}"
+    return width
 
 
 def _covers(gamma: Fraction, tau: Fraction) -> bool:

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sanql.theory.channels import Channel, Database
-from sanql.theory.definitions.finding import Finding, PairWitness, SimulatorWitness
+from sanql.theory.definitions.finding import (
+    Finding,
+    PairWitness,
+    SimulatorWitness,
+    enclosed,
+)
 from sanql.theory.definitions.records import Others, by_others
 from sanql.theory.definitions.simulator_lp import Condition, best_simulator
 from sanql.theory.distributions import Distribution
@@ -40,9 +45,12 @@ def anonymous_simulation_dp(channel: Channel) -> Finding:
 
 
 def simulation_dp_delta(channel: Channel, gamma: Real) -> Finding:
-    """Return the least delta of any position-aware simulator at a level, by linear programs."""
+    """Return the least delta of any position-aware simulator at a level, by linear programs.
+
+    The number is attained by the simulator shown; rational tests prove `at_least` for all others.
+    """
     level = as_gamma(gamma)
-    best = Fraction(-1)
+    best, lower = Fraction(-1), Fraction(0)
     rows: dict[Others, Distribution] = {}
     blocked: list[Database] = []
     for others, group in by_others(channel).items():
@@ -54,16 +62,16 @@ def simulation_dp_delta(channel: Channel, gamma: Real) -> Finding:
             continue
         given = Distribution.point(others)
         conditions = [Condition(channel.row(x), given, (0, "record", x, None)) for x in group]
-        delta, simulator = best_simulator(conditions, level)
-        rows[others] = simulator.row(others)
-        if delta > best:
-            best, blocked = delta, group
-    return Finding(
+        solved = best_simulator(conditions, level)
+        rows[others] = solved.simulator.row(others)
+        lower = max(lower, solved.delta_lower)
+        if solved.delta > best:
+            best, blocked = solved.delta, group
+    return enclosed(
         "simulation-based differential privacy",
         {"gamma": level, "delta": best},
+        {"delta": lower},
         SimulatorWitness(Channel.of(rows), _pair(channel, blocked)),
-        status="tight" if best == 0 else "upper bound",
-        note="delta is attained by the simulator shown; the solver found none smaller",
     )
 
 

@@ -1,9 +1,10 @@
-"""The best simulator, as a linear program, certified by exact recomputation.
+"""The best simulator by linear programming, certified from both sides in exact numbers.
 
 A condition is a real output law P and the law W of what the simulator is given; it must keep P and
 sum_a W(a) s(a, .) within (epsilon, delta) of each other. For a fixed gamma the least delta is a
-linear program in s. The solver works in floats; its answer is rationalised and delta recomputed
-exactly, so the number returned is always attained by the simulator returned.
+linear program in s. The solver works in floats and is trusted for nothing: its simulator is made
+rational and its delta recomputed, an upper bound; its multipliers are made rational tests, a lower
+bound (`simulator_dual`). Where the two meet the number is proved.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.theory.channels import Channel
+from sanql.theory.definitions.simulator_dual import MixedTest, rational_weights
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import tight_gamma_two_sided, two_sided_excess
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Extended
+from sanql.theory.exact import INFINITE, Extended
 
-_DENOMINATORS = (60, 1_000, 10_000, 1_000_000, 10**9)
-_TOLERANCE = Fraction(1, 10**9)
+_DENOMINATORS = (60, 1_000, 100_000, 10**9, 10**13)
+_MARGINS = (Fraction(0), *(Fraction(1, 10**k) for k in (12, 10, 8, 6, 4, 2)))
 _HIGHEST = 10**9
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,28 @@ class Condition:
     real: Distribution
     given: Distribution
     label: tuple[int, str, Outcome, Outcome]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The least delta lies between `delta_lower`, which the tests prove, and `delta`, which the
+    simulator attains."""
+
+    delta: Fraction
+    delta_lower: Fraction
+    simulator: Channel
+    tests: MixedTest
+
+
+@dataclass(frozen=True)
+class _Rough:
+    """What the solver says, in floats: the least delta or the most room, the simulator's rows, and
+    both tests of each condition."""
+
+    value: float
+    simulator: list[list[float]]
+    real: list[list[float]]
+    ideal: list[list[float]]
 
 
 def ideal_law(condition: Condition, simulator: Channel) -> Distribution:
@@ -49,56 +74,121 @@ def worst_condition(
     return best, where
 
 
-def best_simulator(conditions: Sequence[Condition], gamma: Fraction) -> tuple[Fraction, Channel]:
-    """Return the least delta at level gamma and a simulator that attains it, exactly."""
+def best_simulator(conditions: Sequence[Condition], gamma: Fraction) -> Best:
+    """Return the least delta at level gamma, enclosed, with a simulator that attains the bound."""
+    inputs, outputs = _sizes(conditions)
+    rough = _solve(conditions, inputs, outputs, float(gamma))
+    found: list[tuple[Fraction, Channel]] = []
+    tests: list[tuple[Fraction, MixedTest]] = []
+    for limit in _DENOMINATORS:
+        simulator = _rationalised(rough.simulator, inputs, outputs, limit)
+        found.append((worst_condition(conditions, simulator, gamma)[0], simulator))
+        mixed = _mixed_test(rough, conditions, outputs, limit)
+        tests.append((mixed.delta_lower(gamma), mixed))
+        if tests[-1][0] == found[-1][0]:
+            break
+    delta, simulator = min(found, key=lambda pair: pair[0])
+    lower, mixed = max(tests, key=lambda pair: pair[0])
+    return Best(delta, lower, simulator, mixed)
+
+
+def best_level(
+    conditions: Sequence[Condition], delta: Fraction
+) -> tuple[Extended, Extended, Channel]:
+    """Return the least level at delta as (attained, certified lower bound), and the simulator.
+
+    An infinite lower bound is a proof that no level is enough. Otherwise the level is found in
+    floats, where the room that the best simulator leaves everywhere turns from negative to
+    positive, and then enclosed: tests from just below it, a simulator from just above.
+    """
+    inputs, outputs = _sizes(conditions)
+    extreme = _solve(conditions, inputs, outputs, float(_HIGHEST))
+    tests = (_mixed_test(extreme, conditions, outputs, limit) for limit in _DENOMINATORS)
+    never = delta == 0 and not _supports_fit(conditions)
+    if never or any(test.gamma_lower(delta) == INFINITE for test in tests):
+        return INFINITE, INFINITE, _rationalised(extreme.simulator, inputs, outputs, 60)
+    rough = Fraction(_rough_level(conditions, float(delta)))
+    attained, simulator = _attained(conditions, rough, delta)
+    lower = _ruled_out(conditions, rough, delta)
+    return attained, min(lower, attained), simulator
+
+
+def _supports_fit(conditions: Sequence[Condition]) -> bool:
+    """Return whether some simulator gives every condition exactly the outputs that are possible.
+
+    At delta = 0 an input must never lead to an output that one of its conditions excludes; what is
+    left has to reach every output that a condition allows. Otherwise no level is enough, though no
+    single test proves it for all levels.
+    """
+    inputs, outputs = _sizes(conditions)
+    allowed = {a: set(outputs) for a in inputs}
+    for condition in conditions:
+        for a in condition.given.support:
+            allowed[a] &= set(condition.real.support)
+    return all(allowed.values()) and all(
+        any(t in allowed[a] for a in condition.given.support)
+        for condition in conditions
+        for t in condition.real.support
+    )
+
+
+def _rough_level(conditions: Sequence[Condition], delta: float) -> float:
+    """The level at which the room becomes 0, in floats."""
+    from scipy.optimize import brentq
+
+    inputs, outputs = _sizes(conditions)
+
+    def room(gamma: float) -> float:
+        return _solve(conditions, inputs, outputs, gamma, delta).value
+
+    high = 2.0
+    while room(high) < 0 and high < _HIGHEST:
+        high *= 4
+    if room(1.0) >= 0:
+        return 1.0
+    return high if room(high) < 0 else float(brentq(room, high / 4 if high > 2 else 1.0, high))
+
+
+def _attained(
+    conditions: Sequence[Condition], rough: Fraction, delta: Fraction
+) -> tuple[Extended, Channel]:
+    """Return the level of a simulator found at or as little above a level as works."""
+    inputs, outputs = _sizes(conditions)
+    found: list[tuple[Extended, Channel]] = []
+    for share in _MARGINS:
+        above = rough * (1 + share)
+        solved = _solve(conditions, inputs, outputs, float(above), float(delta))
+        for limit in _DENOMINATORS[:-1]:
+            simulator = _rationalised(solved.simulator, inputs, outputs, limit)
+            found.append((_level(conditions, simulator, delta), simulator))
+            if found[-1][0] <= above:
+                return found[-1]
+    return min(found, key=lambda pair: pair[0])
+
+
+def _ruled_out(conditions: Sequence[Condition], rough: Fraction, delta: Fraction) -> Extended:
+    """Return the highest level that rational tests from at or just below a level rule out."""
+    inputs, outputs = _sizes(conditions)
+    best: Extended = Fraction(1)
+    for share in _MARGINS:
+        below = rough * (1 - share)
+        solved = _solve(conditions, inputs, outputs, float(below), float(delta))
+        for limit in _DENOMINATORS:
+            test = _mixed_test(solved, conditions, outputs, limit)
+            best = max(best, test.gamma_lower(delta))
+        if best >= below * (1 - share):
+            return best
+    return best
+
+
+def _sizes(conditions: Sequence[Condition]) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
+    """The simulator's inputs and outputs; outputs that never happen cannot help."""
     if not conditions:
         raise TheoryError(
             "empty_class", "there is no condition to simulate", "give at least one distribution"
         )
     inputs = tuple(dict.fromkeys(a for c in conditions for a in c.given.support))
-    outputs = tuple(dict.fromkeys(t for c in conditions for t in c.real.outcomes))
-    rough = _solve(conditions, inputs, outputs, float(gamma))
-    best: tuple[Fraction, Channel] | None = None
-    for limit in _DENOMINATORS:
-        simulator = _rationalised(rough, inputs, outputs, limit)
-        delta, _ = worst_condition(conditions, simulator, gamma)
-        if best is None or delta < best[0]:
-            best = delta, simulator
-    assert best is not None  # noqa: S101  (the loop runs)
-    return best
-
-
-def best_level(
-    conditions: Sequence[Condition], delta: Fraction, *, steps: int = 40
-) -> tuple[Extended, Channel]:
-    """Return a level and a simulator that attains it at delta, within 2^-steps of the best.
-
-    The least delta falls with gamma, so the level is found by bisection; the number returned is the
-    exact level of the simulator returned.
-    """
-    best: tuple[Extended, Channel] | None = None
-    low, high = Fraction(1), Fraction(2)
-    for _ in range(steps):
-        found, simulator = best_simulator(conditions, high)
-        reached = _level(conditions, simulator, delta)
-        if best is None or reached < best[0]:
-            best = reached, simulator
-        if found <= delta + _TOLERANCE:
-            break
-        if high > _HIGHEST:
-            return best
-        low, high = high, high * 4
-    for _ in range(steps):
-        middle = (low + high) / 2
-        found, simulator = best_simulator(conditions, middle)
-        reached = _level(conditions, simulator, delta)
-        if best is None or reached < best[0]:
-            best = reached, simulator
-        low, high = (low, middle) if found <= delta + _TOLERANCE else (middle, high)
-        if high - low < Fraction(1, 10**9):
-            break
-    assert best is not None  # noqa: S101  (the first loop runs)
-    return best
+    return inputs, tuple(dict.fromkeys(t for c in conditions for t in c.real.support))
 
 
 def _level(conditions: Sequence[Condition], simulator: Channel, delta: Fraction) -> Extended:
@@ -119,8 +209,12 @@ def _solve(
     inputs: Sequence[Outcome],
     outputs: Sequence[Outcome],
     gamma: float,
-) -> list[list[float]]:
-    """Solve min delta over s, u, w; variables are s (row by row), u, w (condition by condition)."""
+    delta: float | None = None,
+) -> _Rough:
+    """Solve min delta over s, u, w; or, for a given delta, max of the room left everywhere.
+
+    Variables are s (row by row), u, w (condition by condition), and last delta or the room.
+    """
     import numpy as np
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
@@ -131,6 +225,7 @@ def _solve(
     place = {a: index for index, a in enumerate(inputs)}
     entries: list[tuple[int, int, float]] = []
     limits: list[float] = []
+    excesses: list[int] = []
     for k, condition in enumerate(conditions):
         for j, t in enumerate(outputs):
             # P - gamma Q <= u   and   Q - gamma P <= w,   Q = sum_a W(a) s(a, t)
@@ -142,14 +237,17 @@ def _solve(
                     entries.append((len(limits) + 1, column, float(mass)))
             entries.append((len(limits), s_count + k * t_count + j, -1.0))
             entries.append((len(limits) + 1, s_count + excess_count + k * t_count + j, -1.0))
+            if delta is not None:
+                entries += [(len(limits), last, real), (len(limits) + 1, last, real)]
+            excesses.append(len(limits))
             limits += [-real, gamma * real]
         for offset in (s_count, s_count + excess_count):
             entries += [(len(limits), offset + k * t_count + j, 1.0) for j in range(t_count)]
-            entries.append((len(limits), last, -1.0))
-            limits.append(0.0)
+            entries.append((len(limits), last, -1.0 if delta is None else delta))
+            limits.append(0.0 if delta is None else delta)
     rows, columns, values = zip(*entries, strict=True)
     cost = np.zeros(last + 1)
-    cost[last] = 1.0
+    cost[last] = 1.0 if delta is None else -1.0
     sums = coo_array(
         (
             np.ones(s_count),
@@ -157,21 +255,39 @@ def _solve(
         ),
         shape=(a_count, last + 1),
     )
+    bounds = np.array([(0.0, np.inf)] * (last + 1))
+    bounds[last] = (0.0, 1.0) if delta is None else (-gamma, 0.5)
     answer = linprog(
         cost,
         A_ub=coo_array((values, (rows, columns)), shape=(len(limits), last + 1)),
         b_ub=limits,
         A_eq=sums,
         b_eq=np.ones(a_count),
+        bounds=bounds,
         method="highs",
+        options=_OPTIONS,
     )
     if answer.x is None:
-        raise TheoryError(
-            "no_solution",
-            f"the linear program for the simulator ended without one: {answer.message}",
-            "check that the distributions and the channel share their databases",
-        )
-    return [list(answer.x[i * t_count : (i + 1) * t_count]) for i in range(a_count)]
+        # a simulator is asked for where none may exist: the exact check will say how bad it is
+        even = np.full((a_count, t_count), 1 / t_count).tolist()
+        nothing = np.zeros((k_count, t_count)).tolist()
+        return _Rough(-gamma, even, nothing, nothing)
+    multipliers = -answer.ineqlin.marginals[np.array(excesses)[:, None] + [0, 1]]
+    real_tests, ideal_tests = multipliers.T.reshape(2, k_count, t_count).tolist()
+    rows_found = answer.x[:s_count].reshape(a_count, t_count).tolist()
+    return _Rough(float(answer.x[last]), rows_found, real_tests, ideal_tests)
+
+
+def _mixed_test(
+    rough: _Rough, conditions: Sequence[Condition], outputs: Sequence[Outcome], limit: int
+) -> MixedTest:
+    weights = rational_weights([*rough.real, *rough.ideal], limit)
+    return MixedTest(
+        weights[: len(conditions)],
+        weights[len(conditions) :],
+        tuple(tuple(condition.real[t] for t in outputs) for condition in conditions),
+        tuple({a: mass for a, mass in c.given.items() if mass} for c in conditions),
+    )
 
 
 def _rationalised(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import exp_upper
+from sanql.theory.exact import exp_upper, shown_upper
 
 KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "perfect_privacy": ((), "neighbours give equal output laws"),
@@ -191,7 +191,7 @@ class Guarantee:
         )
 
     def __str__(self) -> str:
-        inner = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters)
+        inner = ", ".join(f"{name}={shown_upper(value)}" for name, value in self.parameters)
         return f"{self.kind}({inner})"
 
 

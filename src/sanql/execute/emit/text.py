@@ -1,0 +1,158 @@
+"""Text as SQL: what is put together is measured first, and NULL where it would grow too long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sanql.execute.emit.values import Emit, constant, counted, function, whole, within
+from sanql.parse.functions.patterns import TEXT_BYTES_MAX, replacement_growth
+from sanql.parse.tree import Expr, Facts
+
+if TYPE_CHECKING:
+    from sanql.execute.emit.emitter import Emitter
+
+PLACE_MAX = 10**9  # the engine takes places up to four billion
+# words, and what lies between them: together the whole text
+_WORDS = r"[\pL\pN]+|[^\pL\pN]+"
+
+
+def _limited(value: str, sizes: Sequence[str], factor: int = 1) -> str:
+    """Return a text that is put together only where its parts are short enough."""
+    total = " + ".join(f"coalesce(system.main.strlen({size}), 0)" for size in sizes)
+    return f"CASE WHEN {total} <= {TEXT_BYTES_MAX // factor} THEN {value} END"
+
+
+def _joined(name: str) -> Emit:
+    def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+        texts = [emitter.sql(arg) for arg in args]
+        sizes = texts
+        if name == "concat_ws":
+            sizes = [texts[0]] * (len(texts) - 2) + texts[1:]
+        return _limited(f"system.main.{name}({', '.join(texts)})", sizes)
+
+    return emit
+
+
+def _pipe(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    texts = [emitter.sql(arg) for arg in args]
+    return _limited(f"({' || '.join(texts)})", texts)
+
+
+def _place(emitter: Emitter, arg: Expr) -> str:
+    low, high = arg.facts.low, arg.facts.high
+    text = emitter.sql(arg)
+    near = isinstance(low, Fraction) and isinstance(high, Fraction)
+    if near and low >= -PLACE_MAX and high <= PLACE_MAX:  # type: ignore[operator]
+        return f"CAST({text} AS BIGINT)"
+    held = within(text, whole(-PLACE_MAX), whole(PLACE_MAX), check_finite=False)
+    return f"CAST({held} AS BIGINT)"
+
+
+def _cut(name: str, texts: int = 1) -> Emit:
+    def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+        written = [emitter.sql(arg) for arg in args[:texts]]
+        written += [_place(emitter, arg) for arg in args[texts:]]
+        return f"system.main.{name}({', '.join(written)})"
+
+    return emit
+
+
+def _padded(name: str) -> Emit:
+    def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+        text, filling = emitter.sql(args[0]), emitter.sql(args[2])
+        return f"system.main.{name}({text}, {constant(args[1])}, {filling})"
+
+    return emit
+
+
+def _repeated(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    text, times = emitter.sql(args[0]), constant(args[1])
+    assert isinstance(times, int)  # noqa: S101  (the rule checked it)
+    return _limited(f"system.main.repeat({text}, {times})", [text], max(times, 1))
+
+
+def _replaced(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    text, old, new = (emitter.sql(arg) for arg in args)
+    sizes = [len(str(constant(arg)).encode()) for arg in args[1:]]
+    growth = -(-sizes[1] // max(1, sizes[0])) + 1
+    return _limited(f"system.main.replace({text}, {old}, {new})", [text], growth)
+
+
+def _matched(name: str) -> Emit:
+    def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+        texts = [emitter.sql(arg) for arg in args[:2]]
+        # checked letters: the engine wants its options as they are
+        texts += [f"'{constant(arg)}'" for arg in args[2:]]
+        return f"system.main.{name}({', '.join(texts)})"
+
+    return emit
+
+
+def _extracted(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    text, pattern = (emitter.sql(arg) for arg in args[:2])
+    return f"system.main.regexp_extract({text}, {pattern}, {constant(args[2])})"
+
+
+def _rewritten(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    text, pattern, new = (emitter.sql(arg) for arg in args[:3])
+    options = "".join(f", '{constant(arg)}'" for arg in args[3:])
+    value = f"system.main.regexp_replace({text}, {pattern}, {new}{options})"
+    # one more than the text: an empty match may stand at its end too
+    return _limited(value, [text, "'x'"], replacement_growth(str(constant(args[2]))))
+
+
+def _like(word: str) -> Emit:
+    def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+        texts = [emitter.sql(arg) for arg in args]
+        escape = f" ESCAPE {texts[2]}" if len(texts) > 2 else ""
+        return f"({texts[0]} {word} {texts[1]}{escape})"
+
+    return emit
+
+
+def _capitals(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    text = emitter.sql(args[0])
+    words = f"system.main.regexp_extract_all(system.main.lower({text}), '{_WORDS}')"
+    one = (
+        "system.main.concat(system.main.upper(system.main.left(w, 1)), system.main.substring(w, 2))"
+    )
+    value = f"system.main.array_to_string(system.main.list_transform({words}, lambda w: {one}), '')"
+    return _limited(value, [text])
+
+
+def _letter(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    code = emitter.sql(args[0])
+    proper = f"{code} BETWEEN 0 AND 55295 OR {code} BETWEEN 57344 AND 1114111"
+    return f"CASE WHEN {proper} THEN system.main.chr(TRY_CAST({code} AS INTEGER)) END"
+
+
+TEXT: Mapping[str, Emit] = {
+    **{
+        name: function(name) for name in ("lower", "upper", "reverse", "strip_accents", "translate")
+    },
+    **{name: function(name) for name in ("trim", "ltrim", "rtrim", "contains", "starts_with")},
+    "ends_with": function("suffix"),
+    **{name: counted(name) for name in ("length", "strlen", "bit_length", "strpos")},
+    **{name: counted(name) for name in ("ascii", "unicode")},
+    "initcap": _capitals,
+    "substring": _cut("substring"),
+    "left": _cut("left"),
+    "right": _cut("right"),
+    "split_part": _cut("split_part", texts=2),
+    "replace": _replaced,
+    "concat": _joined("concat"),
+    "join": _pipe,
+    "concat_ws": _joined("concat_ws"),
+    "lpad": _padded("lpad"),
+    "rpad": _padded("rpad"),
+    "repeat": _repeated,
+    "chr": _letter,
+    "like": _like("LIKE"),
+    "ilike": _like("ILIKE"),
+    "regexp_matches": _matched("regexp_matches"),
+    "regexp_full_match": _matched("regexp_full_match"),
+    "regexp_extract": _extracted,
+    "regexp_replace": _rewritten,
+}

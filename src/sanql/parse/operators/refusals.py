@@ -1,0 +1,195 @@
+"""Refusals that say what was typed, where, why not, and what to write instead."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from sanql.errors import Refused
+from sanql.parse.functions import NAMES
+
+AGGREGATES = ("COUNT", "SUM", "AVG")
+# what the grammar calls otherwise than analysts do
+SIGNS: dict[type[exp.Expression], str] = {
+    exp.DPipe: "||",
+    exp.ArrayOverlaps: "&&",
+    exp.JSONExtract: "->",
+    exp.JSONExtractScalar: "->>",
+    exp.AtTimeZone: "AT TIME ZONE",
+    exp.Placeholder: "the parameter",
+    exp.Parameter: "the parameter",
+    exp.Subquery: "a subquery",
+    exp.Select: "a subquery",
+    exp.Exists: "EXISTS",
+    exp.Window: "OVER",
+    exp.Star: "*",
+    exp.Array: "a list […]",
+    exp.Bracket: "a list's element […]",
+    exp.Struct: "a structure {…}",
+    exp.Dot: "a name with several dots",
+    exp.Collate: "COLLATE",
+    exp.Lambda: "a function x -> …",
+    exp.Interval: "INTERVAL",
+}
+# the grammar gives these functions one node each, whatever their spelling
+SPELLINGS: dict[type[exp.Expression], tuple[str, ...]] = {
+    exp.CurrentTimestamp: ("NOW", "GETDATE", "CURRENT_TIMESTAMP"),
+    exp.CurrentDate: ("TODAY", "CURRENT_DATE"),
+    exp.Rand: ("RANDOM", "RAND"),
+    exp.TimeToStr: ("STRFTIME",),
+    exp.StrToTime: ("STRPTIME",),
+    exp.UnixToTime: ("TO_TIMESTAMP", "EPOCH_MS", "MAKE_TIMESTAMP"),
+    exp.TimeToUnix: ("EPOCH",),
+    exp.SHA2: ("SHA256",),
+    exp.DateBin: ("TIME_BUCKET",),
+    exp.TimestampFromParts: ("MAKE_TIMESTAMP", "TIMESTAMP_FROM_PARTS"),
+    exp.Levenshtein: ("LEVENSHTEIN", "EDITDIST3"),
+    exp.ArrayAgg: ("LIST", "ARRAY_AGG"),
+    exp.Explode: ("UNNEST",),
+    exp.CurrentVersion: ("VERSION",),
+    exp.RegexpILike: ("~*",),
+}
+
+
+def typed_name(node: exp.Expression, known: tuple[str, ...] = ()) -> str:
+    """Return the name of a function as the analyst typed it.
+
+    The grammar forgets the spelling but remembers where the word stood, so its length tells the
+    spellings apart: SUBSTR or SUBSTRING, NVL or COALESCE.
+    """
+    if isinstance(node, exp.Anonymous):
+        return str(node.this)[:60]
+    names = (*known, *SPELLINGS.get(type(node), ()))
+    if isinstance(node, exp.Func):
+        names = (*names, *node.sql_names())
+    start, end = node.meta.get("start"), node.meta.get("end")
+    if start is not None and end is not None:
+        names = (*(name for name in names if len(name) == end - start + 1), *names)
+    return names[0] if names else type(node).__name__.upper()
+
+
+def place(node: exp.Expression) -> str:
+    """Return where in the text a node stands, as far as the grammar remembers."""
+    for part in node.walk():
+        line, column = part.meta.get("line"), part.meta.get("col")
+        if line is not None and column is not None:
+            width = part.meta.get("end", 0) - part.meta.get("start", 0)
+            return f" (line {line}, near column {column - width})"
+    return ""
+
+
+def placed(refused: Refused, node: exp.Expression, known: tuple[str, ...] = ()) -> Refused:
+    """Return a rule's refusal with the name that was typed and its place in the text."""
+    message = refused.message
+    if known:
+        typed = typed_name(node, known)
+        for name in known:
+            if message.startswith(name) and typed.upper() in known:
+                message = typed.upper() + message.removeprefix(name)
+                break
+    return Refused(refused.code, message + place(node), refused.remedy)
+
+
+def unknown_construct(node: exp.Expression) -> Refused:
+    """Return the refusal of something that has no place in a private answer."""
+    hint = ""
+    if isinstance(node, exp.Anonymous):
+        near = get_close_matches(str(node.this).upper(), [*NAMES, *AGGREGATES], n=1, cutoff=0.75)
+        hint = f"did you mean {near[0]}? " if near else ""
+    why = REASONS.get(type(node), "only functions and operators on the allow-list can be used")
+    remedy = REMEDIES.get(type(node), "docs/sql.md lists what can be asked")
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() in NAMED:
+        why, remedy = NAMED[str(node.this).upper()]
+    return Refused(
+        "construct_unsupported",
+        f"{_shown(node)}{place(node)} is not supported: {why}",
+        f"{hint}{remedy}",
+    )
+
+
+def _shown(node: exp.Expression) -> str:
+    if type(node) in SIGNS:
+        return SIGNS[type(node)]
+    if isinstance(node, exp.Func):
+        return f"the function {typed_name(node)}"
+    return type(node).__name__.upper()
+
+
+def wrong_number(node: exp.Expression, names: tuple[str, ...], written: str) -> Refused:
+    """Return the refusal of a function with too few or too many operands."""
+    return Refused(
+        "arguments_wrong",
+        f"{typed_name(node, names).upper()}{place(node)} has the wrong number of operands",
+        f"write {written}",
+    )
+
+
+HASHED = "a hash of a value shows as much as the value"
+ROWS_DECIDE = "what the rows hold would decide how long it takes"
+CLOCK = "an answer must not depend on the clock"
+QUANTILE = "quantiles are not available"
+BANDS = "ask for AVG, or for COUNT(*) by bands of the value with WIDTH_BUCKET or CASE"
+REASONS: dict[type[exp.Expression], str] = {
+    exp.Subquery: "a question reads one table",
+    exp.Select: "a question reads one table",
+    exp.Exists: "a question reads one table",
+    exp.Window: "windows show individual rows",
+    exp.Median: QUANTILE,
+    exp.PercentileCont: QUANTILE,
+    exp.Quantile: QUANTILE,
+    exp.Min: "an extreme is one person's value",
+    exp.Max: "an extreme is one person's value",
+    exp.Filter: "FILTER is not available",
+    exp.CurrentDate: CLOCK,
+    exp.CurrentTimestamp: CLOCK,
+    exp.CurrentTime: CLOCK,
+    exp.Rand: "randomness comes from one place only",
+    exp.Interval: "an interval is added to a date or taken from it",
+    exp.AtTimeZone: "timestamps have no time zone",
+    exp.Star: "it returns individual rows",
+    exp.Placeholder: "parameters are not available",
+    exp.Parameter: "parameters are not available",
+    exp.MD5: HASHED,
+    exp.SHA: HASHED,
+    exp.SHA2: HASHED,
+    exp.Levenshtein: ROWS_DECIDE,
+}
+REMEDIES: dict[type[exp.Expression], str] = {
+    exp.Subquery: "ask the inner question by itself",
+    exp.Select: "ask the inner question by itself",
+    exp.Exists: "ask the inner question by itself",
+    exp.Window: "GROUP BY the columns you partition by",
+    exp.Median: BANDS,
+    exp.PercentileCont: BANDS,
+    exp.Quantile: BANDS,
+    exp.Min: BANDS,
+    exp.Max: BANDS,
+    exp.Filter: "use SUM(CASE WHEN condition THEN x END)",
+    exp.CurrentDate: "write the date, for example DATE '2026-01-31'",
+    exp.CurrentTimestamp: "write the moment, for example TIMESTAMP '2026-01-31 12:00:00'",
+    exp.CurrentTime: "write the moment, for example TIMESTAMP '2026-01-31 12:00:00'",
+    exp.Interval: "write, for example, d + INTERVAL 3 MONTH",
+    exp.AtTimeZone: "add the hours: t + INTERVAL 2 HOUR",
+    exp.Star: "ask for COUNT(*), or name the statistics you want",
+    exp.Placeholder: "write the value into the question",
+    exp.Parameter: "write the value into the question",
+    exp.MD5: "group by the value itself",
+    exp.SHA: "group by the value itself",
+    exp.SHA2: "group by the value itself",
+    exp.Levenshtein: "use LIKE, STARTS_WITH or REGEXP_MATCHES with a constant",
+}
+# functions of which the grammar knows nothing but the name
+_MOMENT = (CLOCK, "write the moment, for example TIMESTAMP '2026-01-31 12:00:00'")
+_LIKENESS = (ROWS_DECIDE, "use LIKE, STARTS_WITH or REGEXP_MATCHES with a constant")
+NAMED: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(["NOW", "GETDATE", "SYSDATE", "TRANSACTION_TIMESTAMP"], _MOMENT),
+    **dict.fromkeys(["JACCARD", "HAMMING", "MISMATCHES", "DAMERAU_LEVENSHTEIN"], _LIKENESS),
+    "HASH": (HASHED, "group by the value itself"),
+    "AGE": (
+        "an interval is no number",
+        "write DATE_SUB('year', earlier, later) or YEAR(AGE(e, d))",
+    ),
+    "FORMAT": ("texts are put together from texts", "use CONCAT, ||, LPAD or STRFTIME"),
+    "PRINTF": ("texts are put together from texts", "use CONCAT, ||, LPAD or STRFTIME"),
+}
