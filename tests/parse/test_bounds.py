@@ -5,6 +5,7 @@ awkward column values, and each result is held against the facts the parser clai
 a real number may miss an exact bound by a part in 10^9 (the aggregate's input is clamped again).
 """
 
+# ruff: noqa: E501  (lists of templates stand on few lines)
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -125,12 +126,20 @@ def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         ["(-{})", "ABS({})", "SIGN({})", "ROUND({})", "ROUND({}, 1)", "ROUND({}, -1)", "FLOOR({})",
          "CEIL({})", "TRUNC({})", "SQRT({})", "LN({})", "EXP({})", "POWER({}, 2)", "POWER({}, -1)",
          "CAST({} AS INTEGER)", "CAST({} AS TINYINT)", "CAST({} AS BIGINT)", "CAST({} AS DOUBLE)",
-         "CAST({} AS DECIMAL(9, 1))", "COALESCE({}, 3)", "NULLIF({}, 1)"]
+         "CAST({} AS DECIMAL(9, 1))", "COALESCE({}, 3)", "NULLIF({}, 1)", "CBRT({})", "SIN({})",
+         "COS({})", "TAN({})", "ASIN({})", "ACOS({})", "ATAN({})", "SINH({})", "COSH({})", "TANH({})", "ASINH({})",
+         "ACOSH({})", "ATANH({})", "DEGREES({})", "RADIANS({})", "LOG2({})", "LOG(0.5, {})",
+         "TRUNC({}, 1)", "WIDTH_BUCKET({}, -1, 2, 7)", "BIT_COUNT({})", "({} >> 3)", "({} << 2)",
+         "(~{})", "LENGTH(CHR({}))",
+         "CASE WHEN ISFINITE({0}) THEN {0} END", "CASE WHEN {0} BETWEEN -1 AND 2 THEN {0} ELSE 1 END",
+         "DATE_DIFF('day', d, TO_TIMESTAMP({}))", "DATE_DIFF('month', s, d + CAST({} AS SMALLINT))",
+         "YEAR(MAKE_DATE({}, 2, 3))", "LENGTH(SUBSTRING(w, {}))"]
     )  # fmt: skip
     two = st.sampled_from(
         ["({} + {})", "({} - {})", "({} * {})", "({} / {})", "({} // {})", "({} % {})", "LEAST({}, {})",
          "GREATEST({}, {})", "COALESCE({}, {})", "NULLIF({}, {})", "LEAST({}, {}, 2)",
-         "GREATEST(-1, {}, {})"]
+         "GREATEST(-1, {}, {})", "ATAN2({}, {})", "LOG({}, {})", "GCD({}, {})", "LCM({}, {})",
+         "({} & {})", "({} | {})", "XOR({}, {})", "CASE WHEN {0} < {1} THEN {0} ELSE {1} END"]
     )  # fmt: skip
     return st.one_of(
         st.tuples(one, inner).map(lambda part: part[0].format(part[1])),
@@ -144,7 +153,8 @@ def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 NUMBERS = st.recursive(st.one_of(WHOLE, REAL), combined, max_leaves=6)
 PARTS = ["year", "quarter", "month", "week", "day", "dayofweek", "isodow", "dayofyear", "hour",
-         "minute", "second"]  # fmt: skip
+         "minute", "second", "isoyear", "yearweek", "decade", "century", "millennium", "millisecond",
+         "microsecond", "epoch"]  # fmt: skip
 MOMENTS = st.recursive(
     MOMENT,
     lambda inner: st.one_of(
@@ -152,6 +162,14 @@ MOMENTS = st.recursive(
             st.sampled_from(["year", "quarter", "month", "week", "day", "hour", "minute"]), inner
         ).map(lambda part: "DATE_TRUNC('{}', {})".format(*part)),
         inner.map("CAST({} AS DATE)".format),
+        inner.map("LAST_DAY({})".format),
+        inner.map("({} - INTERVAL '14 months')".format),
+        inner.map("({} + INTERVAL 4000 DAY)".format),
+        inner.map("({} + INTERVAL 90 MINUTE)".format),
+        inner.map("DATEADD(month, a * 12000, {})".format),
+        inner.map("TO_TIMESTAMP(EPOCH({}))".format),
+        inner.map("STRPTIME(STRFTIME({}, '%Y %m'), '%Y %m')".format),
+        st.tuples(inner, inner).map(lambda part: "GREATEST({}, {})".format(*part)),
         inner.map("CAST({} AS TIMESTAMP)".format),
         st.tuples(inner, inner).map(lambda part: "COALESCE({}, {})".format(*part)),
         st.tuples(CONDITION, inner, inner).map(
@@ -160,8 +178,14 @@ MOMENTS = st.recursive(
     ),
     max_leaves=4,
 )
-PARTS_OF_MOMENTS = st.tuples(st.sampled_from(PARTS), MOMENTS).map(
-    lambda part: "EXTRACT({} FROM {})".format(*part)
+SPANS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"]
+PARTS_OF_MOMENTS = st.one_of(
+    st.tuples(st.sampled_from(PARTS), MOMENTS).map(
+        lambda part: "EXTRACT({} FROM {})".format(*part)
+    ),
+    st.tuples(
+        st.sampled_from(["DATE_DIFF", "DATE_SUB"]), st.sampled_from(SPANS), MOMENTS, MOMENTS
+    ).map(lambda part: "{}('{}', {}, {})".format(*part)),
 )
 FIXTURES = HealthCheck.function_scoped_fixture
 
@@ -210,6 +234,23 @@ TIGHT: Mapping[str, tuple[Fraction, Fraction, bool]] = {
     "LEAST(a, 1)": (F(-3), F(1), False),
     "CASE WHEN ok THEN a ELSE 10 END": (F(-3), F(10), True),
     "CASE WHEN ok THEN 1 ELSE 0 END": (F(0), F(1), False),
+    "CASE WHEN b BETWEEN 0 AND 9 THEN b END": (F(0), F(9), True),
+    "CASE WHEN u >= -1 AND ok AND u < 2.5 THEN u ELSE 0 END": (F(-1), F(5, 2), False),
+    "CASE WHEN 9 > b AND 2 <= b THEN b ELSE 3 END": (F(2), F(9), False),
+    "CASE WHEN b BETWEEN 9 AND 0 THEN b ELSE 3 END": (F(3), F(9), False),
+    "CASE WHEN b BETWEEN 0 AND 9 THEN b + 1 END": (F(-(2**63) + 1), F(2**63), True),
+    "CASE WHEN b > 3 OR b < 9 THEN b END": (F(-(2**63)), F(2**63 - 1), True),
+    "WIDTH_BUCKET(u, 0, 10, 5)": (F(0), F(6), True),
+    "a & 6": (F(-8), F(7), True),
+    "GCD(a, 6)": (F(0), F(6), True),
+    "b >> 60": (F(-8), F(7), True),
+    "LCM(a, 6)": (F(0), F(24), True),
+    "DATE_DIFF('year', d, s)": (F(1999 - 2024), F(2024 - 1), True),
+    "DATE_DIFF('day', DATE '2024-02-01', s)": (F(-8798), F(28), True),
+    "DATE '2024-02-01' - DATE '2024-01-01'": (F(31), F(31), False),
+    "CENTURY(d)": (F(1), F(21), True),
+    "EPOCH(DATE '1970-01-02')": (F(86400), F(86400), False),
+    "LENGTH(w)": (F(0), F(2**32), True),
     "ROUND(r)": (F(-2), F(2), True),
     "FLOOR(f)": (F(0), F(3), True),
     "POWER(a, 2)": (F(0), F(16), True),

@@ -64,7 +64,7 @@ def _moved(unit: str) -> Rule:
             raise Refused(
                 "interval_unbounded",
                 f"the number of {unit} added to a date may exceed {STEPS_MAX[unit]:,}",
-                "limit it: GREATEST(0, LEAST(100, x))",
+                "limit it: CASE WHEN x BETWEEN 0 AND 100 THEN x END",
             )
         kind = moment.facts.type
         if kind is Type.DATE and unit == "seconds":

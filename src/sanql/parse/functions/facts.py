@@ -35,8 +35,8 @@ def number(
             raise Refused(
                 "integer_overflow",
                 "the whole numbers in this expression have no bounds that rule out an overflow",
-                "declare bounds for the columns in the policy, or limit them in the query with "
-                "GREATEST(low, LEAST(high, x))",
+                "declare bounds for the columns in the policy, or limit them in the query: "
+                "CASE WHEN x BETWEEN 0 AND 100 THEN x END",
             )
         grid = grid or Fraction(1)
     elif interval is not None and max(abs(interval[0]), abs(interval[1])) > REAL_LIMIT:

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from sanql.parse.functions.facts import any_nullable, choice, comparable, need
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from sanql.parse.functions.facts import (
+    any_nullable,
+    choice,
+    comparable,
+    constant_number,
+    interval_of,
+    need,
+    number,
+)
 from sanql.parse.functions.table import Function
-from sanql.parse.tree import Expr, Facts, Type
+from sanql.parse.tree import NUMERIC, Call, Expr, Facts, Type
 
 
 def _comparison(args: tuple[Expr, ...]) -> Facts:
@@ -33,9 +45,71 @@ def _is_true(args: tuple[Expr, ...]) -> Facts:
 
 def _case(args: tuple[Expr, ...]) -> Facts:
     """Facts of CASE: args are condition, value, condition, value, …, default."""
-    conditions, values = args[:-1:2], [*args[1:-1:2], args[-1]]
+    conditions, values = args[:-1:2], args[1:-1:2]
     need(conditions, frozenset({Type.BOOLEAN}), "CASE WHEN")
-    return choice(values, any_nullable(values))
+    held = [
+        *(_where(test, value) for test, value in zip(conditions, values, strict=True)),
+        args[-1],
+    ]
+    return choice(held, any_nullable(held))
+
+
+def _where(condition: Expr, value: Expr) -> Expr:
+    """Return a value with the bounds that its own condition gives it.
+
+    `CASE WHEN x BETWEEN 0 AND 100 THEN x END` lies between 0 and 100 whatever x is, and where the
+    comparison holds, x is not NULL.
+    """
+    limits = [limit for test in _all_of(condition) for limit in _limits(test, value)]
+    lows = [low for low, _ in limits if low is not None]
+    highs = [high for _, high in limits if high is not None]
+    if not lows or not highs or value.facts.type not in NUMERIC:
+        return value
+    low, high = max(lows), min(highs)
+    known = interval_of(value.facts)
+    if known is not None:
+        low, high = max(low, known[0]), min(high, known[1])
+    # where no value can satisfy the condition, any bounds hold
+    bounds = (low, max(low, high))
+    return replace(value, facts=number(value.facts.type, bounds, False, value.facts.grid))
+
+
+def _all_of(condition: Expr) -> Iterator[Expr]:
+    pending = [condition]
+    while pending:
+        test = pending.pop()
+        if isinstance(test, Call) and test.op == "and":
+            pending.extend(test.args)
+        else:
+            yield test
+
+
+Limit = tuple[Fraction | None, Fraction | None]
+
+
+def _limits(test: Expr, value: Expr) -> list[Limit]:
+    """Return what a comparison with constants says of a value."""
+    match test:
+        case Call("between", (subject, low, high)) if subject == value:
+            return [(_constant(low), None), (None, _constant(high))]
+        case Call("greater" | "greater_equal", (subject, low)) if subject == value:
+            return [(_constant(low), None)]
+        case Call("less" | "less_equal", (subject, high)) if subject == value:
+            return [(None, _constant(high))]
+        case Call("greater" | "greater_equal", (high, subject)) if subject == value:
+            return [(None, _constant(high))]
+        case Call("less" | "less_equal", (low, subject)) if subject == value:
+            return [(_constant(low), None)]
+        case _:
+            return []
+
+
+def _constant(arg: Expr) -> Fraction | None:
+    """Return a constant that a double holds exactly: others are rounded when they are compared."""
+    value = constant_number(arg)
+    if value is None or abs(value) > 2**52 or Fraction(float(value)) != value:
+        return None
+    return value
 
 
 def _coalesce(args: tuple[Expr, ...]) -> Facts:
@@ -77,7 +151,7 @@ LOGIC = (
         "CASE [x] WHEN a THEN y … [ELSE z] END, IF(a, y[, z]), NVL2(x, y, z)",
         _case,
         "NULL where no branch holds and there is no ELSE",
-        "around the bounds of all branches",
+        "around the bounds of all branches; WHEN x BETWEEN 0 AND 9 THEN x is from 0 to 9",
         ("IF", "IFF", "IIF"),
         (2, 3),
     ),

@@ -63,8 +63,9 @@ class _Reader:
             elif sign in "|^$":
                 last, self.at = 0, self.at + 1
             else:
+                edge = self.text.startswith(("\\b", "\\B"), self.at)
                 self._skip_one()
-                last = 1
+                last = 0 if edge else 1
                 pieces[-1] += 1
             if sum(pieces) > PATTERN_SIZE_MAX:
                 raise self._refused("its repetitions make it too large")

@@ -54,6 +54,7 @@ NODES: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
     exp.DateFromParts: ("MAKE_DATE", ("year", "month", "day")), exp.LastDay: ("LAST_DAY", ONE),
     exp.Dayname: ("DAYNAME", ONE), exp.Monthname: ("MONTHNAME", ONE), exp.TimeToUnix: ("EPOCH", ONE),
     exp.UnixSeconds: ("UNIX_SECONDS", ONE), exp.UnixMillis: ("UNIX_MILLIS", ONE),
+    exp.ParseDatetime: ("PARSE_DATETIME", ("this", "format")),
     exp.Year: ("YEAR", ONE), exp.Quarter: ("QUARTER", ONE), exp.Month: ("MONTH", ONE),
     exp.Week: ("WEEK", ONE), exp.WeekOfYear: ("WEEKOFYEAR", ONE), exp.Day: ("DAY", ONE),
     exp.DayOfMonth: ("DAYOFMONTH", ONE), exp.DayOfWeek: ("DAYOFWEEK", ONE),
