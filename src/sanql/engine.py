@@ -12,19 +12,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from sanql.account import Balance, Ledger, parse_delta, parse_epsilon
+from sanql.account import Balance, Charge, Ledger, parse_delta, parse_epsilon
 from sanql.errors import BudgetExceeded, Fault, PolicyError, Refused
 from sanql.execute import Description, Source, Workers, describe, prepare
 from sanql.execute.pool import unavailable
-from sanql.execute.statement import Statement, statement
+from sanql.execute.statement import Statement, public_statement, statement
 from sanql.explain import Explanation, explain
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.parse import Question, parse
+from sanql.parse.shared import PublicQuery
 from sanql.plan import Outline, Plan, least_epsilon, outline, plan
 from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
 from sanql.policy import Budget, Policy, Table, TableDomain, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
+from sanql.release.certificate import certify_public
 from sanql.release.exact_answer import ExactAnswer, ExactExplanation
 from sanql.release.exact_asking import ExactDesk, asks_exactly, with_remedy
 
@@ -253,6 +255,11 @@ class San:
         """Return the priced plan of a question; everything that can be refused is refused here."""
         tables = self.tables
         question = parse(sql, tables)
+        return self.planned(question, wishes), question
+
+    def planned(self, question: Question, wishes: Wishes) -> Plan:
+        """Return the priced plan of a question that has been read."""
+        tables = self.tables
         groups = parse_groups(
             _one(
                 "max_groups_contributed",
@@ -260,11 +267,11 @@ class San:
                 wishes.max_groups_contributed,
             )
         )
-        outlined = outline(question.query, tables, self.policy.neighbours, groups)
+        outlined = outline(question.private, tables, self.policy.neighbours, groups)
         _check_unit(outlined.table, question.options.privacy_unit_column)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
         epsilon = _one("epsilon", question.options.epsilon, wishes.epsilon)
-        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes), delta), question
+        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes), delta)
 
     def _delta(self, outlined: Outline, typed: Number | None) -> Fraction:
         if typed is not None:
@@ -288,7 +295,10 @@ class San:
 def answer(san: San, sql: str, wishes: Wishes) -> Answer:
     """Parse, plan, price, reserve (durably, before any row is read), run, add noise, spend."""
     confidence = _confidence(wishes)
-    planned, _ = san.prepare(sql, wishes)
+    question = parse(sql, san.tables)
+    if isinstance(question.query, PublicQuery):
+        return answer_publicly(san, question.query, confidence)
+    planned = san.planned(question, wishes)
     sent = statement(planned, san.source, san.sampler.secret())
     digest = planned.digest(san.source.fingerprint)
     recorded = san.ledger.find(san.analyst, digest)
@@ -297,6 +307,22 @@ def answer(san: San, sql: str, wishes: Wishes) -> Answer:
     else:
         cells = _measure(san, planned, sent, digest)
     return _shown(san, planned, cells, confidence, cached=recorded is not None)
+
+
+def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answer:
+    """Return rows of public tables as they are: nothing is charged, and nothing needs noise."""
+    sent = public_statement(query, san.source, san.tables)
+    found = san.workers.run(sent.sql, sent.parameters)
+    return Answer(
+        table=found.rename_columns([field.name for field in query.rows.fields]),
+        ends={},
+        confidence=confidence,
+        noise={},
+        charge=Charge((), Fraction(0), Fraction(0)),
+        remaining=san.balances(),
+        certificate=certify_public(query, san.policy.neighbours),
+        cached=False,
+    )
 
 
 def answer_exactly(san: San, sql: str) -> ExactAnswer:

@@ -408,7 +408,7 @@ class RelationWriter:
             return f"system.main.least(system.main.count({counted}), {part.facts.high})"
         assert part.argument is not None  # noqa: S101  (all others have one)
         text = self.emitter.sql(part.argument)
-        if part.function in ("sum", "avg"):
+        if part.function in ("sum", "avg") and part.argument.facts.bounded:
             return self._number(part, part.argument, text, distinct)
         found = f"system.main.{part.function}({distinct}{text})"
         low, high = part.facts.low, part.facts.high

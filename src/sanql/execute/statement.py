@@ -19,6 +19,7 @@ ties can only remove groups, never let one too many through.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -27,11 +28,12 @@ from sanql.execute.emit import ENGINE_TYPES, real, within
 from sanql.execute.grid import on_grid
 from sanql.execute.relations import RelationWriter
 from sanql.execute.sources import Description, Source
+from sanql.parse.shared import PublicQuery
 from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
 from sanql.plan.keys import KeyColumn, PublicKeys
 from sanql.plan.measurements import Measured, Measurement
-from sanql.policy import ColumnUnit, TableDomain
+from sanql.policy import ColumnUnit, Table, TableDomain
 
 SMALLEST_MAX = 16
 CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
@@ -48,6 +50,24 @@ class Statement:
 def statement(plan: Plan, source: Description | Source, secret: int) -> Statement:
     """Return the statement that computes a plan's exact cells."""
     return _Writer(plan, source, secret).write()
+
+
+def public_statement(
+    query: PublicQuery, source: Description | Source, tables: Mapping[str, Table]
+) -> Statement:
+    """Return the statement that reads public tables as they are."""
+    relations = RelationWriter(source, tables)
+    columns = ", ".join(f"rows_in.c{index}" for index in range(len(query.rows.fields)))
+    order = ", ".join(
+        f"rows_in.c{place.index} {'DESC' if place.descending else 'ASC'} "
+        f"NULLS {'FIRST' if place.nulls_first else 'LAST'}"
+        for place in query.order
+    )
+    sql = f"SELECT {columns} FROM ({relations.rows(query.rows)}) AS rows_in"
+    sql += f" ORDER BY {order}" if order else ""
+    sql += f" LIMIT {query.limit}" if query.limit is not None else ""
+    sql += f" OFFSET {query.offset}" if query.offset else ""
+    return Statement(sql, tuple(relations.emitter.parameters))
 
 
 class _Writer:

@@ -53,6 +53,7 @@ class Binder(Generic[A]):
         self._bind_aggregate: Callable[[exp.Expression, Binder[A]], A] = aggregate
         self._depth = 0
         self.windows_allowed = False
+        self.values_allowed = False
         self.aggregates: list[A] = []
         self.keys: tuple[Expr, ...] = ()
         self.outputs: list[Output] = []
@@ -83,6 +84,8 @@ class Binder(Generic[A]):
             return key
         if isinstance(node, exp.Column):
             return self._outer_column(node, aliases)
+        if isinstance(node, exp.Subquery) and self.values_allowed:
+            return self._reader.constant(node, self)
         return self._deeper(node, lambda inner: self.outer(inner, aliases))
 
     def _deeper(self, node: exp.Expression, bind: object) -> Expr:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
+    from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
 BYTES_MAX = 64 * 1024
@@ -108,3 +109,24 @@ def too_deep() -> Refused:
         f"the question nests deeper than {DEPTH_MAX} levels",
         "flatten it: chain conditions with AND and OR, use IN for lists, CASE with several WHENs",
     )
+
+
+def whole_number(node: exp.Expression | None, clause: str) -> int | None:
+    """Return the constant of LIMIT or OFFSET."""
+    from sqlglot import exp
+
+    if node is None:
+        return None
+    value = node.args.get("expression")
+    extra = [name for name, part in node.args.items() if part and name != "expression"]
+    if (
+        extra
+        or not isinstance(value, exp.Literal)
+        or value.args.get("is_string")
+        or not str(value.this).isdecimal()
+        or len(str(value.this)) > 15
+    ):
+        raise Refused(
+            "limit_invalid", f"{clause} takes a constant whole number", f"write {clause} 10"
+        )
+    return int(str(value.this))

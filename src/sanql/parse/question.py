@@ -13,16 +13,21 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.aggregates import AGGREGATES, NOISY_RANGE, aggregate_name, bind_aggregate
 from sanql.parse.bind import A, Binder
-from sanql.parse.guard import tokens_within_limits, too_deep
+from sanql.parse.guard import tokens_within_limits, too_deep, whole_number
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
+from sanql.parse.narrow import narrow
 from sanql.parse.operators import unknown_construct
 from sanql.parse.options import Options, split_options
 from sanql.parse.reader import Reader, refuse_clauses
+from sanql.parse.relations import From, is_private
+from sanql.parse.scope import Scope
+from sanql.parse.shared import PublicQuery, public_query
 from sanql.parse.tree import (
     Aggregate,
     Aggregation,
     Expr,
     Facts,
+    Identifier,
     Ordering,
     Output,
     Query,
@@ -47,15 +52,26 @@ CLAUSES = frozenset(
 class Question:
     """What was asked: the query and the privacy options its text carries."""
 
-    query: Query
+    query: Query | PublicQuery
     options: Options
+
+    @property
+    def private(self) -> Query:
+        """The query, of a question that reads somebody's rows."""
+        if isinstance(self.query, PublicQuery):
+            raise Refused(
+                "public_only",
+                "the question reads public tables only: it costs nothing and has no noise",
+                "ask it as it is",
+            )
+        return self.query
 
 
 def parse(sql: str, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
     text, options = split_options(sql, tokens_within_limits(sql))
     try:
-        return Question(_query(_one_select(text), tables), options)
+        return Question(_question(_one_select(text), tables), options)
     except RecursionError:
         raise too_deep() from None
 
@@ -95,30 +111,40 @@ def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
     )
 
 
-def _query(select: exp.Select, tables: Mapping[str, Table]) -> Query:
-    refuse_clauses(select, CLAUSES)
+def _question(select: exp.Select, tables: Mapping[str, Table]) -> Query | PublicQuery:
     reader = Reader(tables)
     scope = reader.scope(select, None)
     assert scope.source is not None  # noqa: S101  (a scope that was read has one)
+    try:
+        return _query(select, scope, scope.source, reader)
+    except Refused:
+        if is_private(scope.source):
+            raise
+        return public_query(select, Reader(tables))
+
+
+def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Query:
+    refuse_clauses(select, CLAUSES)
     binder = Binder(scope, reader, AGGREGATES, _statistic)
     where = select.args.get("where")
     condition = binder.row(where.this) if where is not None else None
     if condition is not None and condition.facts.type not in (Type.BOOLEAN, Type.NULL):
         raise Refused("type_mismatch", "WHERE needs a condition", "compare, for example age > 40")
-    check_joins(scope.source, condition, tables)
+    check_joins(source, condition, reader.tables)
+    narrow(scope, condition)
     binder.keys = _keys(select, binder)
     _no_rows(select, binder)
     _bind_outputs(select, binder)
     having = select.args.get("having")
     order = select.args.get("order")
     query = Query(
-        source=scope.source,
+        source=source,
         where=condition,
         keys=binder.keys,
         having=_condition(having.this, binder) if having is not None else None,
         order=tuple(_ordering(item, binder) for item in order.expressions) if order else (),
-        limit=_whole(select.args.get("limit"), "LIMIT"),
-        offset=_whole(select.args.get("offset"), "OFFSET") or 0,
+        limit=whole_number(select.args.get("limit"), "LIMIT"),
+        offset=whole_number(select.args.get("offset"), "OFFSET") or 0,
         distinct=_distinct(select),
         outputs=tuple(binder.outputs),
         aggregates=tuple(binder.aggregates),
@@ -155,12 +181,29 @@ def _check_orphans(query: Query) -> None:
 
 
 def _keys(select: exp.Select, binder: Binder[Aggregate]) -> tuple[Expr, ...]:
+    group = select.args.get("group")
+    for item in group.expressions if group is not None else ():
+        if isinstance(item, exp.Column) and isinstance(_key_of(item, binder), Identifier):
+            raise Refused(
+                "returns_individuals",
+                f"GROUP BY {item.name} makes a row for each individual; San answers with statistics "
+                "about many",
+                f"group by something many share, and count individuals with COUNT(DISTINCT "
+                f"{item.name}); or GROUP BY {item.name} in a subquery, with statistics outside",
+            )
     keys: list[Expr] = []
     for node in group_nodes(select, binder):
         key = binder.row(node)
         if key not in keys:
             keys.append(key)
     return tuple(keys)
+
+
+def _key_of(item: exp.Column, binder: Binder[Aggregate]) -> Expr | None:
+    try:
+        return binder.key(item)
+    except Refused:
+        return None
 
 
 def group_nodes(select: exp.Select, binder: Binder[A]) -> list[exp.Expression]:
@@ -297,24 +340,6 @@ def _alias_first(node: exp.Expression, binder: Binder[Aggregate]) -> Expr:
             if output.name.lower() == str(node.name).lower():
                 return output.expression
     return binder.outer(node, aliases=True)
-
-
-def _whole(node: exp.Expression | None, clause: str) -> int | None:
-    if node is None:
-        return None
-    value = node.args.get("expression")
-    extra = [name for name, part in node.args.items() if part and name != "expression"]
-    if (
-        extra
-        or not isinstance(value, exp.Literal)
-        or value.args.get("is_string")
-        or not str(value.this).isdecimal()
-        or len(str(value.this)) > 15
-    ):
-        raise Refused(
-            "limit_invalid", f"{clause} takes a constant whole number", f"write {clause} 10"
-        )
-    return int(str(value.this))
 
 
 def _distinct(select: exp.Select) -> bool:

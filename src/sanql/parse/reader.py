@@ -215,6 +215,10 @@ class Reader:
         """Return the only value of a subquery."""
         return subqueries.bind_value(node, binder.scope, self)
 
+    def constant(self, node: exp.Subquery, binder: Binder) -> Expr:  # type: ignore[type-arg]
+        """Return the only value of a subquery that stands by itself."""
+        return subqueries.bind_value(node, Scope([], {}, None, binder.scope.named), self)
+
     def window(self, node: exp.Window, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return a function over the rows of the same unit."""
         return windows.bind_window(node, binder)

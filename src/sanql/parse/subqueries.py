@@ -11,6 +11,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.bind import Binder
 from sanql.parse.joins import CONDITION, check_joins, keeps_orphans
+from sanql.parse.narrow import narrow
 from sanql.parse.relations import (
     Derived,
     Field,
@@ -56,12 +57,14 @@ GROUP_CLAUSES = frozenset(
 def unit_binder(scope: Scope, reader: Reader) -> Binder[UnitAggregate]:
     """Return a binder whose aggregates are exact numbers about one unit."""
     limit = rows_limit(scope.source, reader) if scope.source is not None else None
-    return Binder(
+    binder = Binder(
         scope,
         reader,
         UNIT_AGGREGATES,
         lambda node, binder: bind_unit_aggregate(node, binder, limit),
     )
+    binder.values_allowed = True
+    return binder
 
 
 def rows_limit(source: From | Rows, reader: Reader) -> int | None:
@@ -146,6 +149,7 @@ def _selected(select: exp.Select, around: Scope, reader: Reader) -> Selected:
     binder = unit_binder(scope, reader)
     where = _where(select, binder)
     check_joins(scope.source, where, reader.tables)
+    narrow(scope, where)
     binder.windows_allowed = True
     fields = _unique([field for item in select.expressions for field in _fields(item, binder)])
     qualify = select.args.get("qualify")
@@ -208,6 +212,7 @@ def _grouped(
     binder = unit_binder(scope, reader)
     where = _where(select, binder)
     check_joins(scope.source, where, reader.tables)
+    narrow(scope, where)
     nodes = group_nodes(select, binder)
     identities = [_identity(node, binder) for node in nodes]
     binder.keys = tuple(dict.fromkeys(binder.key(node) for node in nodes))

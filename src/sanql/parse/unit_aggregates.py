@@ -124,13 +124,15 @@ def _numeric(
         raise Refused(
             "type_mismatch", f"{text} needs a number", "count with a condition, or CAST the value"
         )
+    name = "avg" if isinstance(node, exp.Avg) else "sum"
     if facts.type is Type.REAL and not facts.bounded:
+        if limit is None:  # public: it needs no bounds, and the order of rows is nobody's
+            return UnitAggregate(name, argument, distinct, Facts(Type.REAL), text)
         raise Refused(
             "bounds_missing",
             f"{text} has no bounds, so it has no exact sum",
             "let the owner declare bounds, or state them: SUM(GREATEST(0, LEAST(100, …)))",
         )
-    name = "avg" if isinstance(node, exp.Avg) else "sum"
     if name == "avg":
         return UnitAggregate(
             name, argument, distinct, Facts(Type.REAL, facts.low, facts.high), text

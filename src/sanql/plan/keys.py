@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.parse.functions import TRUNCATIONS, truncate
+from sanql.parse.relations import conjuncts
 from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain
@@ -54,7 +55,10 @@ Keys = OneGroup | PublicKeys | PrivateKeys
 
 
 def keys_of(
-    expressions: tuple[Expr, ...], tables: Mapping[str, Table], everybody: bool = False
+    expressions: tuple[Expr, ...],
+    tables: Mapping[str, Table],
+    everybody: bool = False,
+    where: Expr | None = None,
 ) -> Keys:
     """Return how the groups of a question are known.
 
@@ -62,12 +66,34 @@ def keys_of(
     """
     if not expressions:
         return OneGroup()
-    columns = [_key_column(expression, tables, everybody) for expression in expressions]
+    columns = [
+        _chosen(_key_column(expression, tables, everybody), expression, where)
+        for expression in expressions
+    ]
     known = [column for column in columns if column is not None]
     if len(known) < len(columns):
         return PrivateKeys()
     keys = PublicKeys(tuple(known))
     return keys if (keys.count or 0) <= PRODUCT_MAX else PrivateKeys()
+
+
+def _chosen(column: KeyColumn | None, expression: Expr, where: Expr | None) -> KeyColumn | None:
+    """Return a key with only those of its values that a condition on all rows leaves."""
+    if column is None or not isinstance(column.values, tuple):
+        return column
+    left = column.values
+    for test in conjuncts(where):
+        match test:
+            case Call("in" | "equal", (ColumnRef() as subject, *choices)) if (
+                isinstance(expression, ColumnRef)
+                and (subject.slot, subject.name) == (expression.slot, expression.name)
+                and all(isinstance(choice, Literal) for choice in choices)
+            ):
+                wanted = [choice.value for choice in choices if isinstance(choice, Literal)]
+                left = tuple(value for value in left if value in wanted)
+            case _:
+                pass
+    return KeyColumn(left, column.filtered) if left else column
 
 
 def _key_column(expression: Expr, tables: Mapping[str, Table], everybody: bool) -> KeyColumn | None:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from sanql.parse.constants import NULL, integer_literal
 from sanql.parse.functions import call
-from sanql.parse.tree import Call, Expr, Facts, Literal, Type
+from sanql.parse.tree import Expr, Facts, Literal, Type
 
 STEPS_MAX = 2**24  # more would make sums of many rows reach the largest whole number
 
@@ -39,7 +39,7 @@ def multiplied(value: Expr, other: Expr) -> Expr:
     return _coarse(call("multiply", value, other))
 
 
-def _coarse(product: Call) -> Call:
+def _coarse(product: Expr) -> Expr:
     """Return the product without a grid of its own where that would be too fine to sum on."""
     facts = product.facts
     assert isinstance(facts.low, Fraction) and isinstance(facts.high, Fraction)  # noqa: S101

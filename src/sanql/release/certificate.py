@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
 from sanql.account.numbers import show_upper
 from sanql.mechanisms import NoNoise
+from sanql.parse.relations import scans
+from sanql.parse.shared import PublicQuery
 from sanql.plan import Plan
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
 from sanql.plan.measurements import (
@@ -24,7 +26,7 @@ from sanql.plan.measurements import (
     VarianceOf,
 )
 from sanql.plan.plan import unit_in_words
-from sanql.policy import ColumnUnit
+from sanql.policy import ColumnUnit, Neighbours
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
@@ -86,6 +88,27 @@ def number_lower(value: Fraction) -> float:
     """Return a number that, as it is printed, is not above an exact one."""
     nearest = float(value)
     return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
+
+
+def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:
+    """Return the certificate of rows of public tables: there is nobody to protect."""
+    free = Charge((), Fraction(0), Fraction(0))
+    names = ", ".join(dict.fromkeys(scan.table for scan in scans(query.rows)))
+    return Certificate(
+        definition="pure differential privacy",
+        epsilon=free.epsilon,
+        delta=free.delta,
+        neighbours=neighbours,
+        unit="nobody: the tables are public",
+        mechanism="none: nothing depends on any unit",
+        theorem="what does not depend on the private data reveals nothing of it",
+        measurements=(),
+        aggregates=(),
+        keys="as found",
+        limits={},
+        assumptions=(f"the policy declares {names} public",),
+        meaning=meaning(free, "nobody", neighbours),
+    )
 
 
 def certify(plan: Plan) -> Certificate:

@@ -83,7 +83,7 @@ class ExactDesk:
 
     def plan(self, sql: str) -> ExactPlan:
         """Return the plan of a question; everything the policy forbids is refused here."""
-        return plan_exact(parse(sql, self.tables).query, self.declared)
+        return plan_exact(parse(sql, self.tables).private, self.declared)
 
     def answer(
         self, sql: str, source: Source, run: Run, balances: Callable[[], tuple[Balance, ...]]

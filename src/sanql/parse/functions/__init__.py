@@ -7,6 +7,10 @@ An operator missing from `RULES` does not exist for an analyst.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+
 from sanql.parse.functions.arithmetic import ARITHMETIC
 from sanql.parse.functions.calendar import CALENDAR
 from sanql.parse.functions.casts import CASTS
@@ -26,7 +30,7 @@ from sanql.parse.functions.mathematics import MATHEMATICS
 from sanql.parse.functions.patterns import PATTERN_LENGTH_MAX, PATTERNS
 from sanql.parse.functions.table import Function, rules
 from sanql.parse.functions.text import TEXTS
-from sanql.parse.tree import Call, Expr
+from sanql.parse.tree import Call, Expr, Facts, Literal, Type
 
 __all__ = [
     "ALLOWED",
@@ -61,6 +65,31 @@ RULES: dict[str, Rule] = rules(*FUNCTIONS)
 NAMES = {name: function for function in reversed(FUNCTIONS) for name in function.names}
 
 
-def call(op: str, *args: Expr) -> Call:
-    """Return the operator applied, with its facts proved; refuse what is not in the list."""
-    return Call(op, args, RULES[op](args))
+def call(op: str, *args: Expr) -> Expr:
+    """Return the operator applied, with its facts proved; refuse what is not in the list.
+
+    Arithmetic of constants is done here, exactly: 0.06 + 0.01 is 0.07, not the nearest double below.
+    """
+    facts = RULES[op](args)
+    if op in FOLDED and all(isinstance(arg, Literal) for arg in args):
+        values = [arg.value for arg in args if isinstance(arg, Literal)]
+        if all(isinstance(v, int | Fraction) and not isinstance(v, bool) for v in values):
+            folded = FOLDED[op](*values)
+            if -FOLDED_MAX < folded < FOLDED_MAX:
+                return _constant(folded, facts)
+    return Call(op, args, facts)
+
+
+FOLDED_MAX = 10**30
+FOLDED: dict[str, Callable[..., Fraction]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "negate": operator.neg,
+}
+
+
+def _constant(value: int | Fraction, facts: Facts) -> Literal:
+    exact = Fraction(value)
+    known = Facts(facts.type, exact, exact, nullable=False, grid=facts.grid)
+    return Literal(int(value) if facts.type is Type.INTEGER else exact, known)
