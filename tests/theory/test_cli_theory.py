@@ -165,6 +165,7 @@ def test_an_error_of_the_table_form_names_the_remedy() -> None:
         (("implications", "pure_dp(epsilon=1)", "--records", "0"), "setting"),
         (("plot", "count", "-o", "x.pdf"), "suffix"),
         (("plot", "profile", "-o", "x.png", "--epsilon", "0"), "epsilon"),
+        (("plot", "tradeoff", "-o", "x.png", "--epsilon", "1000"), "epsilon"),
     ],
 )
 def test_bad_arguments_are_theory_errors(arguments: tuple[str, ...], code: str) -> None:
