@@ -414,6 +414,7 @@ TYPED = [
     ("today() > born", "the function TODAY "),
     ("sha256(city) = 'x'", "the function SHA256 "),
     ("pow2(age) = 1", "the function pow2 "),
+    ("list_contains([1], age)", "the function LIST_CONTAINS "),
     ("city || [1] = 'x'", "a list […]"),
     ("age = ?", "the parameter"),
 ]

@@ -108,6 +108,12 @@ def test_a_sixty_four_by_sixty_four_channel_is_checked_in_two_seconds(tmp_path: 
         ({"databases": {"0": [1], "1": [1]}, "worlds": [{"5": 1}]}, "unknown_database"),
         ({"databases": {"0": [1], "1": [1]}, "secrets": {"s": {"0": 1}}}, "channel_file"),
         ({"databases": {"0": "all", "1": [1]}}, "channel_file"),
+        ({"databases": {"0,1": [1], "0, 1": [1]}}, "channel_file"),
+        ({"databases": {"0": [1], "1": [1]}, "worlds": [{"0|a": 0, "0 | a": 1}]}, "channel_file"),
+        ({"databases": {"0": [1], "1": [1]}, "worlds": None}, "channel_file"),
+        ({"databases": {"0": [1], "1": [1]}, "outputs": [["a"]]}, "channel_file"),
+        ({"databases": {"0": [1], "1": [1]}, "default": [0]}, "channel_file"),
+        ({"databases": {}}, "empty"),
         ([], "channel_file"),
     ],
 )
@@ -120,6 +126,25 @@ def test_a_bad_file_is_one_json_error_and_exit_code_two(
     assert error["code"] == code
     assert error["message"]
     assert error["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (b'{"databases": {"0": [1], "0": [1]}}', "channel_file"),
+        (b'{"databases": {"0": [\xff]}}', "unreadable_file"),
+        (b"[" * 100_000, "not_json"),
+        (b"", "not_json"),
+        (b'{"databases": {"0": [NaN, 1]}}', "not_a_number"),
+        (b'{"databases": {"0": [1e400, 1], "1": [0, 1]}}', "mass_sum"),
+    ],
+)
+def test_a_file_that_is_no_honest_json_is_refused(tmp_path: Path, text: bytes, code: str) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(text)
+    exit_code, output = run("check", str(path), "--format", "json")
+    assert exit_code == 2
+    assert json.loads(output)["error"]["code"] == code
 
 
 def test_an_error_of_the_table_form_names_the_remedy() -> None:
@@ -140,6 +165,7 @@ def test_an_error_of_the_table_form_names_the_remedy() -> None:
         (("implications", "pure_dp(epsilon=1)", "--records", "0"), "setting"),
         (("plot", "count", "-o", "x.pdf"), "suffix"),
         (("plot", "profile", "-o", "x.png", "--epsilon", "0"), "epsilon"),
+        (("plot", "tradeoff", "-o", "x.png", "--epsilon", "1000"), "epsilon"),
     ],
 )
 def test_bad_arguments_are_theory_errors(arguments: tuple[str, ...], code: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -40,6 +41,27 @@ def test_an_excess_hidden_by_rounding_is_still_counted() -> None:
     exact = excess([(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)], Fraction(3))
     assert p[0] - 3 * q[0] == 0 < exact
     assert large.hockey_stick_upper(p, q, 3) >= exact
+
+
+def test_a_delta_and_a_level_that_are_no_floats_are_rounded_to_the_safe_side() -> None:
+    # as floats 1/10 and 1/3 lie above themselves: taken so, the loss would come out too small
+    p, q = [0.75, 0.25], [0.25, 0.75]
+    for delta in ("1/10", "1/3", "0.1"):
+        found = large.tight_epsilon_upper(p, q, delta)
+        exact = gamma_at(
+            [(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)], Fraction(delta)
+        )
+        assert Decimal(found) >= (Decimal(exact.numerator) / exact.denominator).ln()
+    level = Fraction(14, 5)
+    pairs = [(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)]
+    assert Fraction(large.hockey_stick_upper(p, q, level)) >= excess(pairs, level)
+
+
+def test_mass_outside_the_other_support_may_use_up_delta_exactly() -> None:
+    p, q = [0.125, 0.875, 0.0], [0.0, 0.5, 0.5]
+    assert large.tight_epsilon_upper(p, q, 0.125) == math.inf
+    both = large.tight_epsilon_upper([0.125, 0.875], [0.0, 1.0], 0.125)
+    assert 0 <= both < 1e-12
 
 
 def test_a_million_outcomes_take_less_than_a_second() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sanql.theory.implications.search import EDGES
 from theory.test_implications_attacked import ATTACKS
 from theory.vectors import ALL
 
@@ -118,6 +119,48 @@ def test_a_false_statement_names_a_committed_counterexample() -> None:
             refutes = ("test_printed_statements.py", "test_published.py", "vector:")
             refuted = any(kind in test for kind in refutes)
             assert refuted, f"no counterexample for {item}"
+
+
+ERRATA = ROOT / "docs" / "theory" / "9_errata.md"
+IDS = [
+    *(f"KS{k}" for k in range(1, 16)),
+    *(f"V{k}" for k in range(1, 6)),
+    *(f"N{k}" for k in range(1, 4)),
+    *(f"CW{k}" for k in range(1, 10)),
+]
+
+
+def errata() -> list[list[str]]:
+    """Return (id, kind, where, printed, corrected, test) of every erratum."""
+    lines = ERRATA.read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return [row for row in rows if re.fullmatch(r"(KS|V|N|CW)\d+", row[0])]
+
+
+def test_every_erratum_is_in_the_table_once_and_in_order() -> None:
+    assert [row[0] for row in errata()] == IDS
+
+
+@pytest.mark.parametrize("row", errata(), ids=lambda row: row[0])
+def test_an_erratum_has_both_forms_and_its_counterexample(row: list[str]) -> None:
+    _, kind, where, printed, corrected, test = row
+    assert kind in ("false", "loose", "step", "slip")
+    assert where
+    assert printed
+    assert corrected
+    assert printed != corrected
+    tests = re.findall(r"`([^`]+)`", test)
+    assert tests or (kind, test) == ("slip", "–")
+    for name in tests:
+        assert exists(name), f"no such test: {name}"
+
+
+def test_every_edge_that_is_false_as_printed_has_an_erratum() -> None:
+    told = " ".join(row[2] for row in errata())
+    for edge in EDGES:
+        if edge.verdict == "false as printed":
+            item = re.sub(r".*(Claim|Theorem|Lemma|footnote) ([\d.]+).*", r"\2", edge.source)
+            assert item in told, f"no erratum for {edge.source}"
 
 
 def test_a_row_that_does_not_resolve_would_fail() -> None:

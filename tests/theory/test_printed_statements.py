@@ -12,6 +12,7 @@ from sanql.theory import constants
 from sanql.theory.channels import Channel, randomised_response
 from sanql.theory.closed_forms import GaussianPair, LaplacePair, randomised_response_pair
 from sanql.theory.definitions import (
+    bayesian,
     coupled_worlds,
     dp,
     inference,
@@ -27,6 +28,7 @@ from sanql.theory.divergences import (
     pointwise_delta,
     statistical_difference,
 )
+from sanql.theory.errors import TheoryError
 from sanql.theory.implications.guarantees import Setting, guarantee
 from sanql.theory.implications.search import edge_named
 from sanql.theory.neighbours import change_one
@@ -204,3 +206,37 @@ def test_adding_the_deltas_is_not_enough_for_theorem_6() -> None:
     assert reached == constants.composed_delta(
         number(given["gF"]), Fraction(1, 100), number(given["gG"]), Fraction(1, 50)
     )
+
+
+def test_mostly_private_databases_need_the_doubled_joint_level() -> None:
+    # with chance 1/10 the database is one whose output tells; the others tell with chance 1/10
+    share = Fraction(1, 10)
+    rows = {"told": masses(["0", "1"]), "often": masses([1 - share, share])}
+    belief = {"told": share, "often": 1 - share}
+    joint = Distribution.of(
+        {(x, t): belief[x] * m for x, row in rows.items() for t, m in row.items()}
+    )
+    silent = Distribution.of({(x, 0): belief[x] for x in rows})
+    reached = indistinguishability_delta(joint, silent, 100)
+    assert share < reached == constants.mixture_bound(share, share) == share * (2 - share)
+
+
+def test_the_hybrid_argument_is_attained() -> None:
+    # a noisy count whose chance to say yes grows by 1/20 with every record: 2 records, 2/20
+    channel = Channel.of(
+        {
+            (a, b): masses([1 - Fraction(a + b, 20), Fraction(a + b, 20)])
+            for a in (0, 1)
+            for b in (0, 1)
+        }
+    )
+    near = dp.perfect_privacy(channel, change_one(channel.databases))["delta"]
+    far = statistical_difference(channel.row((0, 0)), channel.row((1, 1)))
+    assert far == 2 * near
+
+
+def test_an_output_that_the_prior_excludes_has_no_posterior() -> None:
+    certain = Distribution.point("a")
+    with pytest.raises(TheoryError) as caught:
+        bayesian.posterior(certain, {"a": Fraction(0), "b": Fraction(1)})
+    assert caught.value.code == "impossible_output"

@@ -47,15 +47,19 @@ def read_channel(path: Path) -> ChannelFile:
     """Return the mechanism in a file."""
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise TheoryError(
-            "unreadable_file",
-            f"{path} cannot be read: {error.strerror}",
-            "give the path of a JSON file",
+            "unreadable_file", f"{path} cannot be read: {why}", "give the path of a JSON file"
         ) from error
     try:
-        content = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
+        content = json.loads(
+            text,
+            parse_float=Decimal,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_duplicates,
+        )
+    except (json.JSONDecodeError, RecursionError) as error:
         raise TheoryError(
             "not_json", f"{path} is not JSON: {error}", "write one JSON object, see the docs"
         ) from error
@@ -69,15 +73,21 @@ def parse_channel(content: object) -> ChannelFile:
     unknown = sorted(set(content) - _KEYS)
     if unknown:
         raise _wrong(f"unknown keys: {', '.join(unknown)}", f"use {', '.join(sorted(_KEYS))}")
-    channel = Channel.of(
-        {_database(x): _row(row, content.get("outputs")) for x, row in content["databases"].items()}
-    )
+    worlds, secrets = content.get("worlds", []), content.get("secrets", {})
+    if not isinstance(worlds, list) or not isinstance(secrets, dict):
+        raise _wrong(
+            "worlds is not a list or secrets not an object",
+            'write "worlds": [{database: mass}] and "secrets": {name: {database: 0|1|null}}',
+        )
+    outputs = content.get("outputs")
+    rows = [(_database(x), _row(row, outputs)) for x, row in content["databases"].items()]
+    channel = Channel.of(dict(_refuse_duplicates(rows)))
     return ChannelFile(
         channel,
         _neighbours(content.get("neighbours", "change-one"), channel),
         _default(content.get("default"), channel),
-        tuple(_world(world) for world in content.get("worlds", [])),
-        tuple(_secret(name, table, channel) for name, table in content.get("secrets", {}).items()),
+        tuple(_world(world, channel) for world in worlds),
+        tuple(_secret(name, table, channel) for name, table in secrets.items()),
     )
 
 
@@ -95,7 +105,10 @@ def _row(row: object, outputs: object) -> Distribution:
         )
     if outputs is None:
         return Distribution.over(row)
-    if not isinstance(outputs, list) or len(outputs) != len(row):
+    named = isinstance(outputs, list) and all(isinstance(t, str | int | None) for t in outputs)
+    if not isinstance(outputs, list) or not named or len(outputs) != len(set(outputs)):
+        raise _wrong(f"outputs is {outputs!r}", 'write "outputs": ["no", "yes"], each name once')
+    if len(outputs) != len(row):
         raise _wrong(
             f"a row has {len(row)} masses for the outputs {outputs!r}", "name each output once"
         )
@@ -116,23 +129,29 @@ def _neighbours(value: object, channel: Channel) -> Neighbours:
 
 def _default(value: object, channel: Channel) -> Outcome | None:
     if value is not None:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise _wrong(f"default is {value!r}", 'write the value of a record, such as "0"')
         return str(value)
     records = [x[0] for x in channel.databases if isinstance(x, tuple)]
     return records[0] if records else None
 
 
-def _world(masses: object) -> World:
+def _world(masses: object, channel: Channel) -> World:
     if not isinstance(masses, dict):
         raise _wrong(f"the world {masses!r} is not an object", "write {database | side: mass}")
-    cells: dict[Any, Any] = {}
+    cells: list[tuple[Any, Any]] = []
     for key, mass in masses.items():
-        database, _, side = key.partition("|")
-        cells[_database(database), side.strip() or None] = mass
-    return World.of(cells)
+        text, _, side = key.partition("|")
+        database = _database(text)
+        channel.index(database)
+        cells.append(((database, side.strip() or None), mass))
+    return World.of(_refuse_duplicates(cells))
 
 
 def _secret(name: str, table: object, channel: Channel) -> Secret:
-    if not isinstance(table, dict) or not set(table.values()) <= {0, 1, None}:
+    if not isinstance(table, dict) or not all(
+        value is None or (isinstance(value, int) and value in (0, 1)) for value in table.values()
+    ):
         raise _wrong(
             f"the secret {name!r} has values other than 0, 1, null", "write {database: 0|1|null}"
         )
@@ -143,6 +162,16 @@ def _secret(name: str, table: object, channel: Channel) -> Secret:
             "give 0, 1 or null for each database",
         )
     return Secret(name, values.__getitem__)
+
+
+def _refuse_duplicates(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """The pairs as a dictionary; a key given twice would silently lose its first value."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _wrong(f"{twice!r} is given twice", "give each key once")
+    return found
 
 
 def _refuse_constant(name: str) -> object:

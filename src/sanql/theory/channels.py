@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from sanql.theory.closed_forms import geometric_mass
 from sanql.theory.distributions import Distribution, Outcome, check_masses, mixture
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_positive, as_probability
+from sanql.theory.exact import Real, as_count, as_positive, as_probability
 
 Database: TypeAlias = Outcome
 
@@ -128,6 +128,8 @@ def randomised_response(people: int, odds: Real, values: Sequence[Outcome] = (0,
     neighbours.
     """
     r = as_positive(odds, "odds")
+    as_count(people, "people", most=16)
+    as_count(len(values) ** people, "the number of databases", most=2**12)
     databases = list(product(values, repeat=people))
     total = (r + len(values) - 1) ** people
     rows = {
@@ -145,6 +147,8 @@ def truncated_geometric(counts: int, ratio: Real) -> Channel:
     >>> [str(mass) for mass in truncated_geometric(3, "1/2").masses(0)]
     ['2/3', '1/6', '1/12', '1/12']
     """
+
+    as_count(counts, "counts", most=2**12)
 
     def noisy(c: int) -> Distribution:
         inside = {t: geometric_mass(ratio, t - c) for t in range(1, counts)}
@@ -198,7 +202,13 @@ def post_process(channel: Channel, kernel: Callable[[Any], Distribution]) -> Cha
     return Channel.of({x: mixture(channel.masses(x), images) for x in channel.databases})
 
 
-def mix(weights: Sequence[Fraction], channels: Sequence[Channel]) -> Channel:
+def mix(weights: Sequence[Real], channels: Sequence[Channel]) -> Channel:
     """Return the channel that picks one of several at random, in secret."""
+    if not channels or any(set(c.databases) != set(channels[0].databases) for c in channels):
+        raise TheoryError(
+            "databases",
+            "there is no channel, or the channels have different databases",
+            "mix one or more channels over the same databases",
+        )
     databases = channels[0].databases
     return Channel.of({x: mixture(weights, [c.row(x) for c in channels]) for x in databases})

@@ -25,7 +25,7 @@ from sanql.theory.definitions.finding import Finding
 from sanql.theory.definitions.records import people
 from sanql.theory.definitions.worlds import records
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_epsilon, as_probability, exp_lower
+from sanql.theory.exact import as_count, as_epsilon, as_probability, exp_lower
 
 _SMALL = 512
 
@@ -46,8 +46,7 @@ class Levels:
         as_epsilon(self.epsilon)
         as_probability(self.delta, "delta")
         as_probability(self.tau, "tau")
-        if self.nodes < 1:
-            raise TheoryError("nodes", f"nodes is {self.nodes}, at least 1", "give nodes >= 1")
+        as_count(self.nodes, "nodes")
 
     @property
     def gamma(self) -> Fraction:

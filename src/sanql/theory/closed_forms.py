@@ -18,10 +18,14 @@ from sanql.theory.distributions import Distribution
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import (
     Real,
+    as_count,
     as_epsilon,
     as_fraction,
+    as_level,
+    as_loss,
     as_positive,
-    as_probability,
+    as_rate,
+    as_width,
     down,
     exp_lower,
     up,
@@ -63,8 +67,8 @@ class LaplacePair:
     shift: float = 1.0
 
     def __post_init__(self) -> None:
-        as_positive(self.scale, "scale")
-        as_positive(self.shift, "shift")
+        as_width(self.scale, "scale")
+        as_width(self.shift, "shift")
 
     @property
     def epsilon_max(self) -> float:
@@ -96,11 +100,13 @@ class LaplacePair:
 
     def hockey_stick(self, gamma: float) -> float:
         """Return 1 - sqrt(gamma e^(-epsilon_0)) up to e^epsilon_0, then 0; rounded up."""
+        gamma = as_level(gamma)
         gap = math.log(gamma) - self.shift / self.scale
         return 0.0 if gap >= 0 else min(1.0, up(-math.expm1(gap / 2)))
 
     def tradeoff(self, false_positive: float) -> float:
         """Return the best false negative rate; rounded down."""
+        false_positive = as_rate(false_positive, "false_positive")
         shrink = math.exp(-self.shift / self.scale)
         if false_positive < shrink / 2:
             best = 1 - false_positive / shrink
@@ -112,6 +118,7 @@ class LaplacePair:
 
     def loss_tail(self, epsilon: float) -> float:
         """Return 1 - e^(-(e0-eps)/2)/2 + e^(-(e0+eps)/2)/2 below e0, then 0."""
+        epsilon = as_loss(epsilon)
         loss = self.shift / self.scale
         if epsilon >= loss:
             return 0.0
@@ -129,7 +136,7 @@ class GaussianPair:
     mu: float
 
     def __post_init__(self) -> None:
-        as_positive(self.mu, "mu")
+        as_width(self.mu, "mu")
 
     @property
     def epsilon_max(self) -> float:
@@ -147,13 +154,16 @@ class GaussianPair:
 
     def hockey_stick(self, gamma: float) -> float:
         """Return Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), rounded up."""
-        epsilon = math.log(gamma)
+        gamma = as_level(gamma)
+        epsilon = min(math.log(gamma), EXPONENT_MAX)  # beyond, a smaller level bounds from above
+        gamma = min(gamma, math.exp(EXPONENT_MAX))
         caught = _normal_below(self.mu / 2 - epsilon / self.mu)
         blamed = gamma * _normal_below(-self.mu / 2 - epsilon / self.mu)
         return min(1.0, max(0.0, caught - blamed) + _SLACK * (caught + blamed) + _TINY)
 
     def tradeoff(self, false_positive: float) -> float:
         """Return Phi(Phi^-1(1 - alpha) - mu), rounded down."""
+        false_positive = as_rate(false_positive, "false_positive")
         if false_positive <= 0 or false_positive >= 1:
             return 1.0 if false_positive <= 0 else 0.0
         threshold = -_NORMAL.inv_cdf(false_positive)
@@ -161,6 +171,7 @@ class GaussianPair:
 
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|N(mu^2/2, mu^2)| > epsilon], rounded up."""
+        epsilon = as_loss(epsilon)
         above = _normal_below(self.mu / 2 - epsilon / self.mu)
         below = _normal_below(-self.mu / 2 - epsilon / self.mu)
         return min(1.0, (above + below) * (1 + _SLACK) + _TINY)
@@ -178,8 +189,8 @@ class GuaranteedPair:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        as_epsilon(self.epsilon)
-        as_probability(self.delta, "delta")
+        as_epsilon(as_loss(self.epsilon))
+        as_rate(self.delta, "delta")
 
     @property
     def epsilon_max(self) -> float:
@@ -188,6 +199,7 @@ class GuaranteedPair:
 
     def hockey_stick(self, gamma: float) -> float:
         """Return delta + (1 - delta) (e^epsilon - gamma)_+ / (e^epsilon + 1), rounded up."""
+        gamma = as_level(gamma)
         if self.epsilon > EXPONENT_MAX:
             return 1.0
         top = up(math.exp(self.epsilon)) if self.epsilon else 1.0
@@ -196,6 +208,7 @@ class GuaranteedPair:
 
     def tradeoff(self, false_positive: float) -> float:
         """Return max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down."""
+        false_positive = as_rate(false_positive, "false_positive")
         rest = 1 - self.delta
         if self.epsilon > EXPONENT_MAX:
             return max(0.0, down(rest, 2)) if false_positive == 0 else 0.0
@@ -209,6 +222,7 @@ class GuaranteedPair:
         Above the guaranteed epsilon it is delta (1 + 1/g') / (1 - g/g') with g' = e^epsilon: the
         corrected, sharp form of Kasiviswanathan-Smith Claim 3.3(2). At or below it may be 1.
         """
+        epsilon = as_loss(epsilon)
         if epsilon >= self.epsilon and self.delta == 0:
             return 0.0
         if epsilon <= self.epsilon:
@@ -235,6 +249,7 @@ def geometric_pair(ratio: Real, shift: int = 1) -> tuple[Distribution, Distribut
     ((Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3)))
     """
     a = _geometric_ratio(ratio)
+    as_count(shift, "shift", most=10_000)
     ends = 1 / (1 + a)
     p = [ends, *(geometric_mass(a, k) for k in range(1, shift)), a**shift * ends]
     return Distribution.over(p), Distribution.over(reversed(p))

@@ -12,9 +12,12 @@ import math
 from fractions import Fraction
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Extended, exp_upper, float_upper, up
+from sanql.theory.exact import Extended, as_count, exp_upper, float_upper, log_upper, up
 
 _ROUNDING = 1 + 1e-12
+_GAMMA_MAX = 1e100
+_EXPONENT_MAX = 700.0
+_EXACT_GROUP = 64
 
 
 def statistical_difference_bound(gamma: Fraction, delta: Fraction) -> Fraction:
@@ -23,16 +26,19 @@ def statistical_difference_bound(gamma: Fraction, delta: Fraction) -> Fraction:
     >>> statistical_difference_bound(Fraction(2), Fraction(1, 10))
     Fraction(2, 5)
     """
+    check_level(gamma, delta=delta)
     return min(Fraction(1), (gamma - 1 + 2 * delta) / (gamma + 1))
 
 
 def printed_statistical_difference_bound(gamma: Fraction, delta: Fraction) -> Fraction:
     """Return e^epsilon - 1 + delta, Claim 3.3(6) as printed: true, loose by more than twice."""
+    check_level(gamma, delta=delta)
     return gamma - 1 + delta
 
 
 def one_sided_difference_bound(gamma: Fraction, delta: Fraction) -> Fraction:
     """Return 1 - (1 - delta)/gamma, when only one order is known."""
+    check_level(gamma, delta=delta)
     return 1 - (1 - delta) / gamma
 
 
@@ -42,6 +48,7 @@ def pointwise_bound(gamma: Fraction, delta: Fraction, gamma_out: Fraction) -> Fr
     >>> pointwise_bound(Fraction(2), Fraction(3, 100), Fraction(4))
     Fraction(3, 40)
     """
+    check_level(gamma, delta=delta)
     if gamma_out <= gamma:
         raise TheoryError(
             "level_too_small",
@@ -58,6 +65,7 @@ def printed_pointwise_bound(gamma: Fraction, delta: Fraction) -> float:
 
 def mixture_bound(failure: Fraction, delta: Fraction) -> Fraction:
     """Return failure + (1 - failure) delta, sharp for Claim 3.3(4) (printed: 2 delta)."""
+    check_level(1, failure=failure, delta=delta)
     return failure + (1 - failure) * delta
 
 
@@ -69,6 +77,9 @@ def hat_constant(gamma: Fraction, delta_hat: Fraction) -> Fraction:
     >>> hat_constant(Fraction(2), Fraction(1, 50))
     Fraction(148, 1)
     """
+    check_level(gamma, delta_hat=delta_hat)
+    if delta_hat == 0:
+        raise TheoryError("delta_hat", "delta_hat is 0, it must be above 0", "give delta_hat > 0")
     return (1 + gamma * (1 - delta_hat)) / delta_hat
 
 
@@ -91,9 +102,12 @@ def tv_constant(gamma: Extended, tau: Extended) -> float:
     >>> tv_constant(1.0, 0.2) <= 9.00000001
     True
     """
-    g, t = float(gamma), float(tau)
-    if t >= 1:
+    check_level(gamma, tau=tau)
+    if tau >= 1:
         return 1.0
+    if gamma > _GAMMA_MAX:
+        return math.inf
+    g, t = float(gamma), float(tau)
     if t <= (g - 1) / (g + 1) * _ROUNDING:
         return math.inf
     k = g * g - 1
@@ -106,12 +120,27 @@ def tv_constant(gamma: Extended, tau: Extended) -> float:
 
 
 def group_delta(gamma: Fraction, delta: Fraction, size: int) -> Fraction:
-    """Return delta (g^k - 1)/(g - 1), the delta of k people at level g^k."""
-    return min(Fraction(1), delta * sum((gamma**j for j in range(size)), Fraction(0)))
+    """Return delta (g^k - 1)/(g - 1), the delta of k people at level g^k; at most 1.
+
+    >>> group_delta(Fraction(2), Fraction(1, 100), 3)
+    Fraction(7, 100)
+    """
+    check_level(gamma, delta=delta)
+    as_count(size, "size", most=10**12)
+    if gamma == 1 or delta == 0:
+        return min(Fraction(1), size * delta)
+    if size > _EXACT_GROUP:
+        # g^k would have millions of digits: its logarithm is rounded up instead
+        exponent = up(size * log_upper(gamma))
+        if exponent > _EXPONENT_MAX:
+            return Fraction(1)
+        return min(Fraction(1), delta * Fraction(up(math.expm1(exponent))) / (gamma - 1))
+    return min(Fraction(1), delta * (gamma**size - 1) / (gamma - 1))
 
 
 def semantic_tau(gamma: Extended) -> Fraction:
     """Return (gamma - 1)/(gamma + 1) = tanh(epsilon/2), tight for Theorem 2.2(a)."""
+    check_level(gamma)
     return Fraction(1) if gamma == math.inf else (Fraction(gamma) - 1) / (Fraction(gamma) + 1)
 
 
@@ -121,11 +150,13 @@ def gamma_from_tau(tau: Fraction) -> Extended:
     >>> gamma_from_tau(Fraction(1, 4)), gamma_from_tau(Fraction(1))
     (Fraction(25, 9), inf)
     """
+    check_level(1, tau=tau)
     return math.inf if tau >= 1 else ((1 + tau) / (1 - tau)) ** 2
 
 
 def gamma_from_tau_uniform(tau: Fraction) -> Extended:
     """Return (1 + 2 tau)/(1 - 2 tau), what the papers' uniform belief proves; vacuous from 1/2."""
+    check_level(1, tau=tau)
     return math.inf if 2 * tau >= 1 else (1 + 2 * tau) / (1 - 2 * tau)
 
 
@@ -148,6 +179,7 @@ def inference_delta(gamma: Extended, delta: Extended, pairs: int = 1) -> float:
     D = delta |Gamma|, delta' = (-D g + sqrt(D^2 g^2 + 4 D (1 + g)))/2: always valid, where the
     printed Theorems 1 and 2 of coupled worlds are false for large epsilon.
     """
+    check_level(gamma, delta=delta)
     d, g = float_upper(delta) * pairs, float_upper(gamma)
     if g == math.inf:
         return 1.0
@@ -160,6 +192,8 @@ def composed_delta(
     gamma_f: Fraction, delta_f: Fraction, gamma_g: Fraction, delta_g: Fraction
 ) -> Fraction:
     """Return max(dF gG + dG, dF + dG gF), exactly tight for coupled-worlds Theorem 6."""
+    check_level(gamma_f, delta_f=delta_f)
+    check_level(gamma_g, delta_g=delta_g)
     return min(Fraction(1), max(delta_f * gamma_g + delta_g, delta_f + delta_g * gamma_f))
 
 
@@ -167,6 +201,8 @@ def chain_delta(
     gamma: Fraction, delta: Fraction, gamma_middle: Fraction, delta_middle: Fraction
 ) -> Fraction:
     """Return delta (1 + g g1) + delta1 g at level g^2 g1 (coupled-worlds Theorem 16), tight."""
+    check_level(gamma, delta=delta)
+    check_level(gamma_middle, delta_middle=delta_middle)
     return min(Fraction(1), delta * (1 + gamma * gamma_middle) + delta_middle * gamma)
 
 
@@ -175,12 +211,30 @@ def pufferfish_failure(delta: Extended, delta_hat: Extended, prior: Extended = 0
 
     The level stays epsilon (printed Theorem 7: 3 epsilon, with an unneeded hypothesis).
     """
+    check_level(1, delta=delta, delta_hat=delta_hat, prior=prior)
     return 2 * prior * (1 - prior) * delta / delta_hat
 
 
 def printed_semantic_tau(epsilon: float, delta: float) -> float:
     """Return e^(3 epsilon) - 1 + 2 sqrt(delta), the level of Theorem 2.4 as printed."""
     return exp_upper(3 * epsilon) - 1 + 2 * math.sqrt(delta)
+
+
+def check_level(gamma: Extended, **probabilities: Extended) -> None:
+    """Raise unless gamma is at least 1 and everything else a probability; NaN is neither."""
+    if not gamma >= 1:
+        raise TheoryError(
+            "gamma_below_one",
+            f"gamma is {gamma}, a privacy level e^epsilon is at least 1",
+            "give epsilon >= 0, that is gamma >= 1",
+        )
+    for name, value in probabilities.items():
+        if not 0 <= value <= 1:
+            raise TheoryError(
+                "not_a_probability",
+                f"{name} is {value}, a probability lies between 0 and 1",
+                f"give {name} between 0 and 1",
+            )
 
 
 def _difference(left: float, right: float) -> float:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_positive, up
+from sanql.theory.exact import as_count, as_level, as_loss, as_rate, as_width, up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,11 +38,8 @@ class DiscreteLaplacePair:
     shift: int = 1
 
     def __post_init__(self) -> None:
-        as_positive(self.scale, "scale")
-        if not isinstance(self.shift, int) or self.shift < 1:
-            raise TheoryError(
-                "shift", f"the shift is {self.shift!r}, an integer of at least 1", "give shift >= 1"
-            )
+        as_width(self.scale, "scale")
+        as_count(self.shift, "shift", most=2**63)
 
     @property
     def epsilon_max(self) -> float:
@@ -51,14 +48,17 @@ class DiscreteLaplacePair:
 
     def hockey_stick(self, gamma: float) -> float:
         """Return the excess of the best half-line, rounded up."""
+        gamma = as_level(gamma)
+        if math.log(gamma) >= self.epsilon_max:
+            return 0.0
         last = math.ceil((self.shift - math.log(gamma) * self.scale) / 2) + 1
         candidates = (last - 3, last - 2, last - 1, last)
         gains = (self._below(j) - gamma * self._below(j - self.shift) for j in candidates)
-        best = max(0.0, *gains)
-        return 0.0 if math.log(gamma) >= self.epsilon_max else min(1.0, best + _SLACK)
+        return min(1.0, max(0.0, *gains) + _SLACK)
 
     def tradeoff(self, false_positive: float) -> float:
         """Return the best false negative rate, interpolated between half-lines; rounded down."""
+        false_positive = as_rate(false_positive, "false_positive")
         if false_positive >= 1:
             return 0.0
         vertices = [
@@ -75,6 +75,7 @@ class DiscreteLaplacePair:
 
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|shift - 2k| > epsilon scale] for k clamped to [0, shift], rounded up."""
+        epsilon = as_loss(epsilon)
         if epsilon >= self.shift / self.scale:
             return 0.0
         reach = epsilon * self.scale * (1 - _SLACK)  # an outcome on the edge counts as outside
@@ -117,11 +118,8 @@ class DiscreteGaussianPair:
     shift: int = 1
 
     def __post_init__(self) -> None:
-        as_positive(self.sigma, "sigma")
-        if not isinstance(self.shift, int) or self.shift < 1:
-            raise TheoryError(
-                "shift", f"the shift is {self.shift!r}, an integer of at least 1", "give shift >= 1"
-            )
+        as_width(self.sigma, "sigma")
+        as_count(self.shift, "shift", most=2**63)
         if self.sigma * 80 + self.shift > 4e7:
             raise TheoryError(
                 "too_wide",
@@ -136,6 +134,9 @@ class DiscreteGaussianPair:
 
     def hockey_stick(self, gamma: float) -> float:
         """Return Pr[N <= j] - gamma Pr[N <= j - shift] at the best j, rounded up."""
+        gamma = as_level(gamma)
+        if gamma == math.inf:
+            return 1.0
         loss_per_step = self.shift / self.sigma**2
         best = math.floor(self.shift / 2 - math.log(gamma) / loss_per_step)
         gains = (
@@ -147,6 +148,7 @@ class DiscreteGaussianPair:
         """Return the best false negative rate, interpolated between half-lines; rounded down."""
         import numpy as np
 
+        false_positive = as_rate(false_positive, "false_positive")
         if false_positive <= 0 or false_positive >= 1:
             return 1.0 if false_positive <= 0 else 0.0
         cumulative, start = _cumulative(self.sigma)
@@ -159,6 +161,7 @@ class DiscreteGaussianPair:
 
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|shift (shift - 2k)| > 2 sigma^2 epsilon], rounded up."""
+        epsilon = as_loss(epsilon)
         reach = 2 * self.sigma**2 * epsilon / self.shift * (1 - _SLACK)
         low = math.ceil((self.shift - reach) / 2) - 1
         high = math.floor((self.shift + reach) / 2)

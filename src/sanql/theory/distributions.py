@@ -124,16 +124,21 @@ class Distribution:
         return Distribution(tuple(masses), tuple(masses.values()))
 
 
-def mixture(weights: Sequence[Fraction], parts: Sequence[Distribution]) -> Distribution:
+def mixture(weights: Sequence[Real], parts: Sequence[Distribution]) -> Distribution:
     """Return sum_k weights[k] parts[k]; the weights sum to exactly 1.
 
     >>> mixture([Fraction(1, 4), Fraction(3, 4)],
     ...         [Distribution.point("a"), Distribution.point("b")]).masses
     (Fraction(1, 4), Fraction(3, 4))
     """
-    check_masses(tuple(weights))
+    exact = [as_fraction(weight, "a weight") for weight in weights]
+    if not exact or len(exact) != len(parts):
+        raise TheoryError(
+            "lengths", f"{len(exact)} weights for {len(parts)} parts", "give one weight a part"
+        )
+    check_masses(exact)
     masses: dict[Outcome, Fraction] = {}
-    for weight, part in zip(weights, parts, strict=True):
+    for weight, part in zip(exact, parts, strict=True):
         for outcome, mass in part.items():
             masses[outcome] = masses.get(outcome, Fraction(0)) + weight * mass
     return Distribution(tuple(masses), tuple(masses.values()))

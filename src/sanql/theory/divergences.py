@@ -25,6 +25,8 @@ from sanql.theory.exact import (
     as_probability,
 )
 
+_ORDER_MAX = 10_000
+
 MassPairs: TypeAlias = Sequence[tuple[Fraction, Fraction]]
 
 
@@ -105,11 +107,11 @@ def kl_divergence(p: Distribution, q: Distribution) -> float:
 
 def renyi_moment(p: Distribution, q: Distribution, order: int) -> Extended:
     """Return sum_t p^a q^(1-a), exact for an integer order a >= 2."""
-    if isinstance(order, bool) or not isinstance(order, int) or order < 2:
+    if isinstance(order, bool) or not isinstance(order, int) or not 2 <= order <= _ORDER_MAX:
         raise TheoryError(
             "renyi_order",
-            f"the order is {order!r}, the exact moment needs an integer of at least 2",
-            "give an integer order, or use renyi_divergence",
+            f"the order is {order!r}, the exact moment needs an integer from 2 to {_ORDER_MAX}",
+            "give such an order; use renyi_divergence for fractions, max_divergence_gamma above",
         )
     total = Fraction(0)
     for a, b in align(p, q):
@@ -123,11 +125,11 @@ def renyi_moment(p: Distribution, q: Distribution, order: int) -> Extended:
 def renyi_divergence(p: Distribution, q: Distribution, order: Real) -> float:
     """Return D_a(P||Q) = ln(sum p^a q^(1-a)) / (a - 1) for any order a > 1."""
     exact = as_fraction(order, "order")
-    if exact <= 1:
+    if not 1 < exact <= _ORDER_MAX:
         raise TheoryError(
             "renyi_order",
-            f"the order is {order}, it must be above 1",
-            "use kl_divergence at order 1",
+            f"the order is {order}, it must be above 1 and at most {_ORDER_MAX}",
+            "use kl_divergence at order 1, max_divergence_gamma for very large orders",
         )
     if exact.denominator == 1:
         moment = renyi_moment(p, q, int(exact))
@@ -178,7 +180,8 @@ def best_event(p: Distribution, q: Distribution, gamma: Extended) -> tuple[Outco
     outcomes = p.outcomes if p.outcomes == q.outcomes else dict.fromkeys((*p.outcomes, *q.outcomes))
     if gamma == INFINITE:
         return tuple(t for t in outcomes if p[t] > 0 and q[t] == 0)
-    return tuple(t for t in outcomes if p[t] > Fraction(gamma) * q[t])
+    exact = as_positive(gamma, "gamma")
+    return tuple(t for t in outcomes if p[t] > exact * q[t])
 
 
 def excess(pairs: MassPairs, gamma: Fraction) -> Fraction:

@@ -8,6 +8,7 @@ privacy loss is rounded up and a bound on an attacker's error is rounded down.
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TypeAlias
@@ -23,6 +24,9 @@ Extended: TypeAlias = Fraction | float
 INFINITE = math.inf
 _SQRT_BITS = 96
 _NOISE = 1e-13
+_EPSILON_MAX = 1e9
+_FLOAT_MAX = 1e300
+_EXPONENT = re.compile(r"[eE][+-]?0*\d{5,}$")  # a number of that size would fill the memory
 
 
 def as_fraction(value: Real, name: str) -> Fraction:
@@ -33,7 +37,11 @@ def as_fraction(value: Real, name: str) -> Fraction:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
         raise _not_a_number(value, name)
-    if isinstance(value, float | Decimal) and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _not_a_number(value, name)
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise _not_a_number(value, name)
+    if isinstance(value, str | Decimal) and _EXPONENT.search(str(value)):
         raise _not_a_number(value, name)
     try:
         return Fraction(value)
@@ -75,6 +83,16 @@ def as_positive(value: Real, name: str) -> Fraction:
     return number
 
 
+def as_nonnegative(value: Real, name: str) -> Fraction:
+    """Return the value as an exact number of at least 0, in the range of floats."""
+    number = as_fraction(value, name)
+    if not 0 <= number <= Fraction(_FLOAT_MAX):
+        raise TheoryError(
+            "negative", f"{name} is {value}, it must be at least 0 and finite", f"give {name} >= 0"
+        )
+    return number
+
+
 def as_epsilon(value: Real, name: str = "epsilon") -> float:
     """Return epsilon as a float that is finite and at least 0."""
     number = as_fraction(value, name)
@@ -84,7 +102,66 @@ def as_epsilon(value: Real, name: str = "epsilon") -> float:
             f"{name} is {value}, a privacy loss is at least 0",
             f"give {name} >= 0",
         )
+    if number > _EPSILON_MAX:
+        raise TheoryError(
+            "epsilon_too_large",
+            f"{name} is above {_EPSILON_MAX:.0e}, which promises nothing",
+            f"give {name} as a privacy loss, mostly below 10",
+        )
     return float(number)
+
+
+def as_level(value: float, name: str = "gamma") -> float:
+    """Return a float level of at least 1; infinity is allowed."""
+    if _is_float(value) and value >= 1:
+        return float(value)
+    raise TheoryError(
+        "gamma_below_one",
+        f"{name} is {value!r}, a privacy level e^epsilon is at least 1",
+        "give epsilon >= 0, that is gamma >= 1",
+    )
+
+
+def as_rate(value: float, name: str) -> float:
+    """Return a float between 0 and 1."""
+    if _is_float(value) and 0 <= value <= 1:
+        return float(value)
+    raise TheoryError(
+        "not_a_probability",
+        f"{name} is {value!r}, a probability lies between 0 and 1",
+        f"give {name} between 0 and 1",
+    )
+
+
+def as_width(value: float, name: str) -> float:
+    """Return a float above 0 of a size whose square is a float as well."""
+    if _is_float(value) and 1e-150 <= value <= 1e150:
+        return float(value)
+    raise TheoryError(
+        "not_positive",
+        f"{name} is {value!r}, it must be above 0 and finite",
+        f"give {name} > 0, between 1e-150 and 1e150",
+    )
+
+
+def as_loss(value: float, name: str = "epsilon") -> float:
+    """Return a float of at least 0; infinity is allowed."""
+    if _is_float(value) and value >= 0:
+        return float(value)
+    raise TheoryError(
+        "negative_epsilon", f"{name} is {value!r}, it is at least 0", f"give {name} >= 0"
+    )
+
+
+def as_count(value: int, name: str, *, least: int = 1, most: int = 10**6) -> int:
+    """Return a whole number within limits."""
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    raise TheoryError(
+        "not_a_count",
+        f"{name} is {value!r}, a whole number from {least} to {most}",
+        f"give {name} between {least} and {most}",
+    )
 
 
 def exp_upper(epsilon: float) -> float:
@@ -131,13 +208,13 @@ def down(number: float, steps: int = 4) -> float:
 
 def float_upper(number: Extended) -> float:
     """Return the smallest convenient float that is at least the number."""
-    nearest = float(number)
+    nearest = _nearest(number)
     return nearest if nearest >= number else math.nextafter(nearest, math.inf)
 
 
 def float_lower(number: Extended) -> float:
     """Return the largest convenient float that is at most the number."""
-    nearest = float(number)
+    nearest = _nearest(number)
     return nearest if nearest <= number else math.nextafter(nearest, -math.inf)
 
 
@@ -193,6 +270,23 @@ def _shown(number: float, rounding: str) -> str:
         return nearest
     digits = Context(prec=6, rounding=rounding).create_decimal(repr(number))
     return f"{float(digits):.6g}"
+
+
+def _is_float(value: object) -> bool:
+    """Whether a value can be a float: a number, not a truth value, in range."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:
+        return False
+
+
+def _nearest(number: Extended) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _exp(epsilon: float) -> float:

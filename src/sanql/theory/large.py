@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import INFINITE, Real, as_gamma, as_probability, up
+from sanql.theory.exact import INFINITE, Real, as_gamma, as_probability, float_lower, up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,8 @@ def hockey_stick_upper(p: ArrayLike, q: ArrayLike, gamma: Real) -> float:
     True
     """
     masses_p, masses_q = _pair(p, q)
-    return _excess_upper(masses_p, masses_q, float(as_gamma(gamma)))
+    # a level rounded down only raises the excess
+    return min(1.0, _excess_upper(masses_p, masses_q, float_lower(as_gamma(gamma))))
 
 
 def tight_epsilon_upper(p: ArrayLike, q: ArrayLike, delta: Real = 0) -> float:
@@ -39,26 +40,32 @@ def tight_epsilon_upper(p: ArrayLike, q: ArrayLike, delta: Real = 0) -> float:
     True
     """
     masses_p, masses_q = _pair(p, q)
-    level = float(as_probability(delta, "delta"))
+    level = float_lower(as_probability(delta, "delta"))
     gamma = max(_gamma_upper(masses_p, masses_q, level), _gamma_upper(masses_q, masses_p, level))
     return gamma if gamma in (0.0, INFINITE) else (0.0 if gamma == 1 else up(math.log(gamma)))
 
 
 def _gamma_upper(p: Masses, q: Masses, delta: float) -> float:
     """Climb by Newton steps, exact at a convex piecewise linear root, then verify from above."""
-    outside = math.fsum(p[q == 0])
-    if outside > delta:
+    inside = q > 0
+    # fsum rounds the exact sum once, so its sign is right
+    left = -math.fsum([-delta, *p[~inside]])
+    if left < 0:
         return INFINITE
-    if delta == 0:
-        inside = q > 0
-        return max(1.0, up(float((p[inside] / q[inside]).max(initial=0.0))))
+    p, q = p[inside], q[inside]
+    if left == 0:
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            return max(1.0, up(float((p / q).max(initial=0.0))))
+    left = math.nextafter(left, 0.0)
     gamma = 1.0
     while True:
         chosen = p > gamma * q
         below = float(q[chosen].sum())
-        reached = (float(p[chosen].sum()) - delta) / below if below > 0 else gamma
+        reached = (float(p[chosen].sum()) - left) / below if below > 0 else gamma
         if reached <= gamma * (1 + _UNIT):
-            return _verified(p, q, gamma, delta)
+            return _verified(p, q, gamma, left)
         gamma = reached
 
 
@@ -95,7 +102,12 @@ def _pair(p: ArrayLike, q: ArrayLike) -> tuple[Masses, Masses]:
 def _checked(values: ArrayLike, name: str) -> Masses:
     import numpy as np
 
-    masses = np.asarray(values, dtype=np.float64)
+    try:
+        masses = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TheoryError(
+            "not_a_number", f"{name} is not a list of numbers: {error}", "give a list of floats"
+        ) from error
     if masses.ndim != 1 or masses.size == 0:
         raise TheoryError(
             "empty", f"{name} has shape {masses.shape}", "give a non-empty list of masses"

@@ -12,8 +12,7 @@ import math
 from dataclasses import dataclass
 
 from sanql.theory.closed_forms import GuaranteedPair, Pair
-from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_probability, down, exp_upper, up
+from sanql.theory.exact import as_rate, down, exp_upper, up
 
 _FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1, 0.5)
 
@@ -41,8 +40,7 @@ def posterior_band(
 
 def posterior_band_of(pair: Pair, prior: float, *, failure: float = 0.0) -> tuple[float, float]:
     """Return the belief band of an actual mechanism, except with the given probability."""
-    belief = float(as_probability(prior, "prior"))
-    as_probability(failure, "failure")
+    belief = as_rate(prior, "prior")
     if belief in (0.0, 1.0):
         return belief, belief
     epsilon = loss_bound(pair, failure)
@@ -58,6 +56,7 @@ def posterior_band_of(pair: Pair, prior: float, *, failure: float = 0.0) -> tupl
 
 def loss_bound(pair: Pair, failure: float) -> float:
     """Return the least epsilon with Pr[|privacy loss| > epsilon] <= failure, rounded up."""
+    failure = as_rate(failure, "failure")
     if failure == 0 or pair.loss_tail(0.0) <= failure:
         return pair.epsilon_max if failure == 0 else 0.0
     high = 1.0
@@ -85,7 +84,7 @@ def best_test(false_positive: float, epsilon: float, delta: float = 0.0) -> floa
 
 def best_test_of(pair: Pair, false_positive: float) -> float:
     """Return the least miss rate of any test of the actual mechanism, rounded down."""
-    return pair.tradeoff(float(as_probability(false_positive, "false_positive")))
+    return pair.tradeoff(as_rate(false_positive, "false_positive"))
 
 
 @dataclass(frozen=True)
@@ -144,14 +143,8 @@ def meaning_of(pair: Pair, prior: float, *, failure: float = 0.0) -> Meaning:
     >>> print(told.sentences()[1].split("before ")[1])
     will believe it with 0.8% to 57.8% after, except with probability 1e-06.
     """
-    if not 0 <= prior <= 1 or math.isnan(prior):
-        raise TheoryError(
-            "not_a_probability",
-            f"prior is {prior}, a probability lies between 0 and 1",
-            "give a prior",
-        )
     return Meaning(
-        prior=prior,
+        prior=as_rate(prior, "prior"),
         band=posterior_band_of(pair, prior),
         failure=failure,
         usual_band=posterior_band_of(pair, prior, failure=failure),

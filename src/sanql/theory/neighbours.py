@@ -15,7 +15,7 @@ from typing import Any
 from sanql.theory.channels import Database
 from sanql.theory.distributions import Outcome
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_fraction
+from sanql.theory.exact import Real, as_fraction, as_positive
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,14 @@ def groups_of(databases: Iterable[Database], members: Sequence[Outcome]) -> Neig
     return related(databases, differ, "groups")
 
 
-def within(databases: Iterable[Database], distance: float) -> Neighbours:
+def within(databases: Iterable[Database], distance: Real) -> Neighbours:
     """Return change-one among numeric records that move by at most a distance: a firm's assets."""
+
+    reach = as_positive(distance, "distance")
 
     def differ(x: Database, y: Database) -> bool:
         changed = _changed(x, y)
-        return len(changed) == 1 and abs(changed[0][0] - changed[0][1]) <= distance
+        return len(changed) == 1 and abs(changed[0][0] - changed[0][1]) <= reach
 
     return related(databases, differ, f"within {distance}")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from sanql.theory.closed_forms import GuaranteedPair, LaplacePair, Pair
+from sanql.theory.closed_forms import GaussianPair, GuaranteedPair, LaplacePair, Pair
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_epsilon, as_probability
 from sanql.theory.meaning import posterior_band
@@ -41,8 +41,12 @@ def draw(name: str, path: Path, *, epsilon: float = 1.0, delta: float = 0.0) -> 
     """Write one picture of the gallery."""
     as_epsilon(epsilon)
     as_probability(delta, "delta")
-    if epsilon == 0:
-        raise TheoryError("epsilon", "at epsilon = 0 there is nothing to draw", "give epsilon > 0")
+    if not 1e-6 <= epsilon <= 50:
+        raise TheoryError(
+            "epsilon",
+            f"at epsilon = {epsilon:g} every curve is a straight line, there is nothing to see",
+            "give epsilon between 1e-6 and 50",
+        )
     figures: dict[str, Callable[[], Figure]] = {
         "profile": lambda: profile(epsilon),
         "tradeoff": lambda: tradeoff(epsilon, delta),
@@ -93,11 +97,9 @@ def profile(epsilon: float) -> Figure:
 
     The Gaussian has no end: its delta falls forever.
     """
-    from sanql.theory.closed_forms import GaussianPair
-
     levels = [epsilon * 1.6 * k / 300 for k in range(301)]
     figure, axes = _axes()
-    mu = _gaussian_like(epsilon)
+    mu = _gaussian_like(epsilon, 0.01)
     for pair, label, colour, line in (
         (GuaranteedPair(epsilon), "randomised response", ORANGE, "-"),
         (LaplacePair(1 / epsilon), "Laplace", BLUE, "--"),
@@ -116,15 +118,22 @@ def profile(epsilon: float) -> Figure:
 
 @_styled
 def tradeoff(epsilon: float, delta: float, mechanism: Pair | None = None) -> Figure:
-    """Return the region of errors an attacker can reach: the bound and an actual mechanism."""
-    actual = LaplacePair(1 / epsilon) if mechanism is None else mechanism
+    """Return the region of errors an attacker can reach: the bound and an actual mechanism.
+
+    Without one given it is Laplace noise, or with delta > 0 Gaussian noise, of just this guarantee.
+    """
+    actual, name = mechanism, "the mechanism"
+    if actual is None:
+        actual, name = LaplacePair(1 / epsilon), "Laplace noise"
+        if 0 < delta < 1:
+            actual, name = GaussianPair(_gaussian_like(epsilon, delta)), "Gaussian noise"
     rates = [k / 400 for k in range(401)]
     bound = [GuaranteedPair(epsilon, delta).tradeoff(rate) for rate in rates]
     curve = [actual.tradeoff(rate) for rate in rates]
     figure, axes = _axes(width=5.2, height=5.0)
     mirrored = [1 - actual.tradeoff(1 - rate) for rate in rates]
     axes.fill_between(rates, curve, mirrored, color=BLUE, alpha=0.12, linewidth=0)
-    axes.plot(rates, curve, color=BLUE, label="best test of the mechanism (Laplace)")
+    axes.plot(rates, curve, color=BLUE, label=f"best test of {name}")
     shown = f"epsilon = {epsilon:.3g}" + (f", delta = {delta:.3g}" if delta else "")
     axes.plot(rates, bound, "--", color=ORANGE, label=f"limit set by {shown} alone")
     axes.plot([0, 1], [1, 0], ":", color=GREY, linewidth=1.2, label="guessing")
@@ -231,14 +240,12 @@ def _density(axes: Axes, centre: int, epsilon: float, colour: str, line: str, la
     axes.plot(grid, heights, line, color=colour, label=label)
 
 
-def _gaussian_like(epsilon: float) -> float:
-    """The mu whose delta at this epsilon is 1 %, for comparison on one picture."""
-    from sanql.theory.closed_forms import GaussianPair
-
+def _gaussian_like(epsilon: float, delta: float) -> float:
+    """The mu whose delta at this epsilon is the one given."""
     low, high = 1e-6, 50.0
     for _ in range(80):
         middle = (low + high) / 2
-        if GaussianPair(middle).hockey_stick(math.exp(epsilon)) > 0.01:
+        if GaussianPair(middle).hockey_stick(math.exp(epsilon)) > delta:
             high = middle
         else:
             low = middle

@@ -114,6 +114,7 @@ def posterior_odds(p: Distribution, q: Distribution, output: Outcome, prior: Rea
 def hockey_stick_from_tradeoff(vertices: Sequence[Vertex], gamma: Real) -> Fraction:
     """Return H_gamma(P||Q) = 1 - min (FP + gamma FN) over the corners of the trade-off curve."""
     g = as_positive(gamma, "gamma")
+    _some(vertices, "corners of a trade-off curve")
     return 1 - min(a + g * b for a, b in vertices)
 
 
@@ -124,7 +125,13 @@ def tradeoff_from_profile(profile: Sequence[Vertex], false_positive: Real) -> Fr
     otherwise.
     """
     alpha = as_probability(false_positive, "false_positive")
+    _some(profile, "points of a profile")
     return max(Fraction(0), *((1 - height - alpha) / gamma for gamma, height in profile))
+
+
+def _some(points: Sequence[Vertex], what: str) -> None:
+    if not points:
+        raise TheoryError("empty", f"there are no {what}", "give at least one")
 
 
 def _interpolate(vertices: Sequence[Vertex], alpha: Fraction) -> Fraction:

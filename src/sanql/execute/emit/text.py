@@ -75,9 +75,11 @@ def _repeated(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
 
 def _replaced(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     text, old, new = (emitter.sql(arg) for arg in args)
-    sizes = [len(str(constant(arg)).encode()) for arg in args[1:]]
-    growth = -(-sizes[1] // max(1, sizes[0])) + 1
-    return _limited(f"system.main.replace({text}, {old}, {new})", [text], growth)
+    before, after = (len(str(constant(arg)).encode()) for arg in args[1:])
+    value = f"system.main.replace({text}, {old}, {new})"
+    if after <= before:  # it cannot grow
+        return value
+    return _limited(value, [text], -(-after // max(1, before)) + 1)
 
 
 def _matched(name: str) -> Emit:

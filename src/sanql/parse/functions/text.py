@@ -202,7 +202,8 @@ TEXTS = (
         "the separator is a constant; '' where there is no such part", A_PART, ("SPLIT_PART",), (3, 3),
     ),
     Function(
-        "replace", "REPLACE(x, old, new)", _replaced, f"old and new are constants; {LIMITED}", AT_MOST,
+        "replace", "REPLACE(x, old, new)", _replaced, f"old and new are constants; {LIMITED}",
+        AT_MOST + ", or no longer than x",
         ("REPLACE",), (3, 3),
     ),
     Function(

@@ -219,9 +219,10 @@ def _moved(node: exp.Expression, moment: Expr, unit: str, steps: Expr) -> Expr:
     if unit == "seconds" and moment.facts.type is Type.DATE:
         moment = _at_midnight(node, moment)
     result = applied(node, f"add_{unit}", moment, steps)
-    if isinstance(moment, Literal) and isinstance(steps, Literal):
-        assert isinstance(moment.value, date) and isinstance(steps.value, int)  # noqa: S101
-        shifted = move(moment.value, unit, steps.value)
+    start = moment.value if isinstance(moment, Literal) else None
+    number = steps.value if isinstance(steps, Literal) else None
+    if isinstance(start, date) and isinstance(number, int):
+        shifted = move(start, unit, number)
         if shifted is None:
             raise Refused(
                 "date_invalid",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from sqlglot import exp
+from sqlglot.dialects import DuckDB
 
 from sanql.errors import Refused
 from sanql.parse.functions import NAMES
@@ -62,7 +63,12 @@ def typed_name(node: exp.Expression, known: tuple[str, ...] = ()) -> str:
         return str(node.this)[:60]
     names = (*known, *SPELLINGS.get(type(node), ()))
     if isinstance(node, exp.Func):
-        names = (*names, *node.sql_names())
+        named = [
+            name
+            for name, build in DuckDB.Parser.FUNCTIONS.items()
+            if getattr(build, "__self__", None) is type(node)
+        ]
+        names = (*names, *node.sql_names(), *named)
     start, end = node.meta.get("start"), node.meta.get("end")
     if start is not None and end is not None:
         names = (*(name for name in names if len(name) == end - start + 1), *names)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from sanql.theory.attackers.outcome import Learned
 from sanql.theory.channels import Channel, Database
 from sanql.theory.divergences import best_event, statistical_difference
-from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_probability
+from sanql.theory.exact import Real, as_count, as_nonnegative, as_probability
 from sanql.theory.testing import errors, tradeoff
 
 if TYPE_CHECKING:
@@ -53,10 +52,9 @@ def homer(
     """
     import numpy as np
 
-    if people < 1 or attributes < 1 or trials < 1:
-        raise TheoryError(
-            "sizes", "people, attributes and trials are at least 1", "give positive whole numbers"
-        )
+    for value, name in ((people, "people"), (attributes, "attributes"), (trials, "trials")):
+        as_count(value, name)
+    noise = float(as_nonnegative(noise, "noise"))
     rng = np.random.default_rng(seed)
     hits = np.zeros(2)
     for _ in range(trials):

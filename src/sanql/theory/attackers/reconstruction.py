@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sanql.theory.attackers.outcome import Learned
-from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_count, as_nonnegative
 
 
 def differencer(
@@ -26,10 +26,7 @@ def differencer(
     >>> differencer([3, 5, 4], 1, answer=float, ideal=float).real
     5.0
     """
-    if not 0 <= person < len(values):
-        raise TheoryError(
-            "person", f"there is no person {person}", f"choose 0 to {len(values) - 1}"
-        )
+    as_count(person, "person", least=0, most=len(values) - 1)
     everybody, others = sum(values), sum(values) - values[person]
     return Learned(
         "differencer",
@@ -50,10 +47,9 @@ def linear(people: int, queries: int, *, noise: float, seed: int = 0) -> Learned
     import numpy as np
     from scipy.optimize import linprog
 
-    if people < 1 or queries < 1 or noise < 0:
-        raise TheoryError(
-            "sizes", "people and queries are at least 1, noise at least 0", "give positive sizes"
-        )
+    as_count(people, "people", most=10_000)
+    as_count(queries, "queries", most=10_000)
+    noise = float(as_nonnegative(noise, "noise"))
     rng = np.random.default_rng(seed)
     secret = rng.integers(0, 2, people)
     asked = rng.integers(0, 2, (queries, people)).astype(float)

@@ -13,8 +13,7 @@ from sanql.theory.closed_forms import GaussianPair
 from sanql.theory.definitions import coupled_worlds, inference, secrets, semantic
 from sanql.theory.definitions.worlds import World, canonical_simulator, records
 from sanql.theory.distributions import Distribution
-from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_probability
+from sanql.theory.exact import Real, as_count, as_probability, as_width
 
 
 def parity(people: int) -> Learned:
@@ -27,8 +26,7 @@ def parity(people: int) -> Learned:
     >>> parity(3).real, parity(3).ideal
     (Fraction(1, 2), Fraction(0, 1))
     """
-    if people < 2:
-        raise TheoryError("people", "one person's parity is his record", "give at least 2 people")
+    as_count(people, "people", least=2, most=10)  # one person's parity is his record
     bits = list(product((0, 1), repeat=people))
     channel = exact_statistic(bits, lambda x: sum(x) % 2)
     world = World.knowing(Distribution.uniform(bits), lambda x: sum(x) % 2)
@@ -53,6 +51,7 @@ def common_sign(people: int, flip: Real, *, sign_is_known: bool) -> Learned:
     record through the sign (noiseless delta, real) and little about the record itself (DDP delta,
     ideal).
     """
+    as_count(people, "people", most=10)
     world = _sign_world(people, as_probability(flip, "flip"))
     if not sign_is_known:
         world = world.reduced(lambda _: Distribution.point(None))
@@ -90,6 +89,8 @@ def gaussian_sum(people: int, sigma: float) -> Learned:
     At the output t = n the log-odds are (2 n - 1)/(2 sigma^2); the distance from the game without
     person 1 is tanh((2 n - 1)/(4 sigma^2))/2.
     """
+    as_count(people, "people")
+    sigma = as_width(sigma, "sigma")
     log_odds = (2 * people - 1) / (2 * sigma**2)
     return Learned(
         "Gaussian sum far from the belief",

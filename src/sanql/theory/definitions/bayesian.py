@@ -15,7 +15,15 @@ from sanql.theory.definitions.finding import Finding, PriorWitness
 from sanql.theory.definitions.records import Others, by_others
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import INFINITE, Extended, sqrt_exact, sqrt_lower, sqrt_upper
+from sanql.theory.exact import (
+    INFINITE,
+    Extended,
+    as_gamma,
+    as_positive,
+    sqrt_exact,
+    sqrt_lower,
+    sqrt_upper,
+)
 
 
 def posterior(
@@ -45,12 +53,15 @@ def largest_shift(ratio: Extended) -> Fraction:
     """
     if ratio == INFINITE:
         return Fraction(1)
+    as_gamma(ratio, "ratio")
     root = sqrt_upper(Fraction(ratio))
     return (root - 1) / (root + 1)
 
 
 def largest_hockey_stick(ratio: Fraction, gamma: Fraction) -> Fraction:
     """Return sup over priors of H_gamma(posterior||prior) = (sqrt r - sqrt gamma)^2/(r - 1)."""
+    as_gamma(ratio, "ratio")
+    as_positive(gamma, "gamma")
     if ratio <= gamma:
         return Fraction(0)
     return (sqrt_upper(ratio) - sqrt_lower(gamma)) ** 2 / (ratio - 1)

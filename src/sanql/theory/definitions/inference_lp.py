@@ -22,6 +22,7 @@ from sanql.theory.divergences import two_sided_excess
 
 _DENOMINATORS = (12, 1_000, 1_000_000, 10**12)
 _FEASIBLE = 1e-8
+_LEVEL_MAX = 10**12
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -66,7 +67,8 @@ Service: TypeAlias = Column | Conflict | Undecided
 def serve(blocks: Sequence[Block], gamma: Fraction, slack: Fraction) -> Service:
     """Return a column that serves every block, or blocks that cannot be served together."""
     inputs = tuple(dict.fromkeys(a for block in blocks for cell in block.weights for a in cell))
-    violation, _, weights = _solve(blocks, inputs, float(gamma), float(slack), room=False)
+    level = float(min(gamma, Fraction(_LEVEL_MAX)))
+    violation, _, weights = _solve(blocks, inputs, level, float(slack), room=False)
     if violation > _FEASIBLE:
         for limit in _DENOMINATORS:
             exact = rational_weights(weights, limit)
@@ -74,7 +76,7 @@ def serve(blocks: Sequence[Block], gamma: Fraction, slack: Fraction) -> Service:
             if conflict is not None:
                 return conflict
         return Undecided()
-    _, rough, _ = _solve(blocks, inputs, float(gamma), float(slack), room=True)
+    _, rough, _ = _solve(blocks, inputs, level, float(slack), room=True)
     for limit in _DENOMINATORS:
         values = {
             a: max(Fraction(0), Fraction(value).limit_denominator(limit))

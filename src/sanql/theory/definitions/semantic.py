@@ -17,6 +17,7 @@ from sanql.theory.definitions.finding import BeliefWitness, Finding, show
 from sanql.theory.definitions.records import by_others, dropped, people
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import statistical_difference
+from sanql.theory.errors import TheoryError
 from sanql.theory.exact import INFINITE, Extended, Real, as_probability, sqrt_exact, sqrt_upper
 
 
@@ -27,6 +28,12 @@ def game_posterior(
 
     People are numbered from 1 here, as in the paper.
     """
+    if output not in channel.outputs or not 0 <= game <= people(channel):
+        raise TheoryError(
+            "unknown_output",
+            f"the channel has no output {output!r} or no game {game}",
+            f"give one of its outputs, and a game from 0 to {people(channel)}",
+        )
     place = channel.outputs.index(output)
     weights = {
         x: mass * channel.masses(_seen(channel, x, game, default))[place]

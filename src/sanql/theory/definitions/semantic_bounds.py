@@ -28,7 +28,7 @@ from sanql.theory.definitions.semantic import (
 )
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, privacy_profile, two_sided_excess
-from sanql.theory.exact import INFINITE, Real, as_fraction, as_probability, up
+from sanql.theory.exact import INFINITE, Real, as_count, as_probability, up
 
 _GAP = "1/1000000"
 _NODES = 1000
@@ -43,6 +43,7 @@ def approximate_semantic_privacy(
     when the two are within `gap`, or after `nodes` nodes.
     """
     level = as_probability(tau, "tau")
+    as_count(nodes, "nodes")
     outputs = [
         Output(tuple(row[place] for row in channel.rows), games)
         for place, games in _games(channel, level, default)
@@ -50,7 +51,7 @@ def approximate_semantic_privacy(
     ]
     start = _two_point_candidates(channel, level, default) if len(channel.databases) <= 8 else ()
     found = search(
-        outputs, level, len(channel.databases), start, nodes=nodes, gap=as_fraction(gap, "gap")
+        outputs, level, len(channel.databases), start, nodes=nodes, gap=as_probability(gap, "gap")
     )
     upper = min(found.upper, Fraction(semantic_failure_upper(channel, level, default)))
     belief = _belief(channel, found)
@@ -71,6 +72,7 @@ def reality_oblivious_privacy(
     Enclosed like `approximate_semantic_privacy`. An output that the belief excludes is a failure.
     """
     level = as_probability(tau, "tau")
+    as_count(nodes, "nodes")
     games = list(_games(channel, level, default))
     columns = list(zip(*channel.rows, strict=True))
     lower, upper, tied = Fraction(-1), Fraction(0), Fraction(0)
@@ -89,7 +91,7 @@ def reality_oblivious_privacy(
             len(channel.databases),
             [tuple(belief[x] for x in channel.databases)],
             nodes=nodes,
-            gap=as_fraction(gap, "gap"),
+            gap=as_probability(gap, "gap"),
         )
         upper, tied = max(upper, found.upper), max(tied, found.tied)
         if found.lower > lower:

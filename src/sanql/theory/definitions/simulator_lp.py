@@ -77,7 +77,7 @@ def worst_condition(
 def best_simulator(conditions: Sequence[Condition], gamma: Fraction) -> Best:
     """Return the least delta at level gamma, enclosed, with a simulator that attains the bound."""
     inputs, outputs = _sizes(conditions)
-    rough = _solve(conditions, inputs, outputs, float(gamma))
+    rough = _solve(conditions, inputs, outputs, float(min(gamma, Fraction(_HIGHEST**2))))
     found: list[tuple[Fraction, Channel]] = []
     tests: list[tuple[Fraction, MixedTest]] = []
     for limit in _DENOMINATORS:

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from sanql.theory import constants
-from sanql.theory.exact import exp_upper, sqrt_upper
+from sanql.theory.exact import exp_upper, float_upper, sqrt_upper, up
 from sanql.theory.implications.edges import (
     EVERY_DISTRIBUTION,
     KNOWN_GROUP,
@@ -53,9 +53,8 @@ def _pointwise_printed(g: Guarantee, _: Setting) -> Guarantee:
 
 def _group(g: Guarantee, s: Setting) -> Guarantee:
     size = s.group or 1
-    return level(
-        "group_dp", g.gamma**size, delta=constants.group_delta(g.gamma, g.exact("delta"), size)
-    )
+    delta = constants.group_delta(g.gamma, g.exact("delta"), size)
+    return make("group_dp", epsilon=up(size * g["epsilon"], 1), delta=float_upper(delta))
 
 
 def _usually(g: Guarantee, s: Setting) -> Guarantee:

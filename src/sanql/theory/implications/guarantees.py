@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import exp_upper, shown_upper
+from sanql.theory.exact import as_loss, as_rate, exp_upper, shown_upper
 
 KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "perfect_privacy": ((), "neighbours give equal output laws"),
@@ -201,7 +201,7 @@ def guarantee(kind: str, **parameters: float) -> Guarantee:
     ordered = sorted(
         parameters.items(), key=lambda pair: wanted.index(pair[0]) if pair[0] in wanted else 99
     )
-    return Guarantee(kind, tuple((name, float(value)) for name, value in ordered))
+    return Guarantee(kind, tuple((name, _number(kind, name, value)) for name, value in ordered))
 
 
 def parse(text: str) -> Guarantee:
@@ -217,10 +217,10 @@ def parse(text: str) -> Guarantee:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError(text)
         values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        numbers = {name: float(value) for name, value in values.items()}
+        numbers = {name: _written(value) for name, value in values.items()}
     except TheoryError:
         raise
-    except (SyntaxError, ValueError, TypeError) as error:
+    except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise TheoryError(
             "unreadable_guarantee",
             f"{text!r} is not a guarantee",
@@ -251,18 +251,40 @@ class Setting:
     def __post_init__(self) -> None:
         for name in ("records", "group", "protections", "values"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**12:
                 raise TheoryError(
                     "setting",
-                    f"{name} is {value!r}, a whole number of at least 1",
+                    f"{name} is {value!r}, a whole number from 1 to 10^12",
                     f"give {name} >= 1",
                 )
         for name in ("tau", "delta_hat", "simulator_delta"):
             value = getattr(self, name)
             if value is not None:
-                _check("the setting", "delta", value)
+                as_rate(value, name)
         if self.simulator_epsilon is not None:
-            _check("the setting", "epsilon", self.simulator_epsilon)
+            as_loss(self.simulator_epsilon, "simulator_epsilon")
+
+
+def _written(value: object) -> float:
+    """The number of a text; truth values and strings are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(value)
+    return value
+
+
+def _number(kind: str, name: str, value: float) -> float:
+    try:
+        if isinstance(value, bool | str):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TheoryError(
+            "not_a_number",
+            f"{name} of {kind} is {value!r}, it must be a number",
+            f"give {name} as a number of ordinary size",
+        ) from error
 
 
 def _check(kind: str, name: str, value: float) -> None:
