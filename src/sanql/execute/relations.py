@@ -62,7 +62,13 @@ TIES = "\x00ties\x00"
 class RelationWriter:
     """Writes relations and the expressions over them, collecting which columns are read."""
 
-    def __init__(self, source: Description | Source, tables: Mapping[str, Table]) -> None:
+    def __init__(
+        self,
+        source: Description | Source,
+        tables: Mapping[str, Table],
+        parameters: list[object] | None = None,
+    ) -> None:
+        """Write over a source; `parameters`, where given, are shared with another writer."""
         self._source = source
         self._tables = tables
         self._used: dict[int, dict[str, None]] = {}
@@ -72,6 +78,8 @@ class RelationWriter:
         self._names = 0
         self._unit_type: str | None = None
         self.emitter = Emitter(self._leaf, raw=lambda column: self._read(column.slot, column.name))
+        if parameters is not None:
+            self.emitter.parameters = parameters
 
     def enter(self, source: From, where: Expr | None) -> None:
         """Prepare a FROM: find out which foreign keys are followed by its joins anyway."""

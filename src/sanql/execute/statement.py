@@ -31,7 +31,8 @@ from sanql.execute.sources import Description, Source
 from sanql.parse.shared import PublicQuery
 from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
-from sanql.plan.keys import KeyColumn, PublicKeys
+from sanql.plan.keys import PublicKeys
+from sanql.plan.lookups import Lookup
 from sanql.plan.measurements import Measured, Measurement
 from sanql.policy import ColumnUnit, Table, TableDomain
 
@@ -106,24 +107,46 @@ class _Writer:
         if not isinstance(keys, PublicKeys):
             return
         for index, column in enumerate(keys.columns):
-            self._parts.append(f"domain{index} AS MATERIALIZED ({self._domain(index, column)})")
+            if isinstance(column.values, Lookup):
+                if column.values.keys[0] == index:
+                    text = self._looked_up(column.values)
+                    self._parts.append(f"domain{index} AS MATERIALIZED ({text})")
+            else:
+                text = self._domain(index, column.values)
+                self._parts.append(f"domain{index} AS MATERIALIZED ({text})")
 
-    def _domain(self, index: int, column: KeyColumn) -> str:
-        if isinstance(column.values, TableDomain):
-            scan = self._source.scans[column.values.table][column.values.column]
-            relation = self._source.relations[column.values.table]
+    def _looked_up(self, lookup: Lookup) -> str:
+        """Return the different keys that public tables have; NULL is none."""
+        public = RelationWriter(self._source, self._plan.outline.tables, self._emitter.parameters)
+        public.enter(lookup.source, None)
+        columns = [
+            on_grid(public.emitter.sql(key), _key_grid(key))
+            if key.facts.type is Type.REAL
+            else public.emitter.sql(key)
+            for key in lookup.expressions
+        ]
+        tests = [public.emitter.sql(test) for test in lookup.conditions]
+        tests += [f"({column}) IS NOT NULL" for column in columns]
+        named = [f"{c} AS v{i}" for c, i in zip(columns, lookup.keys, strict=True)]
+        rows = public.filtered(lookup.source, None, tests)
+        return f"SELECT DISTINCT {', '.join(named)} FROM {rows}"
+
+    def _domain(self, index: int, domain: tuple[LiteralValue, ...] | TableDomain) -> str:
+        if isinstance(domain, TableDomain):
+            scan = self._source.scans[domain.table][domain.column]
+            relation = self._source.relations[domain.table]
             key = self._plan.query.keys[index]
             if key.facts.type is Type.REAL:
                 scan = on_grid(scan, _key_grid(key))
-            return f"SELECT DISTINCT {scan} AS v FROM {relation} WHERE {scan} IS NOT NULL"
+            return f"SELECT DISTINCT {scan} AS v{index} FROM {relation} WHERE {scan} IS NOT NULL"
         expression = self._plan.query.keys[index]
         engine_type = ENGINE_TYPES[expression.facts.type]
-        values: list[object] = list(column.values)
+        values: list[object] = list(domain)
         if expression.facts.type is Type.REAL:
             engine_type = "BIGINT"
-            values = [_steps(value, _key_grid(expression)) for value in column.values]
+            values = [_steps(value, _key_grid(expression)) for value in domain]
         listed = self._emitter.parameter(values, f"{engine_type}[]")
-        return f"SELECT unnest({listed}) AS v"
+        return f"SELECT unnest({listed}) AS v{index}"
 
     def _write_input(self) -> None:
         query = self._plan.query
@@ -140,7 +163,7 @@ class _Writer:
             for index, column in enumerate(keys.columns):
                 if column.filtered:
                     listed.append(
-                        f"{self._key(query.keys[index])} IN (SELECT v FROM domain{index})"
+                        f"{self._key(query.keys[index])} IN (SELECT {_listed(keys, index)})"
                     )
         rows = self._relations.filtered(query.source, query.where, listed)
         self._add("input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}")
@@ -365,12 +388,13 @@ class _Writer:
         source = "cells"
         key_columns = [f"cells.{key}" for key in self._keys]
         if isinstance(keys, PublicKeys):
-            domains = " CROSS JOIN ".join(f"domain{i}" for i in range(len(keys.columns)))
+            places = [_place(keys, index) for index in range(len(keys.columns))]
+            domains = " CROSS JOIN ".join(dict.fromkeys(place for place, _ in places))
+            key_columns = [f"{place}.{column}" for place, column in places]
             same = " AND ".join(
-                f"cells.k{i} IS NOT DISTINCT FROM domain{i}.v" for i in range(len(keys.columns))
+                f"cells.k{i} IS NOT DISTINCT FROM {text}" for i, text in enumerate(key_columns)
             )
             source = f"{domains} LEFT JOIN cells ON {same}"
-            key_columns = [f"domain{i}.v" for i in range(len(keys.columns))]
         columns = [f"{self._shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)]
         for index, part in enumerate(self._plan.measurements):
             exact = f"cells.m{index}"
@@ -394,6 +418,18 @@ class _Writer:
         if key.facts.type is Type.INTEGER:
             return f"TRY_CAST({text} AS BIGINT)"
         return text
+
+
+def _place(keys: PublicKeys, index: int) -> tuple[str, str]:
+    """Return where a key's public values are listed: the relation and its column."""
+    values = keys.columns[index].values
+    first = values.keys[0] if isinstance(values, Lookup) else index
+    return f"domain{first}", f"v{index}"
+
+
+def _listed(keys: PublicKeys, index: int) -> str:
+    place, column = _place(keys, index)
+    return f"{column} FROM {place}"
 
 
 def _less_centre(sums: str, counts: str, part: Measurement) -> str:

@@ -9,8 +9,9 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.parse.functions import TRUNCATIONS, truncate
-from sanql.parse.relations import conjuncts
+from sanql.parse.relations import From, conjuncts
 from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
+from sanql.plan.lookups import Lookup, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain
 
@@ -23,7 +24,7 @@ STEPS_MAX = 2**52  # a key further from zero may not be a whole number in the en
 class KeyColumn:
     """The public values of one key; rows with another value are left out when `filtered`."""
 
-    values: tuple[LiteralValue, ...] | TableDomain
+    values: tuple[LiteralValue, ...] | TableDomain | Lookup
     filtered: bool
 
 
@@ -57,24 +58,56 @@ Keys = OneGroup | PublicKeys | PrivateKeys
 def keys_of(
     expressions: tuple[Expr, ...],
     tables: Mapping[str, Table],
-    everybody: bool = False,
+    source: From | None = None,
     where: Expr | None = None,
 ) -> Keys:
-    """Return how the groups of a question are known.
-
-    Where `everybody` may see what is read, the groups that are there can simply be shown.
-    """
+    """Return how the groups of a question are known; `source` is what it reads of somebody."""
     if not expressions:
         return OneGroup()
     columns = [
-        _chosen(_key_column(expression, tables, everybody), expression, where)
-        for expression in expressions
+        _chosen(_key_column(expression, tables), expression, where) for expression in expressions
     ]
+    if source is not None:
+        columns = _looked_up(columns, expressions, source, where, tables)
     known = [column for column in columns if column is not None]
     if len(known) < len(columns):
         return PrivateKeys()
     keys = PublicKeys(tuple(known))
     return keys if (keys.count or 0) <= PRODUCT_MAX else PrivateKeys()
+
+
+def _looked_up(
+    columns: list[KeyColumn | None],
+    expressions: tuple[Expr, ...],
+    source: From,
+    where: Expr | None,
+    tables: Mapping[str, Table],
+) -> list[KeyColumn | None]:
+    """Return the keys, those that public tables decide read from there."""
+    undeclared = {
+        index: expression
+        for index, expression in enumerate(expressions)
+        if not isinstance(expression, ColumnRef) or _domain(expression, tables) is None
+    }
+    found = [
+        column if column is not None else _public_column(expression, tables)
+        for column, expression in zip(columns, expressions, strict=True)
+    ]
+    for lookup in lookups(undeclared, source, where, tables):
+        for index in lookup.keys:
+            found[index] = KeyColumn(lookup, filtered=True)
+    return found
+
+
+def _public_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:
+    """Return all values of a public table's column; a number needs a precision to be a key."""
+    if not isinstance(expression, ColumnRef) or expression.origin is None:
+        return None
+    known = column_of(expression, tables)
+    if known is None or not tables[expression.origin[0]].public:
+        return None
+    exact = known.type not in ("decimal", "float") or known.precision is not None
+    return KeyColumn(TableDomain(*expression.origin), filtered=True) if exact else None
 
 
 def _chosen(column: KeyColumn | None, expression: Expr, where: Expr | None) -> KeyColumn | None:
@@ -96,11 +129,9 @@ def _chosen(column: KeyColumn | None, expression: Expr, where: Expr | None) -> K
     return KeyColumn(left, column.filtered) if left else column
 
 
-def _key_column(expression: Expr, tables: Mapping[str, Table], everybody: bool) -> KeyColumn | None:
+def _key_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:
     if isinstance(expression, ColumnRef):
         domain = _domain(expression, tables)
-        if domain is None and not everybody:
-            domain = _public_column(expression, tables)
         match domain:
             case ListedDomain(values):
                 return KeyColumn(_distinct(values, expression.facts), filtered=True)
@@ -144,15 +175,6 @@ def _domain(column: ColumnRef, tables: Mapping[str, Table]) -> ListedDomain | Ta
     """Return the public keys the policy declares for a column."""
     known = column_of(column, tables)
     return known.domain if known is not None else None
-
-
-def _public_column(column: ColumnRef, tables: Mapping[str, Table]) -> TableDomain | None:
-    """Return all values of a public table's column as keys; a number needs a precision for that."""
-    known = column_of(column, tables)
-    if known is None or column.origin is None or not tables[column.origin[0]].public:
-        return None
-    exact = known.type not in ("decimal", "float") or known.precision is not None
-    return TableDomain(*column.origin) if exact else None
 
 
 def _values(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:

@@ -111,7 +111,7 @@ def outline(
 ) -> Outline:
     """Return what must be measured to answer a question, with sensitivities."""
     table = reading(query.source, tables)
-    keys = keys_of(query.keys, tables, table.public, query.where)
+    keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
     limits = limits_of(table, keys, groups_asked)
     setting = Setting(
         neighbours=neighbours,

@@ -1,0 +1,155 @@
+"""Keys that public tables list: which groups there can be, read from tables that are about nobody.
+
+A key computed from public tables alone has no values but those in the rows of these tables. Where
+conditions of the question are about these tables too, only the rows that fulfil them are left: the
+suppliers of one country, the nations of one region, the names that go with the numbers. All of it
+is public, so reading it costs nothing, and every such group appears, empty or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sanql.parse.relations import (
+    Derived,
+    From,
+    Join,
+    JoinKind,
+    Scan,
+    Selected,
+    conjuncts,
+)
+from sanql.parse.tree import Call, ColumnRef, Expr, Literal, Type, walk
+from sanql.policy import Table
+
+COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The different values that some keys of a question have together in joined public tables."""
+
+    keys: tuple[int, ...]
+    expressions: tuple[Expr, ...]
+    source: From
+    conditions: tuple[Expr, ...]
+
+
+def lookups(
+    keys: Mapping[int, Expr], source: From, where: Expr | None, tables: Mapping[str, Table]
+) -> tuple[Lookup, ...]:
+    """Return where the keys that public tables decide can be read; others are left out."""
+    reading = _Reading(tables)
+    reading.read(source, [*conjuncts(where)], kept=True)
+    resolved = {index: reading.resolve(key) for index, key in keys.items()}
+    public = {
+        index: expression
+        for index, expression in resolved.items()
+        if expression is not None and reading.is_public(expression) and _is_exact(expression)
+    }
+    conditions = [test for test in reading.tests() if reading.is_public(test)]
+    parts = _connected(reading.scans, conditions)
+    found = []
+    for part in parts:
+        inside = {i: e for i, e in public.items() if _slots(e) <= part}
+        if inside:
+            tests = tuple(test for test in conditions if _slots(test) <= part)
+            scans = [reading.scans[slot] for slot in sorted(part)]
+            found.append(Lookup(tuple(inside), tuple(inside.values()), _side_by_side(scans), tests))
+    return tuple(found)
+
+
+class _Reading:
+    """What a FROM reads of public tables, with subqueries that only rename and filter seen through."""
+
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        self._tables = tables
+        self._fields: dict[int, Selected] = {}
+        self._tests: list[Expr] = []
+        self.scans: dict[int, Scan] = {}
+
+    def read(self, source: From, tests: list[Expr], kept: bool) -> None:
+        """Note the public tables, and the tests that every row which is `kept` fulfils."""
+        self._tests += tests if kept else []
+        match source:
+            case Scan(slot, _, private):
+                if not private:
+                    self.scans[slot] = source
+            case Derived(slot, Selected(distinct=False, qualify=None) as rows):
+                self._fields[slot] = rows
+                self.read(rows.source, [*conjuncts(rows.where)], kept)
+            case Derived():
+                pass
+            case Join(kind, left, right, on):
+                inner = kind is JoinKind.INNER
+                self._tests += [*conjuncts(on)] if kept and inner else []
+                self.read(left, [], kept and kind in (JoinKind.INNER, JoinKind.LEFT))
+                self.read(right, [], kept and kind in (JoinKind.INNER, JoinKind.RIGHT))
+
+    def tests(self) -> Iterator[Expr]:
+        """Yield the tests, over the columns of tables."""
+        for test in self._tests:
+            resolved = self.resolve(test)
+            if resolved is not None:
+                yield resolved
+
+    def resolve(self, expression: Expr) -> Expr | None:
+        """Return an expression over tables' columns; None where there is more to it."""
+        match expression:
+            case Literal():
+                return expression
+            case ColumnRef(slot=slot, name=name) if slot in self._fields:
+                value = self._fields[slot].fields[int(name.removeprefix("c"))].value
+                return self.resolve(value) if value is not None else None
+            case ColumnRef():
+                return expression if expression.stored else None
+            case Call(args=args):
+                parts = [self.resolve(arg) for arg in args]
+                known = tuple(part for part in parts if part is not None)
+                return replace(expression, args=known) if len(known) == len(parts) else None
+            case _:
+                return None
+
+    def is_public(self, expression: Expr) -> bool:
+        """Return whether an expression is computed from public tables, and from something."""
+        slots = _slots(expression)
+        return bool(slots) and slots <= self.scans.keys()
+
+
+def _slots(expression: Expr) -> frozenset[int]:
+    return frozenset(part.slot for part in walk(expression) if isinstance(part, ColumnRef))
+
+
+def _is_exact(expression: Expr) -> bool:
+    return expression.facts.type is not Type.REAL or expression.facts.grid is not None
+
+
+def _connected(scans: Mapping[int, Scan], tests: list[Expr]) -> list[frozenset[int]]:
+    """Return the tables in parts that tests connect; parts are never multiplied with each other."""
+    parts = [frozenset({slot}) for slot in scans]
+    for test in tests:
+        slots = _slots(test)
+        if len(slots) > 1 and _keeps_few(test):
+            touched = [part for part in parts if part & slots]
+            parts = [part for part in parts if not part & slots]
+            parts.append(frozenset().union(*touched))
+    return parts
+
+
+def _keeps_few(test: Expr) -> bool:
+    """Return whether a test leaves few pairs of rows: equality, or comparisons with constants."""
+    if isinstance(test, Call) and test.op == "equal":
+        return True
+    return all(
+        any(isinstance(arg, Literal) for arg in part.args)
+        for part in walk(test)
+        if isinstance(part, Call) and part.op in COMPARISONS
+    )
+
+
+def _side_by_side(scans: list[Scan]) -> From:
+    source: From = scans[0]
+    for scan in scans[1:]:
+        source = Join(JoinKind.INNER, source, scan, None)
+    return source
