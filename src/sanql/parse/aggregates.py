@@ -206,7 +206,8 @@ def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, 
             "bounds_missing",
             f"{text} has no bounds, so one row could change it without limit",
             "let the owner declare bounds for the column, or state them in the question: "
-            f"{name}(GREATEST(0, LEAST(100, …)))",
+            f"{name}(CASE WHEN x BETWEEN 0 AND 100 THEN x END) leaves other values out; "
+            f"{name}(GREATEST(0, LEAST(100, x))) moves them to the ends, and NULL to 100",
         )
     return low, high
 
