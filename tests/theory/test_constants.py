@@ -5,9 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sanql.theory import constants
+from sanql.theory.channels import Channel
+from sanql.theory.definitions import secrets
+from sanql.theory.definitions.worlds import World
 from sanql.theory.distributions import Distribution
 from sanql.theory.divergences import hockey_stick, statistical_difference
 from theory.strategies import distributions, gammas
@@ -44,3 +48,39 @@ def test_a_group_too_large_for_any_promise_is_promised_nothing() -> None:
     assert constants.group_delta(Fraction(2), Fraction(1, 10**60), 10**12) == 1
     assert constants.group_delta(Fraction(2), Fraction(0), 10**12) == 0
     assert constants.group_delta(Fraction(1), Fraction(1, 10**13), 10**12) == Fraction(1, 10)
+
+
+@settings(max_examples=300)
+@given(
+    distributions(3),
+    distributions(3),
+    gammas(),
+    st.fractions("1/20", "19/20", max_denominator=20),
+    st.fractions("1/20", "1/2", max_denominator=20),
+)
+def test_no_secret_is_told_more_often_than_the_sharp_form_of_theorem_7_says(
+    p: Distribution, q: Distribution, gamma: Fraction, prior: Fraction, slack: Fraction
+) -> None:
+    channel = Channel.of({0: p, 1: q})
+    world = World.of({(0, None): prior, (1, None): 1 - prior})
+    secret = secrets.Secret("bit", lambda x: x)
+    delta = Fraction(secrets.pufferfish_delta(channel, [world], [secret], gamma)["delta"])
+    failed = secrets.pufferfish_inference_failure(
+        channel, [world], [secret], gamma=gamma, delta_hat=slack
+    )
+    sharp = constants.pufferfish_failure_sharp(gamma, delta, slack, prior)
+    assert failed <= sharp <= constants.pufferfish_failure(delta, slack, prior)
+
+
+def test_the_sharp_form_of_theorem_7_is_nearly_attained() -> None:
+    # output 0 comes only when the secret is 0, rarely: it moves a belief of 1/2 to certainty
+    channel = Channel.of({0: Distribution.over(["1/100", "99/100"]), 1: Distribution.over([0, 1])})
+    world = World.of({(0, None): "1/2", (1, None): "1/2"})
+    secret = secrets.Secret("bit", lambda x: x)
+    failed = secrets.pufferfish_inference_failure(
+        channel, [world], [secret], gamma=1, delta_hat="49/100"
+    )
+    sharp = constants.pufferfish_failure_sharp(
+        Fraction(1), Fraction(1, 100), Fraction(49, 100), Fraction(1, 2)
+    )
+    assert failed == Fraction(1, 200) <= sharp <= Fraction(11, 1000)
