@@ -25,7 +25,7 @@ stays a date. Timestamps have no time zone. Text that is put together is NULL be
 PATTERNS = """## Patterns and formats
 
 A regular expression is a constant of at most 200 characters made of letters, `.`, `[…]`, `(…)`, `(?:…)`,
-`(?i)`, `|`, `*`, `+`, `?`, `{2,5}`, `^`, `$` and `\\d \\D \\w \\W \\s \\S \\b \\B`, and of at most 1,000
+`(?i)`, `|`, `*`, `+`, `?`, `{2,5}`, `^`, `$` and `\\d \\D \\w \\W \\s \\S \\b \\B`, and of at most 200
 places when its repetitions are written out. `SIMILAR TO` is such an expression over the whole text.
 """
 

@@ -42,6 +42,21 @@ SPELLINGS = [
     ("VAR_SAMP(age)", "VARIANCE(age)"),
     ("STDDEV(age)", "STDDEV_SAMP(age)"),
     ("VARIANCE_POP(age)", "VAR_POP(age)"),
+    ("MEDIAN(age)", "QUANTILE_CONT(age, 0.5)"),
+    ("PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age)", "QUANTILE_CONT(age, 0.9)"),
+    ("PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age DESC)", "QUANTILE_CONT(age, 0.1)"),
+    ("PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY age)", "QUANTILE_DISC(age, 0.9)"),
+    ("QUANTILE(age, 0.9)", "QUANTILE_DISC(age, 0.9)"),
+    ("PERCENTILE_CONT(age, 0.25)", "QUANTILE_CONT(age, 1 / 4)"),
+    ("APPROX_QUANTILE(age, 0.9)", "QUANTILE_DISC(age, 0.9)"),
+    ("APPROX_QUANTILES(age, 4)[OFFSET(1)]", "QUANTILE_CONT(age, 0.25)"),
+    ("APPROX_QUANTILES(age, 4)[ORDINAL(1)]", "QUANTILE_CONT(age, 0)"),
+    ("MIN(age)", "QUANTILE_DISC(age, 0)"),
+    ("MAX(age) FILTER (WHERE member)", "QUANTILE_DISC(CASE WHEN member THEN age END, 1.0)"),
+    (
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) FILTER (WHERE member)",
+        "MEDIAN(CASE WHEN member THEN age END)",
+    ),
     ("CORR(age, income) FILTER (WHERE member)", "CORR(CASE WHEN member THEN age END, income)"),
 ]
 
@@ -70,9 +85,19 @@ def test_columns_are_named_after_their_statistic(ask: Ask) -> None:
 
 @pytest.mark.parametrize(
     "statistic",
-    ["VAR_POP(big)", "STDDEV(free)", "COVAR_POP(age, big)", "CORR(big, age)"],
+    [
+        "VAR_POP(big)",
+        "STDDEV(free)",
+        "COVAR_POP(age, big)",
+        "CORR(big, age)",
+        "MEDIAN(free)",
+        "MAX(big)",
+        "QUANTILE_DISC(big, 0.5)",
+    ],
 )
-def test_spread_without_bounds_is_refused_with_the_remedy(refusal: Refusal, statistic: str) -> None:
+def test_a_statistic_without_bounds_is_refused_with_the_remedy(
+    refusal: Refusal, statistic: str
+) -> None:
     found = refusal(f"SELECT {statistic} FROM people")
     assert found.code in ("bounds_missing", "integer_overflow")
     assert "bounds" in found.remedy
@@ -88,6 +113,9 @@ def test_spread_without_bounds_is_refused_with_the_remedy(refusal: Refusal, stat
         ("COUNT(*) FILTER (WHERE COUNT(*) > 1)", "aggregate_inside"),
         ("VAR_POP(AVG(age))", "aggregate_inside"),
         ("COUNT(DISTINCT CASE WHEN member THEN person_id ELSE 0 END)", "unit_column"),
+        ("MEDIAN(city)", "type_mismatch"),
+        ("MIN(DISTINCT age)", "distinct_unsupported"),
+        ("MAX(person_id)", "unit_column"),
         ("SUM(person_id) FILTER (WHERE member)", "unit_column"),
     ],
 )

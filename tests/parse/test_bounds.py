@@ -298,6 +298,11 @@ FOUND = [
     "COALESCE(SQRT(a) + 100, 101)",
     "NULLIF(b, r)",  # compared as real numbers, but still the whole number it was
     "DATE_TRUNC('week', d)",
+    "LOG(1e-999, f)",  # a base that is zero as a double
+    "LOG(1.0000000000000000001, f)",  # and one that is one
+    "LOG(1.000000001, f)",
+    "WIDTH_BUCKET(u, 0, 1e-999, 5)",
+    "LN(f * 1e-300 * 1e-300)",
 ]
 
 

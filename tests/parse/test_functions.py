@@ -151,3 +151,10 @@ def test_two_timestamps_are_not_subtracted_but_counted(refusal: Refusal, ask: As
     found = refusal("SELECT COUNT(*) FROM people WHERE seen - seen > 3")
     assert "DATE_DIFF('day', earlier, later)" in found.remedy
     bound(ask, "DATE_DIFF('day', born, seen)")
+
+
+def test_the_bounds_that_a_refusal_offers_are_enough(refusal: Refusal, ask: Ask) -> None:
+    remedy = refusal("SELECT SUM(big) FROM people").remedy
+    for offered in ("CASE WHEN x BETWEEN 0 AND 100 THEN x END", "GREATEST(0, LEAST(100, x))"):
+        assert f"SUM({offered})" in remedy
+        ask(f"SELECT SUM({offered.replace('x', 'big')}) FROM people")

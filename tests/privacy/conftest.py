@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from privacy import chains
 from privacy.worlds import ENGINE, UNITS, Bounding, Database, Row, source_of, write_policy
 from sanql.execute.statement import statement
 from sanql.parse import parse
@@ -34,12 +35,39 @@ def exact(tmp_path: Path) -> Exact:
         limits = {table: bounding for table, unit in UNITS.items() if unit is not None}
         policy = write_policy(tmp_path, neighbours, limits)
         query = parse(sql, policy.tables).query
-        planned = plan(
-            outline(query, policy.tables, neighbours), Fraction(1), Fraction(1, 1000)
-        )
+        planned = plan(outline(query, policy.tables, neighbours), Fraction(1), Fraction(1, 1000))
         database = Database()
         database.load(query.table, [{**EMPTY, **row} for row in rows])
         cells = database.cells(statement(planned, source_of(policy), secret))
+        return planned, cells.to_pylist()
+
+    return run
+
+
+Linked = Callable[..., tuple[Plan, list[dict[str, Any]]]]
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Linked:
+    """Return a function that runs a question without noise on tables that refer to each other.
+
+    Nothing reaches the limits, so what it returns is what plain SQL means.
+    """
+
+    def run(
+        sql: str,
+        rows: dict[str, list[Row]],
+        *,
+        neighbours: Neighbours = "add-remove",
+        database: chains.Database | None = None,
+    ) -> tuple[Plan, list[dict[str, Any]]]:
+        policy = chains.write_policy(tmp_path, neighbours, None)
+        query = parse(sql, policy.tables).query
+        outlined = outline(query, policy.tables, neighbours)
+        planned = plan(outlined, Fraction(1), Fraction(1, 1000))
+        opened = database or chains.Database()
+        opened.load(chains.complete(rows))
+        cells = opened.cells(statement(planned, chains.source_of(policy), 7))
         return planned, cells.to_pylist()
 
     return run

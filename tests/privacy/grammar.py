@@ -20,8 +20,10 @@ DAY_PARTS = ["year", "quarter", "month", "week", "day", "dayofweek", "isodow", "
 CLOCK_PARTS = ["hour", "minute", "second"]
 DAY_UNITS = ["year", "quarter", "month", "week", "day"]
 KINDS = ["rows", "rows", "values", "units", "distinct", "sum", "sum", "avg", "avg"]
-KINDS += ["if", "spread", "pair", "filter"]
+KINDS += ["if", "spread", "pair", "filter", "rank", "rank"]
 SPREADS = ["VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP"]
+RANKS = ["MEDIAN({x})", "MIN({x})", "MAX({x})", "QUANTILE_DISC({x}, {f})"]
+RANKS += ["PERCENTILE_CONT({f}) WITHIN GROUP (ORDER BY {x})", "QUANTILE_CONT({x}, {f})"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
 UNIT_COLUMN = {"visits": "person", "stays": "patient", "readings": None}
 
@@ -111,6 +113,11 @@ class Grammar:
             return f"{rng.choice(SPREADS)}({self._summed()})"
         if kind == "pair":
             return f"{rng.choice(PAIRS)}({self._summed()}, {self._summed()})"
+        if kind == "rank":
+            value = rng.choice(["age", "swing", "income", "temp", "age"])
+            inner = value if rng.random() < 0.7 else self._summed()
+            fraction = rng.choice(["0.5", "0.25", "0.9", "1", "0.01"])
+            return rng.choice(RANKS).format(x=inner, f=fraction)
         if kind == "filter":
             inner = rng.choice(["COUNT(*)", "SUM(age)", "VAR_POP(income)", "COUNT(DISTINCT city)"])
             if UNIT_COLUMN[table] is not None and rng.random() < 0.4:

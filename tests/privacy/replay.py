@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sanql.plan import Plan
 from sanql.plan.keys import PrivateKeys, PublicKeys
+from sanql.plan.measurements import Measured, Measurement
+from sanql.plan.quantiles import Leaves, ladder, levels
+from sanql.release.picks import score, spread
 
 Key = tuple[Any, ...]
 
@@ -23,17 +28,29 @@ class Distance:
     l2_squared: int
 
 
-def keyed(plan: Plan, cells: pa.Table) -> dict[Key, list[int]]:
-    """Return the measurements of each group; a group that comes twice would be noised twice."""
+def keyed(plan: Plan, cells: pa.Table) -> dict[Key, list[Any]]:
+    """Return the measurements of each group; a group that comes twice would be noised twice.
+
+    Of quantiles it is the rows in each leaf, as a dictionary.
+    """
     keys = [cells.column(f"k{i}").to_pylist() for i in range(len(plan.query.keys))]
-    values = [cells.column(f"m{i}").to_pylist() for i in range(len(plan.measurements))]
+    values = [_column(cells, i, part) for i, part in enumerate(plan.measurements)]
     groups = [tuple(column[row] for column in keys) for row in range(cells.num_rows)]
     repeated = [key for key, count in Counter(groups).items() if count > 1]
     assert not repeated, f"the groups {repeated[:3]} come more than once"
     return {key: [column[row] for column in values] for row, key in enumerate(groups)}
 
 
-def distance(left: dict[Key, list[int]], right: dict[Key, list[int]], index: int) -> Distance:
+def _column(cells: pa.Table, index: int, part: Measurement) -> list[Any]:
+    if part.kind is Measured.LADDER:
+        index = part.of if part.of is not None else index
+    if part.kind in (Measured.PICKS, Measured.LADDER):
+        pairs = zip(cells.column(f"l{index}"), cells.column(f"m{index}"), strict=True)
+        return [dict(zip(a.as_py(), b.as_py(), strict=True)) for a, b in pairs]
+    return cells.column(f"m{index}").to_pylist()  # type: ignore[no-any-return]
+
+
+def distance(left: dict[Key, list[Any]], right: dict[Key, list[Any]], index: int) -> Distance:
     """Return how far a measurement moved; a missing cell counts as zero."""
     moved = [
         abs((left[key][index] if key in left else 0) - (right[key][index] if key in right else 0))
@@ -56,9 +73,64 @@ def check(plan: Plan, left: pa.Table, right: pa.Table) -> list[bool]:
             assert group[selection] >= 1, "a group appears that no unit is in"
     attained = []
     for index, part in enumerate(plan.measurements):
-        found, declared = distance(ours, theirs, index), part.sensitivity
+        if part.kind is Measured.PICKS:
+            found = scores_distance(part, ours, theirs, index)
+        elif part.kind is Measured.LADDER:
+            found = ladder_distance(plan, part, ours, theirs, index)
+        else:
+            found = distance(ours, theirs, index)
+        declared = part.sensitivity
         assert found.l1 <= declared.l1, (index, part, found)
         assert found.linf <= declared.linf, (index, part, found)
         assert found.l2_squared <= declared.l2_squared, (index, part, found)
         attained.append(declared.l1 > 0 and found.l1 == declared.l1)
     return attained
+
+
+def scores_distance(
+    part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> Distance:
+    """Return how far the scores of all turns move together, when both sides pick the same places.
+
+    The places are those of our data without noise and, once more, some far from them.
+    """
+    assert part.leaves is not None
+    found = []
+    for shift in (0, part.leaves.places // 3):
+        total = 0
+        for key in ours.keys() | theirs.keys():
+            sides = [_leaf_rows(part.leaves, side.get(key), index) for side in (ours, theirs)]
+            before = [spread(rows, part.leaves.splits) for rows in sides]
+            picked: dict[int, int] = {}
+            for level in levels(part.fractions):
+                for turn in level:
+                    start = picked[turn.after] if turn.after is not None else 0
+                    stop = picked[turn.before] if turn.before is not None else part.leaves.places
+                    left, right = (score(side, start, stop, turn, 0) for side in before)
+                    total += int(np.abs(left - right).max())
+                    best = int(np.argmax(left)) + shift
+                    picked[turn.index] = start + best % left.size
+        found.append(total)
+    return Distance(max(found), max(found), max(found) ** 2)
+
+
+def ladder_distance(
+    plan: Plan, part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> Distance:  # fmt: skip
+    """Return how far counts around the middle leaf move."""
+    assert part.of is not None
+    leaves = plan.measurements[part.of].leaves
+    assert leaves is not None
+    bounds = [0, *ladder(leaves, [leaves.count // 2]), leaves.count]
+    moved = []
+    for key in ours.keys() | theirs.keys():
+        left, right = (_leaf_rows(leaves, side.get(key), index) for side in (ours, theirs))
+        moved += [abs(int(left[a:b].sum() - right[a:b].sum())) for a, b in pairwise(bounds)]
+    return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
+
+
+def _leaf_rows(leaves: Leaves, group: list[Any] | None, index: int) -> np.ndarray:
+    rows = np.zeros(leaves.count, dtype=np.int64)
+    for leaf, count in (group[index] if group is not None else {}).items():
+        rows[leaf] = count
+    return rows

@@ -344,7 +344,7 @@ QUESTIONS: list[tuple[str, str | None]] = [
     ("SELECT MIN(age), MAX(swing), QUANTILE_DISC(level, 0.9) FROM visits", None),
     ("SELECT MAX(income), MIN(share), QUANTILE_DISC(income, 0.35) FROM readings", None),
     ("SELECT PERCENTILE_DISC(0.8) WITHIN GROUP (ORDER BY swing) FROM stays", None),
-    ("SELECT city, MAX(age), COUNT(*) FROM visits GROUP BY city", None),
+    ("SELECT city, QUANTILE_DISC(age, 0.6), COUNT(*) FROM visits GROUP BY city", None),
     (
         "SELECT sex, QUANTILE_DISC(age, 0.3), MIN(swing) FROM readings GROUP BY sex",
         f"SELECT sex, QUANTILE_DISC(age, 0.3), MIN(swing) FROM readings WHERE {IN_SEX} GROUP BY sex",

@@ -14,6 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from sanql.theory.channels import Channel, exact_statistic, randomised_response
 from sanql.theory.definitions import (
+    belief_search,
     coupled_worlds,
     inference,
     inference_best,
@@ -202,6 +203,15 @@ def test_the_three_point_belief_of_the_sheet_is_nearly_the_worst_of_all() -> Non
     assert isinstance(found.witness, BeliefWitness)
     again = semantic.failure_probability(channel, found.witness.belief, E07["tau"], 0)
     assert again == found.at_least["delta"]
+
+
+def test_a_search_that_may_not_split_intervals_still_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(belief_search, "_NARROW", Fraction(10**12))
+    channel = Channel.of(row_table(E07["rows"]))
+    found = semantic_bounds.approximate_semantic_privacy(channel, E07["tau"], 0)
+    assert found["delta"] >= Fraction(8725, 10_000)
 
 
 @settings(max_examples=30, deadline=None)

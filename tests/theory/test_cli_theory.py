@@ -65,6 +65,29 @@ def test_decimals_are_read_exactly_as_written(tmp_path: Path) -> None:
     assert found["parameters"]["delta"]["exact"] == "4/5"
 
 
+def test_numbers_on_the_command_line_may_be_fractions(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.json", COIN)
+    asked = ("check", path, "--definition", "semantic-approximate", "--format", "json")
+    code, output = run(*asked, "--tau", "2/5")
+    assert code == 0
+    assert json.loads(output)["findings"][0]["parameters"]["tau"]["exact"] == "2/5"
+    code, output = run("meaning", "--epsilon", "1", "--prior", "1/10")
+    assert code == 0
+    assert "3.9% to 23.2%" in output
+
+
+def test_every_hypothesis_can_be_stated_on_the_command_line() -> None:
+    stated = (
+        "--records", "10", "--group", "2", "--protections", "3", "--values", "4", "--tau", "1/2",
+        "--delta-hat", "1/100", "--simulator-epsilon", "0.1", "--simulator-delta", "1e-6",
+        "--every-distribution", "--independent-records", "--binary-secrets",
+    )  # fmt: skip
+    for given in ("ddp(epsilon=0.1, delta=1e-6)", "coupled_worlds(epsilon=0.1, delta=1e-6)"):
+        code, output = run("implications", given, *stated, "--format", "json")
+        assert code == 0
+        assert json.loads(output)["not_applied"] == []
+
+
 def test_check_prints_a_table_and_what_it_left_out(tmp_path: Path) -> None:
     plain = {"databases": COIN["databases"]}
     code, output = run("check", written(tmp_path / "c.json", plain))

@@ -52,6 +52,12 @@ def test_a_delta_and_a_level_that_are_no_floats_are_rounded_to_the_safe_side() -
             [(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)], Fraction(delta)
         )
         assert Decimal(found) >= (Decimal(exact.numerator) / exact.denominator).ln()
+    # the float 0.1 exceeds 1/10 by less than its last place, which a tiny q turns into a factor
+    p, q = [0.1, 0.9], [2.0**-60, 1.0]
+    pairs = [(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)]
+    assert gamma_at(pairs, Fraction(1, 10)) > 6
+    assert large.tight_epsilon_upper(p, q, "1/10") > math.log(6)
+    p, q = [0.75, 0.25], [0.25, 0.75]
     level = Fraction(14, 5)
     pairs = [(Fraction(a), Fraction(b)) for a, b in zip(p, q, strict=True)]
     assert Fraction(large.hockey_stick_upper(p, q, level)) >= excess(pairs, level)

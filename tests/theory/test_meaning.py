@@ -115,3 +115,10 @@ def test_the_meaning_reads_as_sentences_and_data() -> None:
 def test_nonsense_is_refused(prior: float, epsilon: float, delta: float) -> None:
     with pytest.raises(TheoryError):
         posterior_band(prior, epsilon, delta)
+
+
+def test_exact_percentages_are_not_shown_a_tenth_off() -> None:
+    told = meaning_of(GuaranteedPair(0.0), prior=0.5).sentences()
+    assert "50.0% to 50.0%" in told[0]
+    assert "at least 95.0% of the time" in told[1]
+    assert "more than 0.0 percentage points" in told[2]

@@ -7,16 +7,19 @@ import functools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_positive
+from sanql.theory.exact import as_fraction, as_positive, float_upper
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
+
+_LARGE = 10**300
 
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form."
@@ -50,9 +53,9 @@ def theory() -> None:
 @click.option(
     "--definition", "definitions", multiple=True, help="Only this definition; repeatable."
 )
-@click.option("--epsilon", type=float, default=1.0, show_default=True, help="Level for deltas.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="Delta for epsilons.")
-@click.option("--tau", type=float, default=0.5, show_default=True, help="Level for semantics.")
+@click.option("--epsilon", default="1", show_default=True, help="Level for deltas.")
+@click.option("--delta", default="0", show_default=True, help="Delta for epsilons.")
+@click.option("--tau", default="1/2", show_default=True, help="Level for semantics.")
 @click.option(
     "--nodes", type=int, default=100, show_default=True, help="Effort of the search over beliefs."
 )
@@ -67,7 +70,8 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
     from sanql.theory.check import Levels
     from sanql.theory.check import check as run
 
-    findings, skipped = run(read_channel(channel), Levels(**levels), definitions)
+    asked = Levels(**_exact(levels, "epsilon", "delta", "tau"))
+    findings, skipped = run(read_channel(channel), asked, definitions)
     if form == "json":
         told = {
             "findings": [finding.to_dict() for finding in findings],
@@ -92,8 +96,10 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 @click.option("--group", type=int, help="Size of a group to protect.")
 @click.option("--protections", type=int, help="Number of protections (coupled worlds).")
 @click.option("--values", type=int, help="Number of values of a record.")
-@click.option("--tau", type=float, help="Semantic level at which failure is wanted.")
-@click.option("--delta-hat", type=float, help="Level at which inference failure is wanted.")
+@click.option("--tau", help="Semantic level at which failure is wanted.")
+@click.option("--delta-hat", help="Level at which inference failure is wanted.")
+@click.option("--simulator-epsilon", help="How close simulations for two secrets are: epsilon.")
+@click.option("--simulator-delta", help="How close simulations for two secrets are: delta.")
 @click.option("--every-distribution", is_flag=True, help="The class holds every distribution.")
 @click.option("--independent-records", is_flag=True, help="Records are independent given Z.")
 @click.option("--binary-secrets", is_flag=True, help="Every secret is always 0 or 1.")
@@ -108,7 +114,8 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
     from sanql.theory.implications import implications as follow
     from sanql.theory.implications.search import blocked, closures
 
-    given, known = parse(guarantee), Setting(**setting)
+    numbers = _floats(setting, "tau", "delta_hat", "simulator_epsilon", "simulator_delta")
+    given, known = parse(guarantee), Setting(**numbers)
     found, lacking = follow(given, known), blocked(given, known)
     if form == "json":
         told = {
@@ -132,10 +139,10 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
 
 
 @theory.command()
-@click.option("--epsilon", type=float, help="Privacy loss of a bare guarantee.")
-@click.option("--delta", type=float, default=0.0, show_default=True)
-@click.option("--prior", type=float, required=True, help="Belief before the answer.")
-@click.option("--failure", type=float, help="Also the band that may fail this often.")
+@click.option("--epsilon", help="Privacy loss of a bare guarantee.")
+@click.option("--delta", default="0", show_default=True)
+@click.option("--prior", required=True, help="Belief before the answer.")
+@click.option("--failure", help="Also the band that may fail this often.")
 @click.option(
     "--mechanism",
     type=click.Choice(
@@ -145,16 +152,18 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
     show_default=True,
     help="The actual mechanism instead of a bare guarantee.",
 )
-@click.option("--scale", type=float, help="Scale or standard deviation of the noise.")
-@click.option("--shift", type=float, default=1.0, show_default=True, help="Sensitivity.")
+@click.option("--scale", help="Scale or standard deviation of the noise.")
+@click.option("--shift", default="1", show_default=True, help="Sensitivity.")
 @FORMAT
 @_reports_errors
-def meaning(prior: float, delta: float, failure: float | None, form: str, **choice: Any) -> None:
+def meaning(form: str, mechanism: str, **choice: Any) -> None:
     """Say what a guarantee or a mechanism means for one person."""
     from sanql.theory.meaning import meaning_of
 
+    numbers = _floats(choice, "epsilon", "delta", "prior", "failure", "scale", "shift")
+    prior, failure, delta = numbers.pop("prior"), numbers.pop("failure"), numbers["delta"]
     allowed = failure if failure is not None else min(1.0, 10 * delta)
-    told = meaning_of(_pair(delta=delta, **choice), prior, failure=allowed)
+    told = meaning_of(_pair(mechanism=mechanism, **numbers), prior, failure=allowed)
     if form == "json":
         click.echo(json.dumps(told.to_dict(), indent=2))
         return
@@ -165,15 +174,15 @@ def meaning(prior: float, delta: float, failure: float | None, form: str, **choi
 @theory.command()
 @click.argument("name", type=click.Choice(["profile", "tradeoff", "posterior", "count", "worlds"]))
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="PNG or SVG.")
-@click.option("--epsilon", type=float, default=1.0, show_default=True)
-@click.option("--delta", type=float, default=0.0, show_default=True)
+@click.option("--epsilon", default="1", show_default=True)
+@click.option("--delta", default="0", show_default=True)
 @FORMAT
 @_reports_errors
-def plot(name: str, output: Path, epsilon: float, delta: float, form: str) -> None:
+def plot(name: str, output: Path, form: str, **levels: Any) -> None:
     """Draw one of the pictures of the gallery into a file."""
     from sanql.theory import plots
 
-    plots.draw(name, output, epsilon=epsilon, delta=delta)
+    plots.draw(name, output, **_floats(levels, "epsilon", "delta"))
     click.echo(json.dumps({"written": str(output)}) if form == "json" else f"written: {output}")
 
 
@@ -191,13 +200,35 @@ def _pair(
         return closed_forms.GaussianPair(
             float(as_positive(shift, "--shift") / as_positive(width, "--scale"))
         )
-    if shift != int(shift):
+    if not float(shift).is_integer():
         raise TheoryError(
             "shift", f"--shift is {shift}, discrete noise needs an integer", "round up"
         )
     if mechanism == "discrete-laplace":
         return discrete_noise.DiscreteLaplacePair(width, int(shift))
     return discrete_noise.DiscreteGaussianPair(width, int(shift))
+
+
+def _exact(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Read number options as they are written: 0.1, 1e-6 and 1/10 alike, exactly."""
+    return {
+        name: as_fraction(value, f"--{name.replace('_', '-')}")
+        if name in names and value is not None
+        else value
+        for name, value in options.items()
+    }
+
+
+def _floats(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Read number options and round them to floats; what is too large becomes infinite."""
+    return {
+        name: _nearest(value) if name in names and value is not None else value
+        for name, value in _exact(options, *names).items()
+    }
+
+
+def _nearest(value: Fraction) -> float:
+    return float_upper(value) if abs(value) > _LARGE else float(value)
 
 
 def _needed(value: float | None, option: str, mechanism: str) -> float:

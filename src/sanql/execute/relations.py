@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from sanql.errors import Refused
-from sanql.execute.emit import ENGINE_TYPES, Emitter, real, scanned, within
+from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, real, scanned, wide, within
 from sanql.execute.grid import on_grid
 from sanql.execute.lockdown import quote
 from sanql.execute.sources import Description, Source
@@ -47,10 +47,11 @@ from sanql.parse.tree import (
 from sanql.plan.measurements import grid_for
 from sanql.policy import ColumnUnit, RowUnit, Table, ViaUnit
 
+# UHUGEINT is none of them: beside another it is compared as a HUGEINT, which fails, or as a DOUBLE
 INTEGERS = frozenset(
     [
         "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
     ]
 )  # fmt: skip
 SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits
@@ -74,6 +75,7 @@ class RelationWriter:
         self._used: dict[int, dict[str, None]] = {}
         self._through: dict[int, int] = {}
         self._scans: dict[int, Scan] = {}
+        self._matched_once: set[int] = set()
         self._groups: list[tuple[list[str], list[str]]] = []
         self._names = 0
         self._unit_type: str | None = None
@@ -85,6 +87,8 @@ class RelationWriter:
         """Prepare a FROM: find out which foreign keys are followed by its joins anyway."""
         self._register(source)
         self._follow(source, [*conjuncts(where)])
+        if any(isinstance(self._tables[scan.table].unit, RowUnit) for scan in scans(source)):
+            self._matched_once |= slots(source)
 
     def unit(self, source: From) -> str | None:
         """Return SQL for the unit of a FROM's rows; None where each row is its own, or nobody's."""
@@ -125,6 +129,9 @@ class RelationWriter:
 
     def rows(self, rows: Rows) -> str:
         """Return a subquery's SELECT: `u`, its values c0… and its identifiers i0…."""
+        return _within_length(self._rows(rows))
+
+    def _rows(self, rows: Rows) -> str:
         match rows:
             case Selected():
                 return self._selected(rows)
@@ -161,24 +168,31 @@ class RelationWriter:
         match source.kind:
             case JoinKind.INNER:
                 own += inherited
-                self._note(own, left | right, left | right)
+                self._note(own, source.left, right)
+                self._note(own, source.right, left)
                 self._follow(source.left, own)
                 self._follow(source.right, own)
             case JoinKind.LEFT:
-                self._note(own, right, left)
+                self._note(own, source.right, left)
                 self._follow(source.left, inherited)
                 self._follow(source.right, [])
             case JoinKind.RIGHT:
-                self._note(own, left, right)
+                self._note(own, source.left, right)
                 self._follow(source.left, [])
                 self._follow(source.right, inherited)
             case JoinKind.FULL:
                 self._follow(source.left, [])
                 self._follow(source.right, [])
 
-    def _note(
-        self, conditions: list[Expr], children: frozenset[int], parents: frozenset[int]
-    ) -> None:
+    def _note(self, conditions: list[Expr], side: From, parents: frozenset[int]) -> None:
+        """Note a child on one side of a join whose parent is on the other.
+
+        The child must be the only private table of its side: another one joined to it there would
+        have to be compared with a unit that is not yet in sight.
+        """
+        if sum(scan.private for scan in scans(side)) != 1:
+            return
+        children = slots(side)
         for condition in conditions:
             if not isinstance(condition, SameIdentity):
                 continue
@@ -207,7 +221,11 @@ class RelationWriter:
 
     def _read(self, slot: int, name: str) -> str:
         self._used.setdefault(slot, {})[name] = None
-        return f"t{slot}.{quote(name)}"
+        return f"t{slot}.{self._alias(slot, name)}"
+
+    def _alias(self, slot: int, name: str) -> str:
+        """Return what a column is called here; a table's own column could be called `u` too."""
+        return quote(f"_{name}" if slot in self._scans else name)
 
     def _leaf(self, expression: Expr) -> str:
         match expression:
@@ -224,7 +242,7 @@ class RelationWriter:
             case AggregateRef(index):
                 return self._groups[-1][1][index]
             case Subquery():
-                return self._subquery(expression)
+                return _within_length(self._subquery(expression))
             case Window():
                 return self._window(expression)
             case _:
@@ -235,13 +253,14 @@ class RelationWriter:
         table = self._tables[scan.table]
         columns = {name: self._stored(table, name) for name in self._used.get(scan.slot, {})}
         relation = self._source.relations[table.name]
-        listed = [f"{text} AS {quote(name)}" for name, text in columns.items()]
+        named = {name: self._alias(scan.slot, name) for name in columns}
+        listed = [f"{text} AS {named[name]}" for name, text in columns.items()]
         if isinstance(table.unit, ColumnUnit | ViaUnit):
             self._check_unit_type(table)
         match table.unit:
             case ViaUnit() as unit if not self._is_direct(unit) and scan.slot not in self._through:
                 own = [f"{self._stored(table, unit.column)} AS v", *listed]
-                shown = ", ".join(["o.u AS u", *(f"s.{quote(name)}" for name in columns)])
+                shown = ", ".join(["o.u AS u", *(f"s.{name}" for name in named.values())])
                 return (
                     f"(SELECT {shown} FROM (SELECT {', '.join(own)} FROM {relation}) AS s "
                     f"JOIN ({self._owners(self._tables[unit.table], unit.key)}) AS o ON s.v = o.k)"
@@ -254,19 +273,24 @@ class RelationWriter:
                 )
             case _:
                 shown = ", ".join(listed) or "1 AS present"
-                return f"(SELECT {self._once(table)}{shown} FROM {relation})"
+                if table.public and table.key is not None and scan.slot in self._matched_once:
+                    return self._one_for_each_key(table, shown, list(columns.values()))
+                return f"(SELECT {shown} FROM {relation})"
 
-    def _once(self, table: Table) -> str:
-        """Return what keeps one row for each key, where a row must not be matched twice."""
-        by_row = any(
-            isinstance(self._tables[scan.table].unit, RowUnit) for scan in self._scans.values()
-        )
-        if not table.public or table.key is None or not by_row:
-            return ""
+    def _one_for_each_key(self, table: Table, shown: str, read: list[str]) -> str:
+        """Return a public table with one row for each key, so that no row is matched twice.
+
+        Which one is decided by what is read of it, never by the order in which rows are met.
+        """
         from sanql.parse.scope import column_facts
 
-        key = next(c for c in table.columns.values() if c.name.lower() == table.key.lower())
-        return f"DISTINCT ON ({scanned(self._stored(table, key.name), column_facts(key))}) "
+        key = next(c for c in table.columns.values() if c.name.lower() == table.key.lower())  # type: ignore[union-attr]
+        place = scanned(self._stored(table, key.name), column_facts(key))
+        relation = self._source.relations[table.name]
+        return (
+            f"(SELECT DISTINCT ON ({place}) {shown} FROM {relation} "
+            f"ORDER BY {', '.join([place, *read])})"
+        )
 
     def _owners(self, table: Table, key: str) -> str:
         """Return which unit each value of a table's key leads to."""
@@ -345,7 +369,7 @@ class RelationWriter:
         columns = [f"{unit} AS u"] if unit is not None else []
         for index, field in enumerate(rows.fields):
             if field.value is not None:
-                columns.append(f"{self.emitter.sql(field.value)} AS c{index}")
+                columns.append(f"{self._value(field.value)} AS c{index}")
             if field.identity is not None:
                 columns.append(f"{self.emitter.sql(field.identity)} AS i{index}")
         qualify = f" QUALIFY {self.emitter.sql(rows.qualify)}" if rows.qualify is not None else ""
@@ -354,22 +378,36 @@ class RelationWriter:
             text = text.replace("SELECT ", "SELECT DISTINCT ", 1)
         return text.replace(TIES, self._ties(rows.source))
 
+    def _value(self, expression: Expr) -> str:
+        """Return a value as a subquery shows it or groups by it.
+
+        Equal values must be alike in everything, or which of them stands for a group would be the
+        engine's choice; of real numbers, the two zeros are equal and can be told apart.
+        """
+        text = self.emitter.sql(expression)
+        return f"({text} + (0e0)::DOUBLE)" if expression.facts.type is Type.REAL else text
+
     def _ties(self, source: From) -> str:
         """Return every column that is read: rows that agree in all of them are interchangeable.
 
         Without it, which of two equal rows comes first would be the engine's choice, and could
         change with rows of somebody else.
         """
-        listed = [
-            f"t{slot}.{quote(name)}" for slot in sorted(slots(source)) for name in self._used[slot]
-        ]
+        listed = []
+        for slot in sorted(slots(source)):
+            for name in self._used[slot]:
+                column = f"t{slot}.{self._alias(slot, name)}"
+                listed.append(column)
+                scan = self._scans.get(slot)
+                if scan is not None and self._type(scan.table, name) == "DOUBLE":
+                    listed.append(f"system.main.signbit({column})")  # tells the zeros apart
         return ", ".join(listed) or "1"
 
     def _grouped(self, rows: Grouped) -> str:
         self.enter(rows.source, rows.where)
         unit = self.unit(rows.source)
         grouped = [f"{unit} AS u"] if unit is not None else []
-        grouped += [f"{self.emitter.sql(key)} AS k{i}" for i, key in enumerate(rows.keys)]
+        grouped += [f"{self._value(key)} AS k{i}" for i, key in enumerate(rows.keys)]
         identities = dict.fromkeys(f.identity for f in rows.fields if f.identity is not None)
         grouped += [f"{self.emitter.sql(each)} AS j{i}" for i, each in enumerate(identities)]
         measured = [f"{self.aggregate(a)} AS a{i}" for i, a in enumerate(rows.aggregates)]
@@ -387,7 +425,7 @@ class RelationWriter:
         columns = [f"{name}.u AS u"] if unit is not None else []
         for index, field in enumerate(rows.fields):
             if field.value is not None:
-                columns.append(f"{self.emitter.sql(field.value)} AS c{index}")
+                columns.append(f"{self._value(field.value)} AS c{index}")
             if field.identity is not None:
                 columns.append(f"{places[field.identity]} AS i{index}")
         having = f" WHERE {self.emitter.sql(rows.having)}" if rows.having is not None else ""
@@ -400,7 +438,8 @@ class RelationWriter:
             columns = ["u"] if self._by_unit(part) else []
             for index, field in enumerate(rows.fields):
                 if field.value is not None:
-                    target = ENGINE_TYPES[field.value.facts.type]
+                    facts = field.value.facts
+                    target = "HUGEINT" if wide(facts) else ENGINE_TYPES[facts.type]
                     columns.append(f"CAST(c{index} AS {target}) AS c{index}")
                 if field.identity is not None:
                     columns.append(f"i{index}")
@@ -419,6 +458,8 @@ class RelationWriter:
         if part.function in ("sum", "avg") and part.argument.facts.bounded:
             return self._number(part, part.argument, text, distinct)
         found = f"system.main.{part.function}({distinct}{text})"
+        if part.facts.type is Type.REAL:
+            found = f"({found} + (0e0)::DOUBLE)"  # one zero, see _value
         low, high = part.facts.low, part.facts.high
         if (
             part.facts.type is Type.REAL
@@ -455,17 +496,20 @@ class RelationWriter:
         outer = self.unit(asked.unit_of) if asked.unit_of is not None else None
         if asked.ask is Ask.VALUE:
             return self._single(asked.rows, outer)
-        if asked.ask is Ask.EXISTS and isinstance(asked.rows, Selected):
-            rows = asked.rows
+        rows = asked.rows
+        if asked.ask is Ask.EXISTS and isinstance(rows, Selected) and rows.qualify is None:
             self.enter(rows.source, rows.where)
             tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []
             return f"EXISTS ({self._select(rows.source, rows.where, ['1'], tie)})"
         name = self._fresh("w")
-        tie_text = f" WHERE {name}.u = {outer}" if outer is not None else ""
-        rows_text = f"({self.rows(asked.rows)}) AS {name}{tie_text}"
+        conditions = [f"{name}.u = {outer}"] if outer is not None else []
+        column = "i0" if isinstance(asked.operand, Identifier) else "c0"
+        if isinstance(asked.operand, Identifier):  # NULL identifies nobody
+            conditions.append(f"{name}.i0 IS NOT NULL")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        rows_text = f"({self.rows(asked.rows)}) AS {name}{where}"
         if asked.operand is None:
             return f"EXISTS (SELECT 1 FROM {rows_text})"
-        column = "i0" if isinstance(asked.operand, Identifier) else "c0"
         return f"({self.emitter.sql(asked.operand)} IN (SELECT {name}.{column} FROM {rows_text}))"
 
     def _single(self, rows: Rows, outer: str | None) -> str:
@@ -500,6 +544,17 @@ class RelationWriter:
     def _fresh(self, letter: str) -> str:
         self._names += 1
         return f"{letter}{self._names}"
+
+
+def _within_length(text: str) -> str:
+    """Return a subquery's SQL; clamps repeat what they clamp, so nesting can double it many times."""
+    if len(text) > SQL_LENGTH_MAX:
+        raise Refused(
+            "query_too_complex",
+            "a subquery of this question becomes too long for the engine",
+            "nest fewer subqueries in each other's values; use subqueries in FROM",
+        )
+    return text
 
 
 def _asks(condition: Expr) -> bool:

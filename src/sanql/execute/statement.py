@@ -11,6 +11,8 @@ Read the common table expressions from top to bottom:
     bounded   each pair's contribution, scaled to that number
     cells     one row for each group
 
+Quantiles take the rows that count leaf by leaf instead (leaves.py).
+
 Which groups of a unit stay is decided by hashes of the unit's own keys under a secret drawn for
 this answer. A unit keeps the groups whose hash is *strictly below* its (limit + 1)-th smallest, so
 ties can only remove groups, never let one too many through.
@@ -20,12 +22,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from sanql.errors import Refused
 from sanql.execute.emit import ENGINE_TYPES, real, within
 from sanql.execute.grid import on_grid
+from sanql.execute.leaves import leaf_counts
 from sanql.execute.relations import RelationWriter
 from sanql.execute.sources import Description, Source
 from sanql.parse.shared import PublicQuery
@@ -34,6 +38,7 @@ from sanql.plan import Plan
 from sanql.plan.keys import PublicKeys
 from sanql.plan.lookups import Lookup
 from sanql.plan.measurements import Measured, Measurement
+from sanql.plan.quantiles import Leaves
 from sanql.policy import ColumnUnit, Table, TableDomain
 
 SMALLEST_MAX = 16
@@ -96,6 +101,8 @@ class _Writer:
         for index, part in enumerate(self._plan.measurements):
             if part.kind is Measured.DISTINCT:
                 self._write_distinct(index)
+            if part.kind is Measured.PICKS:
+                self._parts += leaf_counts(index, self._keys, self._secret, self._by_unit)
         sql = "WITH " + ",\n".join(self._parts) + "\n" + self._final()
         return Statement(sql, tuple(self._emitter.parameters))
 
@@ -193,6 +200,9 @@ class _Writer:
             return f"({text} IS NOT NULL) OR NULL"
         if part.kind is Measured.DISTINCT:
             return self._key(expression)
+        if part.leaves is not None:
+            steps = replace(part, leaves=None, **_steps_of(part.leaves))
+            return f"({self._value(steps)} - ({part.leaves.bottom})) // {part.leaves.width}"
         if expression.facts.type is Type.REAL:
             low, high = expression.facts.low, expression.facts.high
             assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
@@ -213,7 +223,7 @@ class _Writer:
     def _write_pairs(self) -> None:
         columns = ["u", *self._keys, "system.main.count(*) AS n"]
         for index, part in enumerate(self._plan.measurements):
-            if part.expression is None or part.kind is Measured.DISTINCT:
+            if part.expression is None or part.kind in (Measured.DISTINCT, Measured.PICKS):
                 continue
             if self._column_of(index) == index:
                 columns.append(f"system.main.count(x{index}) AS v{index}")
@@ -323,7 +333,8 @@ class _Writer:
     def _write_cells(self, source: str) -> None:
         columns = list(self._keys)
         for index, part in enumerate(self._plan.measurements):
-            columns.append(f"{self._total(index, part)} AS m{index}")
+            if part.kind not in (Measured.PICKS, Measured.LADDER):
+                columns.append(f"{self._total(index, part)} AS m{index}")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         # an aggregate makes one row however many there are, also where nothing is measured
         listed = ", ".join(columns) or "system.main.count(*) * 0 AS present"
@@ -397,18 +408,30 @@ class _Writer:
             source = f"{domains} LEFT JOIN cells ON {same}"
         columns = [f"{self._shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)]
         for index, part in enumerate(self._plan.measurements):
+            if part.kind is Measured.LADDER:
+                continue  # counted from the leaves of the picks
+            if part.kind is Measured.PICKS:
+                source += f" LEFT JOIN lists{index} ON {self._same(key_columns, f'lists{index}')}"
+                columns.append(f"coalesce(lists{index}.leaves, []::BIGINT[]) AS l{index}")
+                columns.append(f"coalesce(lists{index}.counts, []::BIGINT[]) AS m{index}")
+                continue
             exact = f"cells.m{index}"
             if part.kind is Measured.DISTINCT and self._by_unit:
                 exact = f"distinct{index}.d"
-                on = " AND ".join(
-                    f"{key_columns[i]} IS NOT DISTINCT FROM distinct{index}.{key}"
-                    for i, key in enumerate(self._keys)
-                )
-                source += f" LEFT JOIN distinct{index} ON {on or 'TRUE'}"
+                same = self._same(key_columns, f"distinct{index}")
+                source += f" LEFT JOIN distinct{index} ON {same}"
             below = f"system.main.least({CELL_LIMIT}, coalesce({exact}, 0))"
             saturated = f"system.main.greatest(-{CELL_LIMIT}, {below})"
             columns.append(f"CAST({saturated} AS BIGINT) AS m{index}")
         return f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}"
+
+    def _same(self, key_columns: list[str], table: str) -> str:
+        """Return the condition that a row of a table belongs to a group."""
+        pairs = zip(key_columns, self._keys, strict=True)
+        return (
+            " AND ".join(f"{ours} IS NOT DISTINCT FROM {table}.{key}" for ours, key in pairs)
+            or "TRUE"
+        )
 
     def _shown(self, index: int, text: str) -> str:
         key = self._plan.query.keys[index]
@@ -430,6 +453,17 @@ def _place(keys: PublicKeys, index: int) -> tuple[str, str]:
 def _listed(keys: PublicKeys, index: int) -> str:
     place, column = _place(keys, index)
     return f"{column} FROM {place}"
+
+
+def _steps_of(leaves: Leaves) -> dict[str, Any]:
+    """Return the fields of a sum over the grid steps that leaves are made of."""
+    return {
+        "kind": Measured.SUM,
+        "grid": leaves.grid,
+        "low": leaves.bottom,
+        "high": leaves.top,
+        "centre": 0,
+    }
 
 
 def _less_centre(sums: str, counts: str, part: Measurement) -> str:

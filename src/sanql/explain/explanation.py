@@ -12,6 +12,7 @@ from sanql.mechanisms import appearance_probability
 from sanql.parse.tree import AggregateRef
 from sanql.plan import Plan
 from sanql.plan.accuracy import half_width, needs_rows
+from sanql.plan.measurements import QuantileOf
 from sanql.release.answer import remaining_to_dict
 from sanql.release.certificate import Certificate, certify, number_upper
 
@@ -125,6 +126,8 @@ def _expected(plan: Plan, confidence: Fraction) -> list[Expected]:
         width = half_width(plan, index, confidence, ROWS_ASSUMED)
         assumed = needs_rows(plan.estimates[index])
         note = f" if the group has {ROWS_ASSUMED:,} rows" if assumed else ""
+        if isinstance(plan.estimates[index], QuantileOf):
+            note = " rows between it and the true one"
         found.append(Expected(output.name, float(width or 0), note))
     return found
 

@@ -4,6 +4,7 @@ from sanql.mechanisms.entropy import Entropy, OsEntropy
 from sanql.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
+    Geometric,
     Noise,
     NoNoise,
     TruncatedGeometric,
@@ -20,6 +21,7 @@ __all__ = [
     "DiscreteLaplace",
     "Entropy",
     "ExactSampler",
+    "Geometric",
     "NoNoise",
     "Noise",
     "OsEntropy",

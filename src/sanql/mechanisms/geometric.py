@@ -34,6 +34,12 @@ def draw_laplace(scale: Fraction, entropy: Entropy, count: int) -> Integers:
     return size ^ -sign  # the complement of m is -1-m
 
 
+def draw_geometric(scale: Fraction, entropy: Entropy, count: int) -> Integers:
+    """Return `count` draws with P(k) ∝ exp(-k/scale) on k ≥ 0, saturated at 2^62."""
+    below = max(0, (scale.numerator // (scale.denominator * _LEADING)).bit_length())
+    return _signed_geometric(1 / scale, below, None).draw(entropy, count)[1]
+
+
 def draw_truncated(epsilon: Fraction, limit: int, entropy: Entropy, count: int) -> Integers:
     """Return draws with P(k) ∝ exp(-epsilon·|k|) on [-limit, limit], at most `count` of them.
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from sanql.errors import Refused
-from sanql.mechanisms.enclosure import Enclosure
+from sanql.mechanisms.enclosure import Enclosure, exp_minus
 from sanql.mechanisms.tails import gaussian_tail, laplace_tail, least_reaching, truncated_tail
 
 SCALE_MAX = Fraction(1 << 52)  # scales lie between 1/SCALE_MAX and SCALE_MAX
@@ -227,7 +227,46 @@ class TruncatedGeometric(SymmetricNoise):
         return min(float(self.limit), _minus_log(target) / float(self.epsilon))
 
 
-Noise = NoNoise | DiscreteLaplace | DiscreteGaussian | TruncatedGeometric
+@dataclass(frozen=True)
+class Geometric:
+    """Noise with P(k) ∝ exp(-k/scale) on k = 0, 1, 2, …, for choosing the largest of noisy scores."""
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        _check_positive("scale of a geometric", self.scale)
+        _check_range("scale of a geometric", self.scale, SCALE_MAX)
+
+    def describe(self) -> str:
+        return f"largest noisy score, geometric noise of scale {_short(self.scale)}"
+
+    @property
+    def argument(self) -> str:
+        return (
+            "Given the others' noise a candidate wins when its own noise reaches some number. If no "
+            "score moves by more than d, that number moves by at most 2d, and the chance of reaching "
+            "it by a factor of at most exp(2d/scale): (2d/scale)-differentially private (report "
+            "noisy max; with this noise it is the permute-and-flip mechanism of McKenna & Sheldon, "
+            "NeurIPS 2020, never worse than the exponential mechanism)."
+        )
+
+    @property
+    def standard_deviation(self) -> float:
+        rate = float(1 / self.scale)
+        return math.exp(-rate / 2) / -math.expm1(-rate)
+
+    def half_width(self, confidence: Fraction) -> int:
+        """Return a w with P(Z ≤ w) ≥ confidence, off by at most one."""
+        return math.ceil(float(self.scale) * _minus_log(1 - confidence))
+
+    def tail_upper(self, t: int) -> Fraction:
+        """Return an upper bound of P(Z ≥ t)."""
+        if t <= 0:
+            return Fraction(1)
+        return min(Fraction(1), exp_minus(t / self.scale, _TAIL_BITS).upper_fraction)
+
+
+Noise = NoNoise | DiscreteLaplace | DiscreteGaussian | TruncatedGeometric | Geometric
 
 
 def _check_positive(name: str, value: Fraction) -> None:

@@ -16,10 +16,16 @@ import numpy as np
 
 from sanql.mechanisms.entropy import Entropy, OsEntropy
 from sanql.mechanisms.gaussian import draw_gaussian
-from sanql.mechanisms.geometric import SATURATION, draw_laplace, draw_truncated
+from sanql.mechanisms.geometric import (
+    SATURATION,
+    draw_geometric,
+    draw_laplace,
+    draw_truncated,
+)
 from sanql.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
+    Geometric,
     Noise,
     NoNoise,
     TruncatedGeometric,
@@ -58,6 +64,8 @@ class ExactSampler:
                 return self._filled(partial(draw_gaussian, sigma2), count)
             case TruncatedGeometric(epsilon, limit):
                 return self._filled(partial(draw_truncated, epsilon, limit), count)
+            case Geometric(scale):
+                return self._filled(partial(draw_geometric, scale), count)
             case _:
                 assert_never(noise)
 

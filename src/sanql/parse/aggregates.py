@@ -8,10 +8,10 @@ from typing import Protocol
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.constants import NULL, integer_literal
+from sanql.parse.constants import NULL, integer_literal, number_literal
 from sanql.parse.functions import INTEGER_LIMIT, call
 from sanql.parse.operators import unknown_construct
-from sanql.parse.spellings import SPELLINGS, canonical
+from sanql.parse.spellings import QUANTILES, SPELLINGS, canonical
 from sanql.parse.tree import NUMERIC, Aggregate, Aggregation, Expr, Facts, Type
 
 NOISY_RANGE = (Fraction(-(2**62)), Fraction(2**62))
@@ -28,14 +28,19 @@ PAIRED: dict[type[exp.Expression], Aggregation] = {
     exp.CovarSamp: Aggregation.COVARIANCE_SAMPLE,
     exp.Corr: Aggregation.CORRELATION,
 }
+EXTREMES: dict[type[exp.Expression], Fraction] = {exp.Min: Fraction(0), exp.Max: Fraction(1)}
 AGGREGATES: tuple[type[exp.Expression], ...] = (
     exp.Count,
     exp.Sum,
     exp.Avg,
     *SPREADS,
     *PAIRED,
+    *QUANTILES,
+    *EXTREMES,
+    exp.ApproxQuantiles,
     *SPELLINGS,
 )
+FRACTION_DIGITS = 10**6
 
 
 class Rows(Protocol):
@@ -59,6 +64,8 @@ def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
         return _distinct(node, node.this, text, rows)
     if type(node) in PAIRED:
         return _paired(node, text, rows)
+    if isinstance(node, (exp.ApproxQuantiles, *QUANTILES)):
+        return _quantile(node, text, rows)
     if node.args.get("expression"):
         raise unknown_construct(node)
     if isinstance(node, exp.Count):
@@ -68,12 +75,14 @@ def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
         if isinstance(node, exp.Sum):  # how often it is true
             return Aggregate(Aggregation.COUNT, _when(argument), COUNTED, text)
         argument = _as_number(argument)
+    if type(node) in EXTREMES:
+        return _ranked(node, argument, EXTREMES[type(node)], text)
     return _numeric(node, argument, text)
 
 
 def aggregate_name(node: exp.Expression) -> str:
     """Return how the column of a statistic is called where the question does not say."""
-    while isinstance(node, exp.Filter):
+    while isinstance(node, exp.Filter | exp.WithinGroup | exp.Bracket):
         node = node.this
     return node.sql_name().lower() if isinstance(node, exp.Func) else "column"
 
@@ -132,6 +141,55 @@ def _paired(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
     return Aggregate(kind, arguments[0], Facts(Type.REAL, -size, size), text, arguments[1])
 
 
+def _quantile(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+    asked = node.args.get("expression")
+    if isinstance(node, exp.ApproxQuantiles) or isinstance(asked, exp.Array | exp.Tuple):
+        raise _one_by_one(text)
+    fraction = _constant(asked) if asked is not None else None
+    if fraction is None or not 0 <= fraction <= 1 or fraction.denominator > FRACTION_DIGITS:
+        raise Refused(
+            "quantile_invalid",
+            f"{text} needs a constant between 0 and 1, of at most six digits",
+            "write, for example, QUANTILE_CONT(x, 0.9)",
+        )
+    return _ranked(node, rows.row(node.this), fraction, text)
+
+
+def _one_by_one(text: str) -> Refused:
+    return Refused(
+        "quantile_list",
+        f"{text} is a list, and an answer has one value in a cell",
+        "name each as a column, QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.5), … or "
+        "APPROX_QUANTILES(x, 4)[OFFSET(1)], …: all quantiles of one value share one price",
+    )
+
+
+def _constant(node: exp.Expression) -> Fraction | None:
+    """Return the value of a constant, where it is as simple as 0.5, 1 / 4 or 1 - 0.9."""
+    match node:
+        case exp.Paren():
+            return _constant(node.this)
+        case exp.Literal() if not node.args.get("is_string"):
+            value = number_literal(str(node.this)).value
+            return Fraction(value) if isinstance(value, int | Fraction) else None
+        case exp.Div() | exp.Sub():
+            left, right = _constant(node.this), _constant(node.expression)
+            if left is None or right is None or (isinstance(node, exp.Div) and right == 0):
+                return None
+            return left / right if isinstance(node, exp.Div) else left - right
+        case _:
+            return None
+
+
+def _ranked(node: exp.Expression, argument: Expr, fraction: Fraction, text: str) -> Aggregate:
+    low, high = _bounds(node, argument, text)
+    whole = argument.facts.type is Type.INTEGER and not isinstance(node, exp.PercentileCont)
+    facts = (
+        Facts(Type.INTEGER, low, high, grid=Fraction(1)) if whole else Facts(Type.REAL, low, high)
+    )
+    return Aggregate(Aggregation.QUANTILE, argument, facts, text, fraction=fraction)
+
+
 def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, Fraction]:
     """Return the bounds of a number, or refuse what has none."""
     name = aggregate_name(node).upper()
@@ -148,7 +206,8 @@ def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, 
             "bounds_missing",
             f"{text} has no bounds, so one row could change it without limit",
             "let the owner declare bounds for the column, or state them in the question: "
-            f"{name}(GREATEST(0, LEAST(100, …)))",
+            f"{name}(CASE WHEN x BETWEEN 0 AND 100 THEN x END) leaves other values out; "
+            f"{name}(GREATEST(0, LEAST(100, x))) moves them to the ends, and NULL to 100",
         )
     return low, high
 

@@ -45,12 +45,27 @@ def bind_join(
     after = scope.items[len(before) :]
     nullable_left = kind in (JoinKind.RIGHT, JoinKind.FULL)
     nullable_right = kind in (JoinKind.LEFT, JoinKind.FULL)
+    merged = dict(scope.merged)
     condition = _condition(join, before, after, kind, scope, reader)
+    for name, column in merged.items():
+        if scope.merged[name] is column and (
+            (nullable_left and _lies_in(column, slots(left)))
+            or (nullable_right and _lies_in(column, slots(right)))
+        ):
+            scope.merged[name] = column.nullable()
     scope.items[:] = [
         *(item.nullable() if nullable_left else item for item in before),
         *(item.nullable() if nullable_right else item for item in after),
     ]
     return Join(kind, left, right, condition)
+
+
+def _lies_in(column: Visible, places: frozenset[int]) -> bool:
+    leaves = [
+        *(walk(column.value) if column.value is not None else ()),
+        *([column.identity] if column.identity is not None else ()),
+    ]
+    return any(leaf.slot in places for leaf in leaves if isinstance(leaf, ColumnRef | Identifier))
 
 
 def _kind(join: exp.Join) -> JoinKind:
@@ -110,8 +125,7 @@ def _shared_names(before: list[Item], after: list[Item]) -> list[str]:
 
 
 def _using(name: str, before: list[Item], after: list[Item], kind: JoinKind, scope: Scope) -> Expr:
-    sides = [_only(name, before), _only(name, after)]
-    left, right = sides
+    left, right = _only(name, before, scope), _only(name, after, scope)
     shown = right if kind is JoinKind.RIGHT else left
     if kind is JoinKind.FULL:
         if left.value is None or right.value is None:
@@ -129,8 +143,10 @@ def _using(name: str, before: list[Item], after: list[Item], kind: JoinKind, sco
     return call("equal", left.value, right.value)
 
 
-def _only(name: str, items: list[Item]) -> Visible:
+def _only(name: str, items: list[Item], scope: Scope) -> Visible:
     found = [column for column in (item.find(name) for item in items) if column is not None]
+    if scope.merged.get(name.lower()) in found:  # an earlier USING made one of several
+        return scope.merged[name.lower()]
     if len(found) != 1:
         what = "no column" if not found else "several columns"
         raise Refused(
@@ -227,8 +243,10 @@ def _check_row_once(source: From, inherited: list[Expr], tables: Mapping[str, Ta
             f"joining {what} could repeat a row, and each row is protected by itself",
             'join it on a column that the policy declares as its key: key = "…"',
         )
-    for side in (source.left, source.right):
-        _check_row_once(side, own, tables)
+    for side, keeps in ((source.left, JoinKind.LEFT), (source.right, JoinKind.RIGHT)):
+        # what an outer join asks for leaves the rows of the side it keeps as they are
+        binding = own if source.kind is JoinKind.INNER else inherited
+        _check_row_once(side, binding if source.kind in (JoinKind.INNER, keeps) else [], tables)
 
 
 def _names_key(condition: Expr, slot: int, key: str | None, known: frozenset[int]) -> bool:

@@ -19,6 +19,7 @@ from sanql.parse.scope import Item, Scope, derived_item, table_item
 from sanql.parse.tree import Expr
 from sanql.policy import Table
 
+ITEMS_MAX = 100  # of FROM, at any depth: WITH can double a question with every line
 UNSUPPORTED = {
     "laterals": ("LATERAL", "join the tables, or use a subquery in FROM"),
     "pivots": ("PIVOT", "GROUP BY the column and pivot the answer"),
@@ -55,7 +56,7 @@ class Reader:
 
     def scope(self, select: exp.Select, around: Scope | None) -> Scope:
         """Return the scope of a SELECT: what its FROM, with its joins, makes visible."""
-        named = self._named(select, around.named if around is not None else {})
+        named = self.named(select, around.named if around is not None else {})
         source = select.args.get("from_")
         if source is None:
             raise Refused(
@@ -73,8 +74,9 @@ class Reader:
         """The tables by name, for a refusal."""
         return ", ".join(self.tables) or "none"
 
-    def _named(self, select: exp.Select, known: Mapping[str, Named]) -> Mapping[str, Named]:
-        clause = select.args.get("with_")
+    def named(self, node: exp.Expression, known: Mapping[str, Named]) -> Mapping[str, Named]:
+        """Return the subqueries that can be read by name here: those known, and those of a WITH."""
+        clause = node.args.get("with_")
         if clause is None:
             return known
         if clause.args.get("recursive"):
@@ -111,10 +113,12 @@ class Reader:
                 what, remedy = UNSUPPORTED.get(name, (f"{name} on a table", "name the table alone"))
                 raise Refused("clause_unsupported", f"{what} is not supported", remedy)
         named = scope.named.get(str(node.name).lower())
+        inner = Scope([], {}, scope.around, scope.named)
         relation: From
-        relation = self._reference(node, named, scope) if named else self._table(node, scope)
+        relation = self._reference(node, named, inner) if named else self._table(node, inner)
         for join in joins:
-            relation = self._joined(relation, join, scope)
+            relation = self._joined(relation, join, inner)
+        self._show(inner, scope)
         return relation
 
     def _table(self, node: exp.Table, scope: Scope) -> Scan:
@@ -133,8 +137,9 @@ class Reader:
             raise Refused(
                 "clause_unsupported", "column aliases on a table", "use the column's name"
             )
-        slot = next(self._slots)
-        self._show(table_item(table, str(node.alias) or table.name, slot, self.tables), scope)
+        slot = self._slot()
+        item = table_item(table, str(node.alias) or table.name, slot, self.tables)
+        scope.items.append(item)
         return Scan(slot, table.name, not table.public)
 
     def _reference(self, node: exp.Table, named: Named, scope: Scope) -> Derived:
@@ -154,36 +159,54 @@ class Reader:
                 f"{sorted(extra)[0].strip('_').upper()} on a subquery is not supported",
                 "leave it out",
             )
+        inner = Scope([], {}, scope.around, scope.named)
+        relation: From
         if isinstance(node.this, exp.Table):  # FROM (a JOIN b …)
-            relation = self._item(node.this, scope)
+            relation = self._item(node.this, inner)
         else:
             around = Scope([], {}, None, scope.named)
             alias = node.args.get("alias")
             columns = [str(c.name) for c in (alias.args.get("columns") if alias else None) or ()]
             rows = self.rows(node.this, around)
-            relation = self._derived(rows, str(node.alias) or "subquery", columns, scope)
+            relation = self._derived(rows, str(node.alias) or "subquery", columns, inner)
         for join in node.args.get("joins") or ():
-            relation = self._joined(relation, join, scope)
+            relation = self._joined(relation, join, inner)
+        self._show(inner, scope)
         return relation
 
     def _derived(
         self, rows: Rows, alias: str, columns: tuple[str, ...] | list[str], scope: Scope
     ) -> Derived:
-        slot = next(self._slots)
+        slot = self._slot()
         item = derived_item(rows.fields, alias, slot)
         if columns:
             item = Item(alias, subqueries.renamed(item.columns, columns))
-        self._show(item, scope)
+        scope.items.append(item)
         return Derived(slot, rows)
 
-    def _show(self, item: Item, scope: Scope) -> None:
-        if item.alias.lower() in {known.alias.lower() for known in scope.items}:
+    def _slot(self) -> int:
+        """Return a number for one more item of FROM; a WITH that is read twice counts twice."""
+        slot = next(self._slots)
+        if slot >= ITEMS_MAX:
             raise Refused(
-                "alias_twice",
-                f"two tables of the question are called {item.alias}",
-                f"give one another name: {item.alias} AS other",
+                "query_too_complex",
+                f"the question reads more than {ITEMS_MAX} tables and subqueries, counting those "
+                "in WITH as often as they are used",
+                "ask it in parts",
             )
-        scope.items.append(item)
+        return slot
+
+    def _show(self, inner: Scope, scope: Scope) -> None:
+        """Let a FROM see what one of its items shows; inside, the item saw nothing but itself."""
+        for item in inner.items:
+            if item.alias.lower() in {known.alias.lower() for known in scope.items}:
+                raise Refused(
+                    "alias_twice",
+                    f"two tables of the question are called {item.alias}",
+                    f"give one another name: {item.alias} AS other",
+                )
+            scope.items.append(item)
+        scope.merged.update(inner.merged)
 
     def _joined(self, left: From, join: exp.Join, scope: Scope) -> Join:
         before = list(scope.items)

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-SPELLINGS = (exp.Filter, exp.CountIf, exp.ApproxDistinct)
+SPELLINGS = (
+    exp.Filter, exp.CountIf, exp.ApproxDistinct, exp.WithinGroup, exp.Median, exp.Quantile,
+    exp.Bracket,
+)  # fmt: skip
+QUANTILES = (exp.PercentileCont, exp.PercentileDisc)
 # one value and perhaps constants beside it: FILTER puts a CASE around the value
 FILTERED: tuple[type[exp.Expression], ...] = (
     exp.Count, exp.Sum, exp.Avg, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop,
-    exp.StddevSamp, exp.CovarPop, exp.CovarSamp, exp.Corr,
+    exp.StddevSamp, exp.CovarPop, exp.CovarSamp, exp.Corr, exp.PercentileCont, exp.PercentileDisc,
+    exp.Min, exp.Max,
 )  # fmt: skip
 
 
@@ -29,6 +34,14 @@ def canonical(node: exp.Expression) -> exp.Expression:
             return exp.Count(this=_when(node.this, exp.Literal.number(1)))
         case exp.ApproxDistinct() if not node.args.get("accuracy"):
             return exp.Count(this=exp.Distinct(expressions=[node.this.copy()]))
+        case exp.Median():
+            return _quantile(exp.PercentileCont, node.this, exp.Literal.number("0.5"))
+        case exp.Quantile() if set(filter(node.args.get, node.args)) == {"this", "quantile"}:
+            return _quantile(exp.PercentileDisc, node.this, node.args["quantile"])
+        case exp.WithinGroup():
+            return _within(node)
+        case exp.Bracket(this=exp.ApproxQuantiles() as inner):
+            return _nth(node, inner)
         case _:
             return node
 
@@ -50,3 +63,37 @@ def _filtered(inner: exp.Expression, where: exp.Expression) -> exp.Expression:
 
 def _when(condition: exp.Expression, value: exp.Expression) -> exp.Case:
     return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
+
+
+def _quantile(
+    kind: type[exp.Expression], value: exp.Expression, fraction: exp.Expression
+) -> exp.Expression:
+    return kind(this=value.copy(), expression=fraction.copy())
+
+
+def _within(node: exp.WithinGroup) -> exp.Expression:
+    """Return PERCENTILE_CONT(f) WITHIN GROUP (ORDER BY x) as QUANTILE_CONT(x, f)."""
+    inner, order = node.this, node.args.get("expression")
+    if not isinstance(inner, QUANTILES) or inner.args.get("expression"):
+        return node
+    if not isinstance(order, exp.Order) or len(order.expressions) != 1:
+        return node
+    item = order.expressions[0]
+    fraction = inner.this
+    if item.args.get("desc"):
+        fraction = exp.Sub(this=exp.Literal.number(1), expression=fraction.copy())
+    return _quantile(type(inner), item.this, fraction)
+
+
+def _nth(node: exp.Bracket, inner: exp.ApproxQuantiles) -> exp.Expression:
+    """Return APPROX_QUANTILES(x, n)[OFFSET(k)] as QUANTILE_CONT(x, k / n)."""
+    (place, *more), parts = node.expressions, inner.args.get("expression")
+    known = isinstance(place, exp.Anonymous) and len(place.expressions) == 1 and not more
+    name = str(place.this).upper().removeprefix("SAFE_") if known else ""
+    if parts is None or name not in ("OFFSET", "ORDINAL"):
+        return node
+    number = place.expressions[0].copy()
+    if name == "ORDINAL":
+        number = exp.Sub(this=number, expression=exp.Literal.number(1))
+    share = exp.Div(this=exp.Paren(this=number), expression=parts.copy())
+    return _quantile(exp.PercentileCont, inner.this, share)

@@ -39,6 +39,8 @@ from sanql.parse.tree import (
     SameIdentity,
     Subquery,
     Type,
+    Window,
+    walk,
 )
 from sanql.parse.unit_aggregates import UNIT_AGGREGATES, bind_unit_aggregate
 from sanql.policy import RowUnit
@@ -90,6 +92,14 @@ def rows_limit(source: From | Rows, reader: Reader) -> int | None:
 def bind_rows(node: exp.Expression, around: Scope, reader: Reader) -> Rows:
     """Return the rows a subquery yields; each belongs to the unit of the rows it is made from."""
     while isinstance(node, exp.Subquery | exp.Paren):
+        extra = {name for name, value in node.args.items() if value} - {"this", "alias", "with_"}
+        if extra:
+            raise Refused(
+                "clause_unsupported",
+                f"{sorted(extra)[0].strip('_').upper()} behind a subquery is not supported",
+                "leave it out",
+            )
+        around = _naming(node, around, reader)
         node = node.this
     if isinstance(node, exp.Union):
         return _union(node, around, reader)
@@ -106,6 +116,11 @@ def bind_rows(node: exp.Expression, around: Scope, reader: Reader) -> Rows:
             raise _across_units(rows, reader)
         return rows
     return _selected(node, around, reader)
+
+
+def _naming(node: exp.Expression, around: Scope, reader: Reader) -> Scope:
+    """Return the scope around with what a WITH before a UNION or a bracket names."""
+    return replace(around, named=reader.named(node, around.named))
 
 
 def _own(select: exp.Select, kinds: tuple[type[exp.Expression], ...]) -> list[exp.Expression]:
@@ -154,6 +169,12 @@ def _selected(select: exp.Select, around: Scope, reader: Reader) -> Selected:
     fields = _unique([field for item in select.expressions for field in _fields(item, binder)])
     qualify = select.args.get("qualify")
     kept = binder.row(qualify.this) if qualify is not None else None
+    if kept is not None and not any(
+        isinstance(part, Window)
+        for each in (kept, *(field.value for field in fields if field.value is not None))
+        for part in walk(each)
+    ):
+        raise Refused("qualify_needs_window", "QUALIFY is about windows", "use WHERE instead")
     rows = Selected(scope.source, where, fields, _is_distinct(select), kept)
     if rows.distinct and is_private(rows) and not any(_is_unit(field.identity) for field in fields):
         raise Refused(
@@ -207,6 +228,12 @@ def _grouped(
     from sanql.parse.reader import refuse_clauses
 
     refuse_clauses(select, GROUP_CLAUSES)
+    if _is_distinct(select):
+        raise Refused(
+            "clause_unsupported",
+            "DISTINCT over groups is not supported in a subquery",
+            "leave it out, or use SELECT DISTINCT over the grouped subquery",
+        )
     scope = _scope(select, around, reader)
     assert scope.source is not None  # noqa: S101
     binder = unit_binder(scope, reader)
@@ -237,7 +264,7 @@ def _grouped(
         tuple(binder.aggregates),
         _unique(fields),
         condition,
-        one_each=bool(nodes) and all(_is_unit(identity) for identity in identities),
+        one_each=bool(nodes) and all(_names_unit(identity) for identity in identities),
     )
     if private and nodes and not any(identity is not None for identity in identities):
         raise _across_units(rows, reader)
@@ -280,6 +307,11 @@ def _is_unit(identity: Identifier | None) -> bool:
     return identity is not None and identity.entity == UNIT
 
 
+def _names_unit(identity: Identifier | None) -> bool:
+    """Return whether every row has this identifier of its unit: then it makes one group of a unit."""
+    return identity is not None and identity.entity == UNIT and not identity.facts.nullable
+
+
 def _is_distinct(select: exp.Select) -> bool:
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
@@ -295,6 +327,7 @@ def _union(node: exp.Union, around: Scope, reader: Reader) -> Union:
             f"{type(node).__name__.upper()} with {', '.join(sorted(extra)) or 'these parts'}",
             "use UNION ALL, with ORDER BY and LIMIT outside",
         )
+    around = _naming(node, around, reader)
     parts = (bind_rows(node.this, around, reader), bind_rows(node.expression, around, reader))
     if len({len(part.fields) for part in parts}) > 1:
         raise Refused(
@@ -362,7 +395,12 @@ def _hull(one: Facts, other: Facts) -> Facts:
 def bind_exists(node: exp.Exists, scope: Scope, reader: Reader) -> Subquery:
     """Return whether a subquery has a row for the row that asks."""
     inner = node.this
-    if isinstance(inner, exp.Select) and not inner.args.get("group"):
+    aggregates = (*UNIT_AGGREGATES, exp.AggFunc)
+    if (
+        isinstance(inner, exp.Select)
+        and not inner.args.get("group")
+        and not _own(inner, aggregates)
+    ):
         # what EXISTS selects does not matter
         inner = inner.copy()
         inner.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
@@ -386,6 +424,13 @@ def bind_member(node: exp.In, binder: Binder, reader: Reader) -> Subquery:  # ty
     same = asked is not None and field.identity is not None
     if is_private(rows):
         linked = same and asked.entity == field.identity.entity  # type: ignore[union-attr]
+        if linked and field.identity.facts.nullable:  # type: ignore[union-attr]
+            raise Refused(
+                "member_missing",
+                "IN compares with an identifier that an outer join may leave out; one such row "
+                "would decide for everybody",
+                "join with INNER JOIN inside, or use EXISTS",
+            )
         unit_of = _asking(rows, binder.scope, linked=linked or _linked_inside(rows))
         operand = asked if linked else binder.row(node.this)
         if not linked and field.value is None:

@@ -189,13 +189,15 @@ class Aggregation(StrEnum):
     COVARIANCE = "covariance"
     COVARIANCE_SAMPLE = "sample covariance"
     CORRELATION = "correlation"
+    QUANTILE = "quantile"
 
 
 @dataclass(frozen=True)
 class Aggregate:
     """One statistic over the rows of a group; `argument` is None for COUNT(*) and all units.
 
-    `second` is the other value of a statistic of pairs.
+    `second` is the other value of a statistic of pairs, `fraction` says which quantile is meant (0 and
+    1 for the smallest and the largest value).
     """
 
     kind: Aggregation
@@ -203,6 +205,7 @@ class Aggregate:
     facts: Facts
     text: str
     second: Expr | None = None
+    fraction: Fraction | None = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ PICKS: dict[type[exp.Expression], str] = {
     exp.Min: "min",
     exp.Max: "max",
 }
+ARGUMENTS = frozenset(["this", "offset", "default", "big_int"])
+OFFSET_MAX = 1_000_000
 PLACE = Facts(Type.INTEGER, Fraction(1), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
 COUNTED = Facts(Type.INTEGER, Fraction(0), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
 
@@ -87,6 +89,8 @@ def _function(
     ordered: bool,
 ) -> tuple[str, tuple[Expr, ...], Facts]:
     kind = type(node)
+    if {name for name, value in node.args.items() if value} - ARGUMENTS:
+        raise unknown_construct(node)
     if kind in PLACES:
         if not ordered:
             raise Refused(
@@ -104,8 +108,16 @@ def _function(
     offset = node.args.get("offset")
     if offset is not None:
         steps = binder.row(offset)
-        if not isinstance(steps, Literal) or not isinstance(steps.value, int):
-            raise Refused("window_offset", "the offset must be a constant", "write LAG(x, 1)")
+        if (
+            not isinstance(steps, Literal)
+            or not isinstance(steps.value, int)
+            or not 0 <= steps.value <= OFFSET_MAX
+        ):
+            raise Refused(
+                "window_offset",
+                f"the offset must be a constant from 0 to {OFFSET_MAX:,}",
+                "write LAG(x, 1)",
+            )
         args = (value, steps)
     if node.args.get("default") is not None:
         raise Refused("window_offset", "a default is not supported", "use COALESCE(LAG(x), 0)")

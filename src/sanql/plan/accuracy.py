@@ -2,7 +2,8 @@
 
 The width of a count or sum depends on the noise alone. That of an average, a variance or a covariance
 also depends on how many rows it is over, so a guess of that number is needed. A correlation's depends on
-how much its values vary, which nothing bounds from below.
+how much its values vary, which nothing bounds from below. What is known of a quantile is how many rows
+lie between it and the true one.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from fractions import Fraction
 
 from sanql.account.numbers import EPSILON_MIN
 from sanql.errors import Refused
+from sanql.mechanisms import Geometric
 from sanql.plan.measurements import (
     AverageOf,
     CorrelationOf,
     CountOf,
     CovarianceOf,
     Estimate,
+    QuantileOf,
     SumOf,
     VarianceOf,
 )
 from sanql.plan.plan import Outline, Plan, plan
+from sanql.plan.quantiles import levels, rank_error_upper
 
 EPSILON_MAX = Fraction(1000)
 PRECISION = Fraction(1, 1000)
@@ -56,7 +60,10 @@ class Accuracy:
 def half_width(
     planned: Plan, aggregate: int, confidence: Fraction, rows: int | None = None
 ) -> Fraction | None:
-    """Return the half-width of an aggregate's interval, or None where a guess of rows is missing."""
+    """Return the half-width of an aggregate's interval, or None where a guess of rows is missing.
+
+    Of a quantile it is the number of rows that it is off by.
+    """
     estimate = planned.estimates[aggregate]
     if rows is None and needs_rows(estimate):
         return None
@@ -80,7 +87,18 @@ def half_width(
             return _moment_half_width(planned, estimate, confidence, rows or 1)
         case CorrelationOf():
             return Fraction(2)
+        case QuantileOf(picks):
+            return _rank_half_width(planned, picks, confidence)
     raise AssertionError(estimate)
+
+
+def _rank_half_width(planned: Plan, picks: int, confidence: Fraction) -> Fraction:
+    """Return how many rows a quantile is off: those of its own pick and of those it lies between."""
+    part, noise = planned.measurements[picks], planned.noises[picks]
+    if not isinstance(noise, Geometric) or part.leaves is None:
+        return Fraction(0)
+    turns = len(levels(part.fractions))
+    return turns * rank_error_upper(part.leaves, noise.scale, shared_confidence(confidence, turns))
 
 
 def needs_rows(estimate: Estimate) -> bool:
@@ -119,11 +137,11 @@ def shared_confidence(confidence: Fraction, parts: int) -> Fraction:
 def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fraction:
     """Return the smallest epsilon (to a part in a thousand) whose intervals are narrow enough."""
     estimates = outlined.measuring.estimates
-    if any(isinstance(estimate, CorrelationOf) for estimate in estimates):
+    if any(isinstance(estimate, CorrelationOf | QuantileOf) for estimate in estimates):
         raise Refused(
             "accuracy_not_applicable",
-            "how exact a correlation is depends on how much its values vary",
-            "ask with epsilon, or ask for COVAR_POP and VAR_POP",
+            "how exact a correlation or a quantile is depends on how its values are spread",
+            "ask with epsilon instead; EXPLAIN says how many rows a quantile may be off",
         )
     if any(map(needs_rows, estimates)) and wanted.rows is None:
         raise Refused(

@@ -18,7 +18,8 @@ from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.parse.tree import Aggregate, Aggregation, ColumnRef, Expr, Type
-from sanql.plan import moments, sensitivity
+from sanql.plan import moments, quantiles, sensitivity
+from sanql.plan.quantiles import Leaves
 from sanql.plan.reading import column_of
 from sanql.plan.sensitivity import Sensitivity, Setting
 from sanql.policy import ColumnUnit, Table
@@ -41,6 +42,8 @@ class Measured(StrEnum):
     UNITS = "units"
     SUM = "sum"
     DISTINCT = "distinct values"
+    PICKS = "rows on either side of a value"
+    LADDER = "rows between values around the picked ones"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class Measurement:
     """One integer per group, its sensitivity, and how much its error matters.
 
     A SUM adds `round(x / grid) - centre`, enclosed in [low, high]. `size` is the magnitude of one
-    row's part, by which errors of different measurements are compared.
+    row's part, by which errors of different measurements are compared. PICKS are not one integer but
+    the quantiles' leaves (quantiles.py), and a LADDER counts rows around the picks of measurement `of`.
     """
 
     kind: Measured
@@ -60,6 +64,9 @@ class Measurement:
     high: int = 1
     total: tuple[int, int] | None = None
     weight: float = 1.0
+    leaves: Leaves | None = None
+    fractions: tuple[Fraction, ...] = ()
+    of: int | None = None
 
     @property
     def size(self) -> int:
@@ -129,7 +136,18 @@ class CorrelationOf:
     other: VarianceOf
 
 
-Estimate = CountOf | SumOf | AverageOf | VarianceOf | CovarianceOf | CorrelationOf
+@dataclass(frozen=True)
+class QuantileOf:
+    """One of the quantiles picked from a value's leaves; the ladder gives its interval."""
+
+    picks: int
+    ladder: int
+    place: int
+    fraction: Fraction
+    whole: bool
+
+
+Estimate = CountOf | SumOf | AverageOf | VarianceOf | CovarianceOf | CorrelationOf | QuantileOf
 
 
 @dataclass(frozen=True)
@@ -147,9 +165,10 @@ def measure(
     tables: Mapping[str, Table],
     setting: Setting,
     select_keys: bool,
+    groups: int | None = None,
 ) -> Measuring:
-    """Return the measurements a question needs, each once."""
-    return _Collector(aggregates, table, tables, setting).collect(select_keys)
+    """Return the measurements a question needs, each once; `groups` is how many there are, if known."""
+    return _Collector(aggregates, table, tables, setting, groups).collect(select_keys)
 
 
 class _Collector:
@@ -159,8 +178,10 @@ class _Collector:
         table: Table,
         tables: Mapping[str, Table],
         setting: Setting,
+        groups: int | None,
     ) -> None:
         self._aggregates = aggregates
+        self._groups = groups
         self._table = table
         self._tables = tables
         self._setting = setting
@@ -196,6 +217,8 @@ class _Collector:
                 return self._variance(_argument(aggregate), sample, rooted)
             case Aggregation.CORRELATION:
                 return self._correlation(aggregate)
+            case Aggregation.QUANTILE:
+                return self._quantile(aggregate)
             case _:
                 sample = aggregate.kind is Aggregation.COVARIANCE_SAMPLE
                 return self._covariance(*_both(aggregate), sample)
@@ -267,6 +290,42 @@ class _Collector:
         other = self._variance(second, sample=False, rooted=False, counted=argument)
         return CorrelationOf(pair, own, other)
 
+    def _quantile(self, aggregate: Aggregate) -> QuantileOf:
+        """Pick all quantiles of a value together, and count rows around them.
+
+        Of what both may spend, about six parts in seven go to the picks: they are what is read.
+        """
+        argument = _argument(aggregate)
+        fractions = tuple(
+            sorted(
+                {
+                    other.fraction
+                    for other in self._aggregates
+                    if other.argument == argument and other.fraction is not None
+                }
+            )
+        )
+        setting = self._setting
+        if argument.facts.nullable:
+            setting = replace(setting, always_present=False)
+        steps = self._gridded(argument, centred=False)
+        leaves = quantiles.cut(steps.grid, steps.low, steps.high, len(fractions) > 1, self._groups)
+        part = Measurement(
+            Measured.PICKS,
+            argument,
+            quantiles.of_picks(setting, fractions),
+            Fraction(1, quantiles.ROW),
+            high=quantiles.ROW,
+            leaves=leaves,
+            fractions=fractions,
+        )
+        picks = self._add(part, 4.0)
+        counts = Measurement(Measured.LADDER, None, quantiles.of_ladder(setting), of=picks)
+        whole = aggregate.facts.type is Type.INTEGER
+        assert aggregate.fraction is not None  # noqa: S101  (the binder gives a quantile one)
+        place = fractions.index(aggregate.fraction)
+        return QuantileOf(picks, self._add(counts, 1 / 216), place, aggregate.fraction, whole)
+
     def _rows(self, argument: Expr | None, weight: float) -> int:
         if _can_be_null(argument):
             return self._count(Measured.VALUES, argument, weight)
@@ -312,6 +371,8 @@ class _Collector:
     def _add(self, measurement: Measurement, weight: float) -> int:
         for index, known in enumerate(self._found):
             if replace(known, weight=measurement.weight) == measurement:
+                if measurement.leaves is not None or measurement.of is not None:
+                    return index  # picked together: asking for more of them is one measurement
                 self._found[index] = replace(known, weight=known.weight + weight)
                 return index
         self._found.append(replace(measurement, weight=weight))

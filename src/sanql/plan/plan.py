@@ -12,7 +12,7 @@ from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.parse import Query
 from sanql.parse.relations import Scan, scans
-from sanql.plan.keys import Keys, OneGroup, PrivateKeys, keys_of
+from sanql.plan.keys import Keys, OneGroup, PrivateKeys, PublicKeys, keys_of
 from sanql.plan.limits import Limits, limits_of
 from sanql.plan.measurements import Estimate, Measurement, Measuring, measure
 from sanql.plan.price import Priced, price
@@ -123,7 +123,10 @@ def outline(
         and query.where is None
         and isinstance(keys, OneGroup | PrivateKeys),
     )
-    measuring = measure(query.aggregates, table, tables, setting, isinstance(keys, PrivateKeys))
+    groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
+    measuring = measure(
+        query.aggregates, table, tables, setting, isinstance(keys, PrivateKeys), groups
+    )
     if table.public:
         measuring = _insensitive(measuring)
     return Outline(query, table, tables, neighbours, keys, limits, measuring)

@@ -4,7 +4,8 @@ Errors of different measurements are compared in units of one row's largest part
 often they enter the answer. With discrete Laplace noise the weighted variance is
 sum a_i 2 (l1_i / e_i)^2 under sum e_i = epsilon, least at e_i ∝ (a_i l1_i^2)^(1/3). With discrete
 Gaussian noise it is sum a_i l2_i^2 / (2 r_i) under sum r_i = rho, least at r_i ∝ sqrt(a_i) l2_i. The
-cheaper of the two is taken; without delta only the first exists.
+cheaper of the two is taken; without delta only the first exists. What is picked as the largest noisy
+score (quantiles) has an epsilon of its own either way, and Gaussian noise gets the rest.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from sanql.account import (
 from sanql.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
+    Geometric,
     Noise,
     NoNoise,
     gaussian_threshold,
     truncated_geometric,
 )
-from sanql.plan.measurements import Measuring
+from sanql.plan.measurements import Measured, Measurement, Measuring
 
 SHARES = 10**6
 
@@ -73,10 +75,7 @@ def _free(measuring: Measuring) -> Priced:
 
 def _laplace(measuring: Measuring, epsilon: Fraction, delta: Fraction) -> Priced:
     parts = measuring.measurements
-    norms = [part.sensitivity.l1 / part.size for part in parts]
-    shares = _split(
-        [(part.weight * norm**2) ** (1 / 3) for part, norm in zip(parts, norms, strict=True)]
-    )
+    shares = _pure_shares(measuring)
     noises: list[Noise] = []
     events: list[LaplaceEvent | SelectionEvent] = []
     threshold = None
@@ -92,6 +91,9 @@ def _laplace(measuring: Measuring, epsilon: Fraction, delta: Fraction) -> Priced
             threshold = each.limit + 1
             spent_delta = delta
             events.append(SelectionEvent(epsilon * share / cells, delta / cells, cells))
+        elif part.kind is Measured.PICKS:
+            noises.append(_picking(part, epsilon * share))
+            events.append(SelectionEvent(epsilon * share, Fraction(0), 1))
         else:
             noise = DiscreteLaplace(bounds.l1 / (epsilon * share))
             noises.append(noise)
@@ -100,21 +102,47 @@ def _laplace(measuring: Measuring, epsilon: Fraction, delta: Fraction) -> Priced
     return Priced(tuple(noises), threshold, charge, "discrete Laplace")
 
 
+def _pure_shares(measuring: Measuring) -> list[Fraction]:
+    parts = measuring.measurements
+    norms = [part.sensitivity.l1 / part.size for part in parts]
+    return _split(
+        [(part.weight * norm**2) ** (1 / 3) for part, norm in zip(parts, norms, strict=True)]
+    )
+
+
+def _picking(part: Measurement, epsilon: Fraction) -> Geometric:
+    """Return the noise of scores that one unit moves by `l1` over all picks: twice that, by epsilon."""
+    return Geometric(2 * part.sensitivity.l1 / epsilon)
+
+
 def _gaussian(measuring: Measuring, epsilon: Fraction, delta: Fraction) -> Priced | None:
     parts = measuring.measurements
     selecting = measuring.selection is not None
     conversion = delta / 2 if selecting else delta
-    rho = gaussian_rho_lower(epsilon, conversion)
+    pure = [
+        epsilon * share if part.kind is Measured.PICKS else Fraction(0)
+        for part, share in zip(parts, _pure_shares(measuring), strict=True)
+    ]
+    if sum(pure) == epsilon:
+        return None
+    rho = gaussian_rho_lower(epsilon - sum(pure), conversion)
     if rho <= 0:
         return None
-    weights = [math.sqrt(part.weight * part.sensitivity.l2_squared) / part.size for part in parts]
+    weights = [
+        0.0 if own else math.sqrt(part.weight * part.sensitivity.l2_squared) / part.size
+        for part, own in zip(parts, pure, strict=True)
+    ]
     noises: list[Noise] = []
-    events: list[GaussianEvent | FailureEvent] = []
+    events: list[GaussianEvent | FailureEvent | SelectionEvent] = []
     threshold = None
     for index, (part, share) in enumerate(zip(parts, _split(weights), strict=True)):
         squared = Fraction(part.sensitivity.l2_squared)
         if part.sensitivity.zero:
             noises.append(NoNoise())
+            continue
+        if part.kind is Measured.PICKS:
+            noises.append(_picking(part, pure[index]))
+            events.append(SelectionEvent(pure[index], Fraction(0), 1))
             continue
         noise = DiscreteGaussian(_round_up(squared / (2 * rho * share)))
         noises.append(noise)

@@ -12,6 +12,8 @@ from sanql.execute.pool import unavailable
 from sanql.mechanisms import Sampler, add_saturating
 from sanql.plan import Plan
 from sanql.plan.keys import OneGroup, PublicKeys
+from sanql.plan.measurements import Measured
+from sanql.release.picks import count_around, leaf_rows, pick
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,13 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoisyCells:
-    """What may leave: the keys that appear and one noisy integer for each measurement."""
+    """What may leave: the keys that appear and one noisy integer for each measurement.
+
+    Of quantiles it is a list of integers: the places picked, and the counts around them.
+    """
 
     table: pyarrow.Table
 
     def measurement(self, index: int) -> NDArray[np.int64]:
         """Return the noisy integers of a measurement, one for each group."""
         return self.table.column(f"m{index}").to_numpy()  # type: ignore[no-any-return]
+
+    def lists(self, index: int) -> list[NDArray[np.int64]]:
+        """Return the integers of a measurement that has several, group by group."""
+        return [cell.values.to_numpy() for cell in self.table.column(f"m{index}")]
 
     @property
     def count(self) -> int:
@@ -58,10 +67,17 @@ def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
     import pyarrow as pa
 
     _check_shape(plan, exact)
-    columns = {name: exact.column(name) for name in exact.column_names if name.startswith("k")}
+    columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
     for index, noise in enumerate(plan.noises):
-        values = exact.column(f"m{index}").to_numpy()
-        columns[f"m{index}"] = pa.array(add_saturating(values, sampler.sample(noise, len(values))))
+        match plan.measurements[index].kind:
+            case Measured.PICKS:
+                columns[f"m{index}"] = exact.column(f"m{index}")
+            case Measured.LADDER:
+                pass
+            case _:
+                values = exact.column(f"m{index}").to_numpy()
+                noisy = add_saturating(values, sampler.sample(noise, len(values)))
+                columns[f"m{index}"] = pa.array(noisy)
     if not columns:
         columns["present"] = exact.column("present")
     table = pa.table(columns)
@@ -72,7 +88,30 @@ def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
     keys = [name for name in table.column_names if name.startswith("k")]
     if keys:
         table = table.sort_by([(name, "ascending") for name in keys])
-    return NoisyCells(table.combine_chunks())
+    return NoisyCells(_pick(plan, table, sampler).combine_chunks())
+
+
+def _pick(plan: Plan, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
+    """Return the cells of the groups that appear with quantiles picked, and no leaf left."""
+    import pyarrow as pa
+
+    for index, part in enumerate(plan.measurements):
+        if part.kind is not Measured.LADDER:
+            continue
+        assert part.of is not None  # noqa: S101  (a ladder stands around picks)
+        picks = plan.measurements[part.of]
+        assert picks.leaves is not None  # noqa: S101
+        picked, counted = [], []
+        for rows in leaf_rows(picks.leaves, table, part.of):
+            places = pick(picks, rows, plan.noises[part.of], sampler)
+            around = count_around(picks.leaves, rows, places, plan.noises[index], sampler)
+            picked.append(places)
+            counted.append(around)
+        whole = pa.list_(pa.int64())
+        table = table.drop_columns([f"l{part.of}", f"m{part.of}"])
+        table = table.append_column(f"m{part.of}", pa.array(picked, whole))
+        table = table.append_column(f"m{index}", pa.array(counted, whole))
+    return table
 
 
 def _check_shape(plan: Plan, exact: pyarrow.Table) -> None:

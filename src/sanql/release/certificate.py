@@ -22,6 +22,7 @@ from sanql.plan.measurements import (
     Estimate,
     Measured,
     Measurement,
+    QuantileOf,
     SumOf,
     VarianceOf,
 )
@@ -204,6 +205,14 @@ def _in_words(estimate: Estimate) -> str:
             return (
                 f"mean of products (measurement {product + 1}) - product of the means "
                 f"(measurements {first + 1} and {other + 1}), centred and over measurement {count + 1}"
+            )
+        case QuantileOf(picks, ladder, _, fraction):
+            name = {0: "smallest value", 1: "largest value"}.get(int(fraction), "")
+            if fraction not in (0, 1):
+                name = f"{float(fraction):g}-quantile"
+            return (
+                f"{name} picked by noisy ranks (measurement {picks + 1}); its interval from counts "
+                f"around it (measurement {ladder + 1})"
             )
         case CorrelationOf(covariance, variance, other_variance):
             squares = f"{variance.second + 1} and {other_variance.second + 1}"

@@ -21,10 +21,11 @@ from sanql.plan.measurements import (
     CountOf,
     CovarianceOf,
     Estimate,
+    QuantileOf,
     SumOf,
     VarianceOf,
 )
-from sanql.release import moments
+from sanql.release import moments, quantiles
 from sanql.release.bands import Band, added, centre_of, divided, scaled
 from sanql.release.cells import NoisyCells
 
@@ -53,6 +54,8 @@ def value_of(plan: Plan, cells: NoisyCells, aggregate: int) -> NDArray[np.float6
             return moments.covariance_value(plan, cells, estimate)
         case CorrelationOf() as estimate:
             return moments.correlation_value(plan, cells, estimate)
+        case QuantileOf() as estimate:
+            return quantiles.quantile_value(plan, cells, estimate)
 
 
 def _moved(steps: NDArray[np.int64], counts: NDArray[np.int64], centre: int) -> NDArray[np.int64]:
@@ -74,6 +77,8 @@ def measurements_of(estimate: Estimate) -> frozenset[int]:
             return frozenset({first, second, count})
         case CovarianceOf(first, other, product, count):
             return frozenset({first, other, product, count})
+        case QuantileOf(_, ladder):
+            return frozenset({ladder})
         case CorrelationOf(covariance, variance, other_variance):
             both = measurements_of(variance) | measurements_of(other_variance)
             return measurements_of(covariance) | both
@@ -111,6 +116,8 @@ def band_of(
             return moments.covariance_band(plan, cells, estimate, around)
         case CorrelationOf() as estimate:
             return moments.correlation_band(plan, cells, estimate, around)
+        case QuantileOf() as estimate:
+            return quantiles.quantile_band(plan, cells, estimate, each)
 
 
 def _around(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Band:

@@ -25,7 +25,7 @@ from sanql.theory.definitions.finding import Finding
 from sanql.theory.definitions.records import people
 from sanql.theory.definitions.worlds import records
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_count, as_epsilon, as_probability, exp_lower
+from sanql.theory.exact import Real, as_count, as_epsilon, as_probability, exp_lower
 
 _SMALL = 512
 
@@ -37,9 +37,9 @@ class Levels:
     `nodes` is how long the search over all beliefs may take; more narrows what it encloses.
     """
 
-    epsilon: float = 1.0
-    delta: float = 0.0
-    tau: float = 0.5
+    epsilon: Real = 1
+    delta: Real = 0
+    tau: Real = "1/2"
     nodes: int = 100
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class Levels:
     @property
     def gamma(self) -> Fraction:
         """The level e^epsilon rounded down, so that the delta found is not too small."""
-        return Fraction(exp_lower(self.epsilon))
+        return Fraction(exp_lower(as_epsilon(self.epsilon)))
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _dp(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 def _approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     yield dp.approximate_dp_delta(given.channel, given.neighbours, levels.gamma)
-    if levels.delta > 0:
+    if as_probability(levels.delta, "delta") > 0:
         yield dp.approximate_dp(given.channel, given.neighbours, levels.delta)
 
 

@@ -215,6 +215,34 @@ def pufferfish_failure(delta: Extended, delta_hat: Extended, prior: Extended = 0
     return 2 * prior * (1 - prior) * delta / delta_hat
 
 
+def pufferfish_failure_sharp(
+    gamma: Fraction, delta: Fraction, delta_hat: Fraction, prior: Fraction
+) -> Fraction:
+    """Return the sharp failure of Theorem 7 for a secret whose prior is known; at most 1.
+
+    The cheapest way to move a belief pi by dh costs the smaller of g pi (g - 1)/(1 - pi) + dh
+    (g/(1 - pi) + 1/pi) while g pi + dh <= 1, and ((g - 1)(1 - pi) + dh)/(g pi) + dh/(1 - pi)
+    while dh <= 1 - pi; delta pays for it on both sides.
+
+    >>> pufferfish_failure_sharp(Fraction(1), Fraction(1, 100), Fraction(1, 4), Fraction(1, 2))
+    Fraction(1, 50)
+    """
+    check_level(gamma, delta=delta, delta_hat=delta_hat, prior=prior)
+    if delta_hat == 0 or delta == 0:
+        return Fraction(int(delta > 0))
+    total = Fraction(0)
+    for pi in (prior, 1 - prior):
+        costs = []
+        if 0 < pi < 1 and gamma * pi + delta_hat <= 1:
+            rise = gamma * pi * (gamma - 1) / (1 - pi)
+            costs.append(rise + delta_hat * (gamma / (1 - pi) + 1 / pi))
+        if 0 < pi < 1 and delta_hat <= 1 - pi:
+            fall = ((gamma - 1) * (1 - pi) + delta_hat) / (gamma * pi)
+            costs.append(fall + delta_hat / (1 - pi))
+        total += delta / min(costs) if costs else 0
+    return min(Fraction(1), total)
+
+
 def printed_semantic_tau(epsilon: float, delta: float) -> float:
     """Return e^(3 epsilon) - 1 + 2 sqrt(delta), the level of Theorem 2.4 as printed."""
     return exp_upper(3 * epsilon) - 1 + 2 * math.sqrt(delta)

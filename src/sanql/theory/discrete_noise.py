@@ -124,7 +124,7 @@ class DiscreteGaussianPair:
             raise TheoryError(
                 "too_wide",
                 f"sigma {self.sigma} needs more than 40,000,000 terms",
-                "use GaussianPair(shift / sigma) at such widths",
+                "at such widths use continuous noise: GaussianPair(shift / sigma), --mechanism gaussian",
             )
 
     @property

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sanql.theory.closed_forms import GuaranteedPair, Pair
 from sanql.theory.exact import as_rate, down, exp_upper, up
 
+_NOISE = 1e-9
 _FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1, 0.5)
 
 
@@ -114,11 +115,11 @@ class Meaning:
         alarm, miss = self.tests[1] if len(self.tests) > 1 else self.tests[0]
         told.append(
             f"A test that accuses the innocent {alarm:.0%} of the time misses the guilty "
-            f"at least {math.floor(miss * 1000) / 10:.1f}% of the time."
+            f"at least {_tenths_down(miss):.1f}% of the time."
         )
         told.append(
             "No test beats guessing by more than "
-            f"{math.ceil(self.advantage_upper * 1000) / 10:.1f} percentage points."
+            f"{_tenths_up(self.advantage_upper):.1f} percentage points."
         )
         return tuple(told)
 
@@ -154,5 +155,13 @@ def meaning_of(pair: Pair, prior: float, *, failure: float = 0.0) -> Meaning:
 
 
 def _range(band: tuple[float, float]) -> str:
-    low, high = math.floor(band[0] * 1000) / 10, math.ceil(band[1] * 1000) / 10
-    return f"{low:.1f}% to {high:.1f}%"
+    return f"{_tenths_down(band[0]):.1f}% to {_tenths_up(band[1]):.1f}%"
+
+
+def _tenths_down(share: float) -> float:
+    """Percent with one decimal, rounded down, forgiving only the noise of our own rounding."""
+    return math.floor(share * 1000 + _NOISE) / 10
+
+
+def _tenths_up(share: float) -> float:
+    return math.ceil(share * 1000 - _NOISE) / 10

@@ -5,7 +5,16 @@ numbers and dates are printed from exact values. Division guards against zero, c
 whole numbers are widened to 128 bits wherever their proved range asks for it.
 """
 
-from sanql.execute.emit.emitter import ENGINE_TYPES, Emitter, row_leaf, scanned
-from sanql.execute.emit.values import real, within
+from sanql.execute.emit.emitter import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, row_leaf, scanned
+from sanql.execute.emit.values import real, wide, within
 
-__all__ = ["ENGINE_TYPES", "Emitter", "real", "row_leaf", "scanned", "within"]
+__all__ = [
+    "ENGINE_TYPES",
+    "SQL_LENGTH_MAX",
+    "Emitter",
+    "real",
+    "row_leaf",
+    "scanned",
+    "wide",
+    "within",
+]

@@ -35,20 +35,17 @@ def _monotone(
     function: Callable[[float], float],
     domain: Domain = EVERYWHERE,
     image: Domain | None = None,
-    ends: bool = True,
 ) -> Rule:
-    """Return the rule of a function that rises or falls throughout its domain, NULL outside.
-
-    `ends` says whether the ends of the domain have a value.
-    """
+    """Return the rule of a function that rises or falls throughout its domain, NULL outside."""
 
     def rule(args: tuple[Expr, ...]) -> Facts:
         need(args, NUMERIC, name)
         a = interval_or_point(args[0])
         bounds = _image(function, a, domain, image)
-        inside = a is not None and domain[0] <= a[0] and a[1] <= domain[1]
-        # an operand without bounds may be infinite, and what comes of that is not shown
-        return number(Type.REAL, bounds, any_nullable(args) or not inside or not ends)
+        # an operand without bounds may be infinite, and floating point may carry one with bounds a
+        # little beyond a domain that ends there
+        sure = a is not None and domain == EVERYWHERE
+        return number(Type.REAL, bounds, any_nullable(args) or not sure)
 
     return rule
 
@@ -111,8 +108,13 @@ def _logarithm(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC, "LOG")
     base = constant_number(args[0])
     a = interval_or_point(args[1])
-    if base is None or a is None or base <= 0 or base == 1 or a[0] <= 0:
-        return number(Type.REAL, None, nullable=True)
+    unbounded = number(Type.REAL, None, nullable=True)
+    if base is None or a is None or base <= 0 or a[0] <= 0:
+        return unbounded
+    # the engine divides one logarithm by another: near a base of one, rounding would decide
+    turns = abs(math.log(float(base))) if float(base) > 0 else 0.0
+    if turns < 2**-20 or float(a[0]) == 0:
+        return unbounded
     ends = sorted(math.log(float(end)) / math.log(float(base)) for end in a)
     return number(Type.REAL, _loosened((Fraction(ends[0]), Fraction(ends[1]))), nullable=True)
 
@@ -226,7 +228,7 @@ def _named(
 MATHEMATICS = (
     _named("sqrt", _square_root, "NULL below zero", "zero to the root of the upper bound"),
     _named("cbrt", _monotone("CBRT", math.cbrt), FINITE, ENDS),
-    _named("ln", _monotone("LN", math.log, POSITIVE, ends=False), "NULL at zero and below", ENDS),
+    _named("ln", _monotone("LN", math.log, POSITIVE), "NULL at zero and below", ENDS),
     _named("exp", _monotone("EXP", math.exp), FINITE, ENDS),
     Function(
         "log",
@@ -265,7 +267,7 @@ MATHEMATICS = (
     _named("asinh", _monotone("ASINH", math.asinh), FINITE, ENDS),
     _named("acosh", _monotone("ACOSH", math.acosh, (1, math.inf)), "NULL below 1", ENDS),
     _named(
-        "atanh", _monotone("ATANH", math.atanh, (-1, 1), ends=False), "NULL unless inside -1 to 1",
+        "atanh", _monotone("ATANH", math.atanh, (-1, 1)), "NULL unless inside -1 to 1",
         ENDS,
     ),
     _named("degrees", _monotone("DEGREES", math.degrees), FINITE, ENDS),

@@ -3,7 +3,7 @@
 The engine matches regular expressions in time linear in the text (RE2), but the size of what it
 builds for a pattern is another matter: `((a{99}){99}){99}` is short and enormous, and what the
 engine cannot read is an error at run time. So a pattern is read here first: a subset that RE2 takes
-without exception, of bounded size.
+without exception, of bounded size, so that a letter of text costs a bounded number of steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sanql.parse.functions.table import Function
 from sanql.parse.tree import Expr, Facts, Literal, Type
 
 PATTERN_LENGTH_MAX = 200
-PATTERN_SIZE_MAX = 1_000  # positions, with counted repetitions written out; RE2 takes no more
+PATTERN_SIZE_MAX = 200  # positions, with counted repetitions written out: steps for a letter
 GROUPS_MAX = 9
 TEXT_BYTES_MAX = 10_000  # of a text that is put together: a longer one is NULL
 TEXT = frozenset({Type.TEXT})

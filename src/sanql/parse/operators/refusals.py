@@ -133,13 +133,14 @@ def wrong_number(node: exp.Expression, names: tuple[str, ...], written: str) -> 
 
 HASHED = "a hash of a value shows as much as the value"
 ROWS_DECIDE = "what the rows hold would decide how long it takes"
+ELSEWHERE = "a subquery cannot stand here"
 CLOCK = "an answer must not depend on the clock"
 QUANTILE = "quantiles are not available"
 BANDS = "ask for AVG, or for COUNT(*) by bands of the value with WIDTH_BUCKET or CASE"
 REASONS: dict[type[exp.Expression], str] = {
-    exp.Subquery: "a question reads one table",
-    exp.Select: "a question reads one table",
-    exp.Exists: "a question reads one table",
+    exp.Subquery: ELSEWHERE,
+    exp.Select: ELSEWHERE,
+    exp.Exists: ELSEWHERE,
     exp.Window: "windows show individual rows",
     exp.Median: QUANTILE,
     exp.PercentileCont: QUANTILE,
@@ -162,9 +163,9 @@ REASONS: dict[type[exp.Expression], str] = {
     exp.Levenshtein: ROWS_DECIDE,
 }
 REMEDIES: dict[type[exp.Expression], str] = {
-    exp.Subquery: "ask the inner question by itself",
-    exp.Select: "ask the inner question by itself",
-    exp.Exists: "ask the inner question by itself",
+    exp.Subquery: "ask the inner question by itself, or put it in FROM",
+    exp.Select: "ask the inner question by itself, or put it in FROM",
+    exp.Exists: "ask the inner question by itself, or join it in FROM",
     exp.Window: "GROUP BY the columns you partition by",
     exp.Median: BANDS,
     exp.PercentileCont: BANDS,

@@ -39,6 +39,8 @@ class PairWitness:
 
     def describe(self) -> str:
         """Return the witness in words."""
+        if not self.event:
+            return f"no output tells {show(self.left)} from {show(self.right)} any further"
         return (
             f"database {show(self.left)} gives {show_event(self.event)} with {self.left_mass}, "
             f"{show(self.right)} with {self.right_mass}"

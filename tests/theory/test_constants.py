@@ -1,0 +1,86 @@
+"""Constants that no single implication carries: tight, and safe where they are rounded."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sanql.theory import constants
+from sanql.theory.channels import Channel
+from sanql.theory.definitions import secrets
+from sanql.theory.definitions.worlds import World
+from sanql.theory.distributions import Distribution
+from sanql.theory.divergences import hockey_stick, statistical_difference
+from theory.strategies import distributions, gammas
+
+
+@given(distributions(), distributions(), gammas())
+def test_one_order_alone_bounds_the_statistical_difference(
+    p: Distribution, q: Distribution, gamma: Fraction
+) -> None:
+    delta = hockey_stick(p, q, gamma)
+    assert statistical_difference(p, q) <= constants.one_sided_difference_bound(gamma, delta)
+
+
+def test_the_bound_from_one_order_is_attained() -> None:
+    # P never lies where Q puts more than half of its mass, and P <= 2 Q elsewhere
+    p, q = Distribution.over(["1", "0"]), Distribution.over(["1/2", "1/2"])
+    assert hockey_stick(p, q, 2) == 0
+    tight = constants.one_sided_difference_bound(Fraction(2), Fraction(0))
+    assert statistical_difference(p, q) == tight == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 66, 100, 200])
+@pytest.mark.parametrize("gamma", [Fraction(1), Fraction(101, 100), Fraction(3, 2)])
+def test_the_delta_of_a_large_group_is_the_sum_rounded_up_a_little(
+    gamma: Fraction, size: int
+) -> None:
+    delta = Fraction(1, 10**60)
+    exact = delta * sum(gamma**k for k in range(size))
+    found = constants.group_delta(gamma, delta, size)
+    assert exact <= found <= exact * (1 + Fraction(1, 10**9))
+
+
+def test_a_group_too_large_for_any_promise_is_promised_nothing() -> None:
+    assert constants.group_delta(Fraction(2), Fraction(1, 10**60), 10**12) == 1
+    assert constants.group_delta(Fraction(2), Fraction(0), 10**12) == 0
+    assert constants.group_delta(Fraction(1), Fraction(1, 10**13), 10**12) == Fraction(1, 10)
+
+
+@settings(max_examples=300)
+@given(
+    distributions(3),
+    distributions(3),
+    gammas(),
+    st.fractions("1/20", "19/20", max_denominator=20),
+    st.fractions("1/20", "1/2", max_denominator=20),
+)
+def test_no_secret_is_told_more_often_than_the_sharp_form_of_theorem_7_says(
+    p: Distribution, q: Distribution, gamma: Fraction, prior: Fraction, slack: Fraction
+) -> None:
+    channel = Channel.of({0: p, 1: q})
+    world = World.of({(0, None): prior, (1, None): 1 - prior})
+    secret = secrets.Secret("bit", lambda x: x)
+    delta = Fraction(secrets.pufferfish_delta(channel, [world], [secret], gamma)["delta"])
+    failed = secrets.pufferfish_inference_failure(
+        channel, [world], [secret], gamma=gamma, delta_hat=slack
+    )
+    sharp = constants.pufferfish_failure_sharp(gamma, delta, slack, prior)
+    assert failed <= sharp <= constants.pufferfish_failure(delta, slack, prior)
+
+
+def test_the_sharp_form_of_theorem_7_is_nearly_attained() -> None:
+    # output 0 comes only when the secret is 0, rarely: it moves a belief of 1/2 to certainty
+    channel = Channel.of({0: Distribution.over(["1/100", "99/100"]), 1: Distribution.over([0, 1])})
+    world = World.of({(0, None): "1/2", (1, None): "1/2"})
+    secret = secrets.Secret("bit", lambda x: x)
+    failed = secrets.pufferfish_inference_failure(
+        channel, [world], [secret], gamma=1, delta_hat="49/100"
+    )
+    sharp = constants.pufferfish_failure_sharp(
+        Fraction(1), Fraction(1, 100), Fraction(49, 100), Fraction(1, 2)
+    )
+    assert failed == Fraction(1, 200) <= sharp <= Fraction(11, 1000)
