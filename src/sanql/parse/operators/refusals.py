@@ -135,8 +135,7 @@ HASHED = "a hash of a value shows as much as the value"
 ROWS_DECIDE = "what the rows hold would decide how long it takes"
 ELSEWHERE = "a subquery cannot stand here"
 CLOCK = "an answer must not depend on the clock"
-QUANTILE = "quantiles are not available"
-BANDS = "ask for AVG, or for COUNT(*) by bands of the value with WIDTH_BUCKET or CASE"
+AGREEING = "ask how many do, with COUNT_IF(condition), or what share, with AVG(condition)"
 REASONS: dict[type[exp.Expression], str] = {
     exp.Subquery: ELSEWHERE,
     exp.Select: ELSEWHERE,
