@@ -36,13 +36,15 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("declared", "sql"), SAME)
-def test_an_exact_answer_is_duckdbs(town: Town, truth: Truth, declared: str, sql: str) -> None:
-    answer = town(declared).query(sql, exact=True)
-    assert isinstance(answer, ExactAnswer)
-    assert sorted(answer.rows) == sorted(truth(sql))
-    assert answer.noise == {} and answer.intervals == {}
-    assert "no noise" in answer.summary()
+@pytest.mark.parametrize("declared", ["score", "amount", "member"])
+def test_an_exact_answer_is_duckdbs(town: Town, truth: Truth, declared: str) -> None:
+    san = town(declared)
+    for sql in [sql for name, sql in SAME if name == declared]:
+        answer = san.query(sql, exact=True)
+        assert isinstance(answer, ExactAnswer)
+        assert sorted(answer.rows) == sorted(truth(sql)), sql
+        assert answer.noise == {} and answer.intervals == {}
+        assert "no noise" in answer.summary()
 
 
 def test_averages_are_the_nearest_double_to_the_exact_quotient(town: Town, truth: Truth) -> None:
@@ -135,13 +137,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("sql", "code"), REFUSED)
-def test_what_is_not_a_union_of_certified_cells_is_refused(town: Town, sql: str, code: str) -> None:
+def test_what_is_not_a_union_of_certified_cells_is_refused(town: Town) -> None:
     san = town()
-    for ask in (san.query, san.explain):
-        with pytest.raises(Refused) as caught:
-            ask(sql, exact=True)
-        assert caught.value.code == code
+    for sql, code in REFUSED:
+        for ask in (san.query, san.explain):
+            with pytest.raises(Refused) as caught:
+                ask(sql, exact=True)
+            assert caught.value.code == code, sql
     assert san.ledger.exact_releases() == []
 
 
@@ -157,13 +159,17 @@ def test_without_a_declaration_nothing_is_exact(town: Town) -> None:
     assert caught.value.code == "exact_not_declared"
 
 
-@pytest.mark.parametrize(
-    "given", [{"epsilon": 1}, {"delta": "1e-9"}, {"accuracy": 5}, {"max_groups_contributed": 1}]
-)
-def test_an_exact_answer_takes_no_price(town: Town, given: dict[str, object]) -> None:
-    with pytest.raises(Refused) as caught:
-        town().query("SELECT SUM(score) FROM people", exact=True, **given)  # type: ignore[arg-type]
-    assert caught.value.code == "exact_price"
+def test_an_exact_answer_takes_no_price(town: Town) -> None:
+    san = town()
+    for given in (
+        {"epsilon": 1},
+        {"delta": "1e-9"},
+        {"accuracy": 5},
+        {"max_groups_contributed": 1},
+    ):
+        with pytest.raises(Refused) as caught:
+            san.query("SELECT SUM(score) FROM people", exact=True, **given)  # type: ignore[arg-type]
+        assert caught.value.code == "exact_price"
 
 
 def test_the_clause_in_the_text_asks_exactly(town: Town, truth: Truth) -> None:

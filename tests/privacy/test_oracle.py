@@ -342,7 +342,8 @@ QUESTIONS: list[tuple[str, str | None]] = [
     ),
     ("SELECT MEDIAN(age) FROM visits", "SELECT QUANTILE_DISC(age, 0.5)::DOUBLE FROM visits"),
     ("SELECT MIN(age), MAX(swing), QUANTILE_DISC(level, 0.9) FROM visits", None),
-    ("SELECT MAX(income), MIN(share), QUANTILE_DISC(income, 0.35) FROM readings", None),
+    ("SELECT MAX(income), MIN(share), QUANTILE_DISC(temp, 0.8) FROM readings", None),
+    ("SELECT QUANTILE_DISC(income, 0.35) FROM readings", None),
     ("SELECT PERCENTILE_DISC(0.8) WITHIN GROUP (ORDER BY swing) FROM stays", None),
     ("SELECT city, QUANTILE_DISC(age, 0.6), COUNT(*) FROM visits GROUP BY city", None),
     (

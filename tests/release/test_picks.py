@@ -67,7 +67,7 @@ def test_scores_move_by_no_more_than_declared(
     neighbours: Neighbours, fractions: tuple[Fraction, ...], splits: int
 ) -> None:
     numbers = np.random.default_rng(len(fractions) * 10 + splits)
-    leaves, reached = 3, 0
+    leaves, reached = 3, 0.0
     for limits, groups in [(Limits(1, 1, 1), 1), (Limits(1, 2, 2), 1), (Limits(2, 3, 2), 2)]:
         setting = Setting(neighbours, limits, groups == 1, False)
         declared = of_picks(setting, fractions).l1
@@ -78,15 +78,18 @@ def test_scores_move_by_no_more_than_declared(
             if sum(held) <= limits.rows
         ]
         units = [u for u in units if u.sum(axis=1).max() <= limits.rows_per_group]
-        others = units if neighbours == "change-one" else [np.zeros((groups, leaves), dtype=int)]
-        for _ in range(8):
+        nobody = np.zeros((groups, leaves), dtype=int)
+        pairs = [(one, nobody) for one in units]
+        if neighbours == "change-one":  # all would be thousands; as many, drawn anew each time
+            drawn = numbers.integers(0, len(units), (len(units), 2))
+            pairs = [(units[a], units[b]) for a, b in drawn]
+        for _ in range(4):
             base = numbers.integers(0, 5, (groups, leaves))
             picks = sorted(numbers.integers(0, leaves * splits, len(fractions)).tolist())
-            for one in units:
-                for other in others:
-                    found = moved(list(base + one), list(base + other), fractions, splits, picks)
-                    assert found <= declared
-                    reached = max(reached, found / declared)
+            for one, other in pairs:
+                found = moved(list(base + one), list(base + other), fractions, splits, picks)
+                assert found <= declared
+                reached = max(reached, found / declared)
     assert reached > 0.5  # the bound is of the right size
 
 
@@ -126,6 +129,6 @@ def test_leaves_cover_the_bounds_and_stay_few(
     leaves = cut(Fraction(1), -7, points - 8, several, groups)
     assert leaves.bottom + leaves.count * leaves.width > leaves.top
     assert leaves.bottom + (leaves.count - 1) * leaves.width <= leaves.top
-    assert leaves.places <= 2**20
+    assert leaves.places <= 2**18
     assert leaves.splits & (leaves.splits - 1) == 0
-    assert (groups or 256) * leaves.places <= max(2**22, (groups or 256) * 2**8)
+    assert (groups or 256) * leaves.places <= max(2**20, (groups or 256) * 2**8)

@@ -205,6 +205,20 @@ def test_the_three_point_belief_of_the_sheet_is_nearly_the_worst_of_all() -> Non
     assert again == found.at_least["delta"]
 
 
+def test_a_search_without_hints_allows_for_outputs_that_are_not_bad() -> None:
+    # odds 9, tau 41/100: each answer is bad for some beliefs, never both for one
+    nine, one = Fraction(9, 10), Fraction(1, 10)
+    outputs = [
+        belief_search.Output(real, (belief_search.Games(real, (real[0], real[0])),))
+        for real in ((nine, one), (one, nine))
+    ]
+    found = belief_search.search(
+        outputs, Fraction(41, 100), 2, (), nodes=300, gap=Fraction(1, 10**6)
+    )
+    assert 0.48731 < found.upper < 0.48732
+    assert found.upper - found.lower <= Fraction(1, 10**6)
+
+
 def test_a_search_that_may_not_split_intervals_still_bounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -253,6 +267,12 @@ def test_no_belief_and_no_reality_fail_more_often_than_the_search_says(
         for x in channel.databases
     )
     assert found.at_least["delta"] <= attained <= found["delta"]
+
+
+def test_an_output_that_the_belief_excludes_counts_as_failure_in_reality() -> None:
+    channel = Channel.of({(0,): Distribution.over([1, 0]), (1,): Distribution.over(["1/2", "1/2"])})
+    found = semantic_bounds.reality_oblivious_privacy(channel, 1, 0)
+    assert (found["delta"], found.status) == (Fraction(1, 2), "tight")
 
 
 def test_a_tie_at_tau_is_named_as_the_reason_for_a_gap() -> None:

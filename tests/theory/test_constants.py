@@ -14,6 +14,8 @@ from sanql.theory.definitions import secrets
 from sanql.theory.definitions.worlds import World
 from sanql.theory.distributions import Distribution
 from sanql.theory.divergences import hockey_stick, statistical_difference
+from sanql.theory.implications.guarantees import Setting, guarantee
+from sanql.theory.implications.search import edge_named
 from theory.strategies import distributions, gammas
 
 
@@ -84,3 +86,11 @@ def test_the_sharp_form_of_theorem_7_is_nearly_attained() -> None:
         Fraction(1), Fraction(1, 100), Fraction(49, 100), Fraction(1, 2)
     )
     assert failed == Fraction(1, 200) <= sharp <= Fraction(11, 1000)
+
+
+def test_the_constant_of_theorem_a_3_is_the_sum_over_all_records() -> None:
+    # delta [K + (n - 1) e^eps K + 2] for n > 1, K at tau = 1/2 and e^eps = 1: (2 - tau)/tau = 3
+    given = guarantee("approximate_dp", epsilon=0.0, delta=1e-6)
+    for records, times in ((1, 3 + 1), (2, 3 + 3 + 2), (5, 3 + 4 * 3 + 2)):
+        found = edge_named("ks-a.3").apply(given, Setting(records=records, tau=0.5))
+        assert found["delta"] == pytest.approx(times * 1e-6, rel=1e-9)

@@ -10,7 +10,7 @@ from sanql.theory.errors import TheoryError
 from sanql.theory.implications import Setting, guarantee, implications, parse
 from sanql.theory.implications.guarantees import KINDS
 from sanql.theory.implications.operations import composed, coupled_worlds_composed
-from sanql.theory.implications.search import EDGES, blocked, closures
+from sanql.theory.implications.search import EDGES, blocked, closures, edge_named
 
 
 def test_pure_privacy_implies_the_semantic_forms_with_tight_constants() -> None:
@@ -112,3 +112,17 @@ def test_a_setting_that_makes_no_sense_is_refused() -> None:
         Setting(records=0)
     with pytest.raises(TheoryError):
         Setting(tau=1.5)
+
+
+def test_no_conclusion_is_listed_that_another_one_makes_superfluous() -> None:
+    found = implications(guarantee("pure_dp", epsilon=0.1), Setting(records=3, group=2))
+    listed = [item.guarantee for item in found]
+    for one in listed:
+        assert not any(other is not one and other.is_at_most(one) for other in listed), str(one)
+
+
+def test_theorem_7_without_a_wish_balances_level_and_failure() -> None:
+    given = guarantee("pufferfish", epsilon=1.0, delta=2e-6)
+    found = edge_named("cw-thm-7").apply(given, Setting(binary_secrets=True))
+    assert found["delta_hat"] == pytest.approx(1e-3)
+    assert found["failure"] == pytest.approx(1e-3)

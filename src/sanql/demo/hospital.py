@@ -74,6 +74,11 @@ groups_per_unit_max = 4
 day = { type = "date", bounds = [2025-01-01, 2025-12-31] }
 kind = { type = "text", domain = ["checkup", "emergency", "surgery", "therapy"] }
 cost = { type = "decimal", bounds = [0, 1500], precision = 0.01 }
+
+[exact.income]                                 # exact answers about everybody: see docs/exact.md
+adversary = { class = "uniform-component", alpha = 0.4, width = 60000, known_records = 100 }
+accept = { epsilon = 0.5, delta = 1e-6 }
+records_min = 20000
 """
 
 

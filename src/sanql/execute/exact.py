@@ -1,8 +1,9 @@
 """A declared release as one SQL statement: of every cell, its records and the sum of their values.
 
 The statement depends on the declaration alone, never on a question, so that whatever is asked the
-engine does the same. Values are whole grid steps: clamped on reading, rounded to the grid, a
-missing one read as the declared value. A unit column may hold one row for each unit, as declared;
+engine does the same. Values are whole grid steps: clamped on reading, rounded to the grid (bounds
+are whole steps far below 2^52, so rounding cannot pass them), a missing one read as the declared
+value. A unit column may hold one row for each unit, as declared;
 should a unit have several, the least of its values stand for it, so that it still counts once.
 """
 
@@ -76,5 +77,4 @@ def _value(exact: ExactValues, table: Table, emitter: Emitter) -> str:
             text = f"CASE WHEN {text} THEN 1 WHEN NOT {text} THEN 0 END"
         case _:
             text = f"CAST({text} AS BIGINT)"
-    held = f"system.main.greatest({exact.low}, system.main.least({exact.high}, {text}))"
-    return f"CASE WHEN ({text}) IS NULL THEN {exact.missing} ELSE {held} END"
+    return f"coalesce({text}, {exact.missing})"

@@ -57,6 +57,7 @@ INTEGERS = frozenset(
 SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits
 # functions whose value depends on which of two equal rows comes first
 PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value"])
+AGGREGATED = frozenset(["count", "sum", "avg", "min", "max", "bool_or", "bool_and"])
 TIES = "\x00ties\x00"
 
 
@@ -447,17 +448,17 @@ class RelationWriter:
             parts.append(f"SELECT {listed} FROM ({self.rows(part)}) AS {self._fresh('p')}")
         return f" UNION {'' if rows.distinct else 'ALL '}".join(parts)
 
-    def aggregate(self, part: UnitAggregate) -> str:
-        """Return an exact aggregate, held within what was proved about it."""
+    def aggregate(self, part: UnitAggregate, over: str = "") -> str:
+        """Return an exact aggregate (or a window's), held within what was proved about it."""
         distinct = "DISTINCT " if part.distinct else ""
         if part.function == "count":
             counted = "*" if part.argument is None else distinct + self.emitter.sql(part.argument)
-            return f"system.main.least(system.main.count({counted}), {part.facts.high})"
+            return f"system.main.least(system.main.count({counted}){over}, {part.facts.high})"
         assert part.argument is not None  # noqa: S101  (all others have one)
         text = self.emitter.sql(part.argument)
         if part.function in ("sum", "avg") and part.argument.facts.bounded:
-            return self._number(part, part.argument, text, distinct)
-        found = f"system.main.{part.function}({distinct}{text})"
+            return self._number(part, part.argument, text, distinct, over)
+        found = f"system.main.{part.function}({distinct}{text}){over}"
         if part.facts.type is Type.REAL:
             found = f"({found} + (0e0)::DOUBLE)"  # one zero, see _value
         low, high = part.facts.low, part.facts.high
@@ -469,7 +470,9 @@ class RelationWriter:
             return within(found, real(low), real(high), check_finite=True)
         return found
 
-    def _number(self, part: UnitAggregate, argument: Expr, text: str, distinct: str) -> str:
+    def _number(
+        self, part: UnitAggregate, argument: Expr, text: str, distinct: str, over: str
+    ) -> str:
         """Return a sum or mean, computed in whole grid steps so that the order of rows is nothing."""
         grid = grid_for(argument) if argument.facts.type is Type.REAL else Fraction(1)
         low, high = argument.facts.low, argument.facts.high
@@ -481,7 +484,7 @@ class RelationWriter:
             steps = (
                 f"CAST({within(text, str(ends[0]), str(ends[1]), check_finite=False)} AS BIGINT)"
             )
-        total = f"system.main.sum({distinct}{steps})"
+        total = f"system.main.sum({distinct}{steps}){over}"
         least, most = part.facts.low, part.facts.high
         assert isinstance(least, Fraction) and isinstance(most, Fraction)  # noqa: S101
         if part.function == "sum" and argument.facts.type is Type.INTEGER:
@@ -489,7 +492,7 @@ class RelationWriter:
             return f"CAST({held} AS BIGINT)"
         value = f"CAST({total} AS DOUBLE) * {grid.numerator} / {grid.denominator}"
         if part.function == "avg":
-            value = f"{value} / nullif(system.main.count({distinct}{steps}), 0)"
+            value = f"{value} / nullif(system.main.count({distinct}{steps}){over}, 0)"
         return within(f"({value})", real(least), real(most), check_finite=True)
 
     def _subquery(self, asked: Subquery) -> str:
@@ -534,12 +537,15 @@ class RelationWriter:
             for item in window.order
         ]
         order += [TIES] if window.function in PLACED else []
+        parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
+        parts += [f"ORDER BY {', '.join(order)}"] if order else []
+        over = f" OVER ({' '.join(parts)})"
+        if window.function in AGGREGATED:
+            argument = window.args[0] if window.args else None
+            part = UnitAggregate(window.function, argument, False, window.facts, "")
+            return self.aggregate(part, over)
         args = ", ".join(self.emitter.sql(arg) for arg in window.args)
-        if window.function == "count" and not args:
-            args = "*"
-        over = f"PARTITION BY {', '.join(partition)}" if partition else ""
-        over += f" ORDER BY {', '.join(order)}" if order else ""
-        return f"system.main.{window.function}({args}) OVER ({over.strip()})"
+        return f"system.main.{window.function}({args}){over}"
 
     def _fresh(self, letter: str) -> str:
         self._names += 1

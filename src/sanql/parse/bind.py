@@ -176,13 +176,6 @@ class Binder(Generic[A]):
         self.aggregates.append(aggregate)
         return AggregateRef(len(self.aggregates) - 1, aggregate.facts)
 
-    def counted(self, node: exp.Expression) -> Identifier | None:
-        """Return the identifier an expression is, where it may be missing from a row."""
-        column = self.visible(node)
-        if column is None or column.value is not None or column.identity is None:
-            return None
-        return column.identity if column.identity.facts.nullable else None
-
     def is_bare_unit(self, node: exp.Expression) -> bool:
         """Return whether the expression is the privacy unit's column and nothing more."""
         column = self.visible(node)

@@ -119,6 +119,10 @@ def whole_number(node: exp.Expression | None, clause: str) -> int | None:
         return None
     value = node.args.get("expression")
     extra = [name for name, part in node.args.items() if part and name != "expression"]
+    if isinstance(node, exp.Fetch):  # FETCH FIRST 3 ROWS ONLY is the standard's LIMIT 3
+        options = node.args.get("limit_options")
+        extra = [name for name in ("percent", "with_ties") if options and options.args.get(name)]
+        value = node.args.get("count") or exp.Literal.number(1)
     if (
         extra
         or not isinstance(value, exp.Literal)

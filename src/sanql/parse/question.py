@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import sqlglot
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, NOISY_RANGE, aggregate_name, bind_aggregate
+from sanql.parse.aggregates import AGGREGATES, aggregate_name
 from sanql.parse.bind import A, Binder
+from sanql.parse.counting import bind_statistic
 from sanql.parse.guard import tokens_within_limits, too_deep, whole_number
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.narrow import narrow
@@ -22,11 +22,11 @@ from sanql.parse.reader import Reader, refuse_clauses
 from sanql.parse.relations import From, is_private
 from sanql.parse.scope import Scope
 from sanql.parse.shared import PublicQuery, public_query
+from sanql.parse.spellings import respelled
 from sanql.parse.tree import (
     Aggregate,
     Aggregation,
     Expr,
-    Facts,
     Identifier,
     Ordering,
     Output,
@@ -34,8 +34,6 @@ from sanql.parse.tree import (
     Type,
 )
 from sanql.policy import Table
-
-COUNTED = Facts(Type.INTEGER, *NOISY_RANGE, nullable=False, grid=Fraction(1))
 
 # the grammar library reports what it cannot read to its logger, quoting the text
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -96,6 +94,7 @@ def _one_select(text: str) -> exp.Select:
             f"{type(statement).__name__.upper()} cannot be asked; a question is one SELECT",
             "ask, for example, SELECT COUNT(*) FROM a_table",
         )
+    respelled(statement)
     return statement
 
 
@@ -125,7 +124,7 @@ def _question(select: exp.Select, tables: Mapping[str, Table]) -> Query | Public
 
 def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Query:
     refuse_clauses(select, CLAUSES)
-    binder = Binder(scope, reader, AGGREGATES, _statistic)
+    binder = Binder(scope, reader, AGGREGATES, bind_statistic)
     where = select.args.get("where")
     condition = binder.row(where.this) if where is not None else None
     if condition is not None and condition.facts.type not in (Type.BOOLEAN, Type.NULL):
@@ -142,7 +141,7 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
         where=condition,
         keys=binder.keys,
         having=_condition(having.this, binder) if having is not None else None,
-        order=tuple(_ordering(item, binder) for item in order.expressions) if order else (),
+        order=tuple(_orderings(order, binder)) if order else (),
         limit=whole_number(select.args.get("limit"), "LIMIT"),
         offset=whole_number(select.args.get("offset"), "OFFSET") or 0,
         distinct=_distinct(select),
@@ -152,15 +151,6 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
     _check_orphans(query)
     reader.check_read()
     return query
-
-
-def _statistic(node: exp.Expression, binder: Binder[Aggregate]) -> Aggregate:
-    """Return a noisy aggregate; an identifier that a row may lack can be counted too."""
-    missing = binder.counted(node.this) if isinstance(node, exp.Count) and node.this else None
-    if missing is not None:
-        text = node.sql(dialect="duckdb", comments=False)
-        return Aggregate(Aggregation.COUNT, missing, COUNTED, text)
-    return bind_aggregate(node, binder)
 
 
 def _check_orphans(query: Query) -> None:
@@ -263,6 +253,8 @@ def _no_rows(select: exp.Select, binder: Binder[Aggregate]) -> None:
         any(item.find_all(exp.AggFunc)) for item in select.expressions
     ) or select.args.get("having")
     if star or (not aggregates and not binder.keys):
+        for item in select.expressions if not star else ():
+            binder.row(_unaliased(item))  # what cannot be asked at all is refused as such
         raise Refused(
             "returns_rows",
             "the question returns individual rows; San answers with statistics only",
@@ -320,6 +312,19 @@ def _condition(node: exp.Expression, binder: Binder[Aggregate]) -> Expr:
     return condition
 
 
+def _orderings(order: exp.Order, binder: Binder[Aggregate]) -> Iterator[Ordering]:
+    for item in order.expressions:
+        if isinstance(item.this, exp.Var) and str(item.this.this).upper() == "ALL":
+            for output in binder.outputs:
+                yield Ordering(output.expression, *_direction(item))
+        else:
+            yield _ordering(item, binder)
+
+
+def _direction(item: exp.Expression) -> tuple[bool, bool]:
+    return bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
+
+
 def _ordering(item: exp.Expression, binder: Binder[Aggregate]) -> Ordering:
     if {name for name, value in item.args.items() if value} - {"this", "desc", "nulls_first"}:
         raise unknown_construct(item)
@@ -331,7 +336,7 @@ def _ordering(item: exp.Expression, binder: Binder[Aggregate]) -> Ordering:
         expression = binder.outputs[int(position) - 1].expression
     else:
         expression = _alias_first(node, binder)
-    return Ordering(expression, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
+    return Ordering(expression, *_direction(item))
 
 
 def _alias_first(node: exp.Expression, binder: Binder[Aggregate]) -> Expr:

@@ -178,7 +178,7 @@ class Reader:
         self, rows: Rows, alias: str, columns: tuple[str, ...] | list[str], scope: Scope
     ) -> Derived:
         slot = self._slot()
-        item = derived_item(rows.fields, alias, slot)
+        item = derived_item(rows, alias, slot)
         if columns:
             item = Item(alias, subqueries.renamed(item.columns, columns))
         scope.items.append(item)
@@ -244,7 +244,8 @@ class Reader:
 
     def window(self, node: exp.Window, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return a function over the rows of the same unit."""
-        return windows.bind_window(node, binder)
+        limit = subqueries.rows_limit(binder.scope.source, self) if binder.scope.source else None
+        return windows.bind_window(node, binder, limit)
 
 
 def refuse_clauses(select: exp.Select, known: frozenset[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from difflib import get_close_matches
@@ -14,8 +14,8 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.operators import unknown_construct
-from sanql.parse.relations import Field, From
-from sanql.parse.tree import ColumnRef, Expr, Facts, Identifier, Type
+from sanql.parse.relations import From, Grouped, Rows
+from sanql.parse.tree import ColumnRef, Expr, Facts, Identifier, KeyRef, Type
 from sanql.policy import Column, ColumnUnit, Table, ViaUnit, identifiers
 
 if TYPE_CHECKING:
@@ -138,18 +138,26 @@ def _entities(table: Table, tables: Mapping[str, Table]) -> dict[str, str]:
     return found
 
 
-def derived_item(fields: Iterable[Field], alias: str, slot: int) -> Item:
+def derived_item(rows: Rows, alias: str, slot: int) -> Item:
     """Return a subquery's columns as FROM shows them."""
     columns = []
-    for index, field in enumerate(fields):
+    for index, field in enumerate(rows.fields):
         value = identity = None
         if field.value is not None:
-            origin = field.value.origin if isinstance(field.value, ColumnRef) else None
-            value = ColumnRef(f"c{index}", field.value.facts, slot, origin, stored=False)
+            value = ColumnRef(
+                f"c{index}", field.value.facts, slot, _origin(field.value, rows), stored=False
+            )
         if field.identity is not None:
             identity = replace(field.identity, slot=slot, name=f"i{index}")
         columns.append(Visible(field.name, value, identity))
     return Item(alias, tuple(columns))
+
+
+def _origin(value: Expr, rows: Rows) -> tuple[str, str] | None:
+    """Return the policy's column that a subquery's values come from unchanged."""
+    if isinstance(value, KeyRef) and isinstance(rows, Grouped):
+        value = rows.keys[value.index]
+    return value.origin if isinstance(value, ColumnRef) else None
 
 
 @dataclass

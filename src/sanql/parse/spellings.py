@@ -20,6 +20,19 @@ FILTERED: tuple[type[exp.Expression], ...] = (
 )  # fmt: skip
 
 
+# statistics of which the grammar knows nothing but the name
+NAMED: dict[str, type[exp.Expression]] = {"MEAN": exp.Avg}
+
+
+def respelled(tree: exp.Expression) -> exp.Expression:
+    """Return a question in which MEAN(x) is AVG(x)."""
+    for node in list(tree.find_all(exp.Anonymous)):
+        kind = NAMED.get(str(node.this).upper())
+        if kind is not None and len(node.expressions) == 1:
+            node.replace(kind(this=node.expressions[0]))
+    return tree
+
+
 def canonical(node: exp.Expression) -> exp.Expression:
     """Return the statistic in the one spelling the binder reads; others come back as they are.
 

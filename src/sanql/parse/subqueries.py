@@ -365,7 +365,12 @@ def _united(one: Field, other: Field) -> Field:
     if one.value is None or other.value is None:
         return Field(one.name, None, identity)
     first, second = one.value.facts, other.value.facts
-    return Field(one.name, ColumnRef("united", _hull(first, second), stored=False), identity)
+    origins = {
+        part.origin if isinstance(part, ColumnRef) else None for part in (one.value, other.value)
+    }
+    origin = origins.pop() if len(origins) == 1 else None
+    value = ColumnRef("united", _hull(first, second), origin=origin, stored=False)
+    return Field(one.name, value, identity)
 
 
 def _hull(one: Facts, other: Facts) -> Facts:

@@ -12,14 +12,8 @@ from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.operators import unknown_construct
 from sanql.parse.relations import is_private
-from sanql.parse.tree import (
-    Expr,
-    Facts,
-    Literal,
-    Ordering,
-    Type,
-    Window,
-)
+from sanql.parse.tree import Expr, Facts, Literal, Ordering, Type, Window
+from sanql.parse.unit_aggregates import UNIT_AGGREGATES, bind_unit_aggregate
 
 if TYPE_CHECKING:
     from sanql.parse.bind import Binder
@@ -34,17 +28,22 @@ PICKS: dict[type[exp.Expression], str] = {
     exp.Lead: "lead",
     exp.FirstValue: "first_value",
     exp.LastValue: "last_value",
-    exp.Min: "min",
-    exp.Max: "max",
 }
+
 ARGUMENTS = frozenset(["this", "offset", "default", "big_int"])
 OFFSET_MAX = 1_000_000
 PLACE = Facts(Type.INTEGER, Fraction(1), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
-COUNTED = Facts(Type.INTEGER, Fraction(0), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
 
 
-def bind_window(node: exp.Window, binder: Binder) -> Window:  # type: ignore[type-arg]
-    """Return a window function; its partition must hold rows of one unit only."""
+def bind_window(
+    node: exp.Window,
+    binder: Binder,  # type: ignore[type-arg]
+    limit: int | None,
+) -> Window:
+    """Return a window function; its partition must hold rows of one unit only.
+
+    `limit` is how many rows of a unit may count, which bounds its counts and sums.
+    """
     source = binder.scope.source
     assert source is not None  # noqa: S101  (windows stand in SELECT, after FROM)
     extra = {name for name, value in node.args.items() if value} - {
@@ -63,7 +62,7 @@ def bind_window(node: exp.Window, binder: Binder) -> Window:  # type: ignore[typ
     order = node.args.get("order")
     orderings = tuple(_ordering(item, binder) for item in order.expressions) if order else ()
     _check_frame(node)
-    function, args, facts = _function(node.this, binder, bool(orderings))
+    function, args, facts = _function(node.this, binder, bool(orderings), limit)
     return Window(function, args, tuple(partition), orderings, source, facts)
 
 
@@ -79,7 +78,7 @@ def _check_frame(node: exp.Window) -> None:
 
 def _ordering(item: exp.Expression, binder: Binder) -> Ordering:  # type: ignore[type-arg]
     return Ordering(
-        binder.row(item.this), bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
+        binder.key(item.this), bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
     )
 
 
@@ -87,6 +86,7 @@ def _function(
     node: exp.Expression,
     binder: Binder,  # type: ignore[type-arg]
     ordered: bool,
+    limit: int | None,
 ) -> tuple[str, tuple[Expr, ...], Facts]:
     kind = type(node)
     if {name for name, value in node.args.items() if value} - ARGUMENTS:
@@ -97,9 +97,11 @@ def _function(
                 "window_order", f"{PLACES[kind].upper()} needs an order", "add ORDER BY to OVER (…)"
             )
         return PLACES[kind], (), PLACE
-    if isinstance(node, exp.Count):
-        star = node.this is None or isinstance(node.this, exp.Star)
-        return "count", () if star else (binder.row(node.this),), COUNTED
+    if isinstance(node, UNIT_AGGREGATES):
+        part = bind_unit_aggregate(node, binder, limit)
+        if part.distinct:
+            raise unknown_construct(node)
+        return part.function, () if part.argument is None else (part.argument,), part.facts
     if kind not in PICKS:
         raise unknown_construct(node)
     value = binder.row(node.this)

@@ -28,12 +28,12 @@ from sanql.plan import sensitivity
 from sanql.plan.sensitivity import Sensitivity, Setting
 
 ROW = 2**20  # scores are counted in so many parts of a row
-PLACES = 2**20  # in one group
-PLACES_IN_ALL = 2**22
+PLACES = 2**18  # in one group
+PLACES_IN_ALL = 2**20
 PLACES_MIN = 2**8
 SPLITS_MAX = 2**10
 LEAVES_MAX = 2**16
-LEAVES_MAX_OF_SEVERAL = 2**14
+LEAVES_MAX_OF_SEVERAL = 2**12
 UNKNOWN_GROUPS = 2**8
 
 

@@ -17,10 +17,11 @@ from sanql.parse.constants import (
     text_literal,
 )
 from sanql.parse.functions import call
-from sanql.parse.operators import dates
+from sanql.parse.operators import dates, formats
 from sanql.parse.operators.calls import WRITTEN_OUT, Bind, applied, as_text, function, is_function
 from sanql.parse.operators.casts import cast
 from sanql.parse.operators.dates import DATE_CALLS
+from sanql.parse.operators.formats import FORMAT_CALLS
 from sanql.parse.operators.refusals import place, unknown_construct
 from sanql.parse.tree import TEMPORAL, Expr, Literal, Type
 
@@ -299,10 +300,10 @@ SPECIAL: dict[type[exp.Expression], tuple[frozenset[str], Build | None]] = {
     exp.DatetimeAdd: (UNIT, dates.add_interval(1)),
     exp.DatetimeSub: (UNIT, dates.add_interval(-1)),
     exp.AddMonths: (PAIR, dates.add_months),
-    exp.TimeToStr: (FORMAT, dates.printed),
-    exp.ToChar: (FORMAT, dates.to_char),
-    exp.StrToTime: (FORMAT, dates.read),
-    exp.StrToDate: (FORMAT, dates.read_date),
-    exp.UnixToTime: (frozenset({"this", "scale"}), dates.from_epoch),
+    exp.TimeToStr: (FORMAT, formats.printed),
+    exp.ToChar: (FORMAT, formats.to_char),
+    exp.StrToTime: (FORMAT, formats.read),
+    exp.StrToDate: (FORMAT, formats.read_date),
+    exp.UnixToTime: (frozenset({"this", "scale"}), formats.from_epoch),
 }
-CALLS = {**WRITTEN_OUT, **DATE_CALLS}
+CALLS = {**WRITTEN_OUT, **DATE_CALLS, **FORMAT_CALLS}

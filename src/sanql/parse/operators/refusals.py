@@ -135,19 +135,17 @@ HASHED = "a hash of a value shows as much as the value"
 ROWS_DECIDE = "what the rows hold would decide how long it takes"
 ELSEWHERE = "a subquery cannot stand here"
 CLOCK = "an answer must not depend on the clock"
-QUANTILE = "quantiles are not available"
-BANDS = "ask for AVG, or for COUNT(*) by bands of the value with WIDTH_BUCKET or CASE"
+AGREEING = "ask how many do, with COUNT_IF(condition), or what share, with AVG(condition)"
 REASONS: dict[type[exp.Expression], str] = {
     exp.Subquery: ELSEWHERE,
     exp.Select: ELSEWHERE,
     exp.Exists: ELSEWHERE,
     exp.Window: "windows show individual rows",
-    exp.Median: QUANTILE,
-    exp.PercentileCont: QUANTILE,
-    exp.Quantile: QUANTILE,
-    exp.Min: "an extreme is one person's value",
-    exp.Max: "an extreme is one person's value",
-    exp.Filter: "FILTER is not available",
+    exp.Min: "only one extreme can be asked for at a time",
+    exp.Max: "only one extreme can be asked for at a time",
+    exp.Filter: "FILTER goes with one statistic",
+    exp.LogicalAnd: "one person decides whether all agree",
+    exp.LogicalOr: "one person decides whether any agrees",
     exp.CurrentDate: CLOCK,
     exp.CurrentTimestamp: CLOCK,
     exp.CurrentTime: CLOCK,
@@ -167,12 +165,11 @@ REMEDIES: dict[type[exp.Expression], str] = {
     exp.Select: "ask the inner question by itself, or put it in FROM",
     exp.Exists: "ask the inner question by itself, or join it in FROM",
     exp.Window: "GROUP BY the columns you partition by",
-    exp.Median: BANDS,
-    exp.PercentileCont: BANDS,
-    exp.Quantile: BANDS,
-    exp.Min: BANDS,
-    exp.Max: BANDS,
-    exp.Filter: "use SUM(CASE WHEN condition THEN x END)",
+    exp.Min: "ask for MIN(x), or for QUANTILE_DISC(x, 0.99)",
+    exp.Max: "ask for MAX(x), or for QUANTILE_DISC(x, 0.99)",
+    exp.Filter: "write SUM(x) FILTER (WHERE condition)",
+    exp.LogicalAnd: AGREEING,
+    exp.LogicalOr: AGREEING,
     exp.CurrentDate: "write the date, for example DATE '2026-01-31'",
     exp.CurrentTimestamp: "write the moment, for example TIMESTAMP '2026-01-31 12:00:00'",
     exp.CurrentTime: "write the moment, for example TIMESTAMP '2026-01-31 12:00:00'",

@@ -1,0 +1,82 @@
+"""Counts of what identifies: of units, and of the rows that lead to them.
+
+An identifier is never shown, but how many there are is a statistic like any other. Where an outer
+join leaves a row without one, it is not counted, as SQL says of NULL.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sanql.parse.aggregates import COUNTED, bind_aggregate
+from sanql.parse.scope import UNIT
+from sanql.parse.spellings import canonical
+from sanql.parse.tree import Aggregate, Aggregation, Identifier
+
+if TYPE_CHECKING:
+    from sanql.parse.bind import Binder
+
+
+def bind_statistic(node: exp.Expression, binder: Binder[Aggregate]) -> Aggregate:
+    """Return the noisy aggregate a node asks for; identifiers can be counted too."""
+    text = node.sql(dialect="duckdb", comments=False)
+    found = _count_of_identifiers(canonical(node), text, binder)
+    return found if found is not None else bind_aggregate(node, binder)
+
+
+def _count_of_identifiers(
+    node: exp.Expression, text: str, binder: Binder[Aggregate]
+) -> Aggregate | None:
+    if not isinstance(node, exp.Count) or node.this is None:
+        return None
+    if not isinstance(node.this, exp.Distinct):
+        identity = _identity(node.this, binder)
+        if identity is None or not _may_be_missing(identity):
+            return None
+        return Aggregate(Aggregation.COUNT, identity, COUNTED, text)
+    if len(node.this.expressions) != 1:
+        return None
+    (value,) = node.this.expressions
+    identity = _identity(value, binder)
+    if identity is not None and identity.entity != UNIT:
+        return Aggregate(Aggregation.COUNT_DISTINCT, identity, COUNTED, text)
+    shown = _where_present(value, binder)
+    if shown is None:
+        return None
+    return bind_aggregate(exp.Count(this=exp.Distinct(expressions=[shown])), binder)
+
+
+def _identity(node: exp.Expression, binder: Binder[Aggregate]) -> Identifier | None:
+    """Return the identifier an expression is, unless its value may be used as well."""
+    column = binder.visible(node)
+    return column.identity if column is not None and column.value is None else None
+
+
+def _may_be_missing(identity: Identifier) -> bool:
+    """Return whether a row may lack it: a key's column may hold NULL, a unit's is never read so."""
+    return identity.facts.nullable or identity.entity != UNIT
+
+
+def _where_present(node: exp.Expression, binder: Binder[Aggregate]) -> exp.Expression | None:
+    """Return a unit, or CASE WHEN condition THEN unit END, counted only where a row has one.
+
+    None where every row does.
+    """
+    while isinstance(node, exp.Paren):
+        node = node.this
+    condition = None
+    unit = node
+    if isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
+        (branch,) = node.args["ifs"]
+        condition, unit = branch.this, branch.args["true"]
+    column = binder.visible(unit)
+    if column is None or column.identity is None or column.identity.entity != UNIT:
+        return None
+    if not column.identity.facts.nullable:
+        return None
+    present: exp.Expression = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
+    if condition is not None:
+        present = exp.And(this=exp.Paren(this=condition.copy()), expression=present)
+    return exp.Case(ifs=[exp.If(this=present, true=unit.copy())], default=node.args.get("default"))

@@ -1,0 +1,91 @@
+"""Asking without noise: San's own pipeline in this process, and plain DuckDB beside it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from privacy.samplers import SilentSampler
+from questions.cases import FOLDER
+from questions.data import fill, remove_rows_of_nobody
+from sanql.engine import San
+from sanql.execute.lockdown import attach
+from sanql.execute.statement import public_statement, statement
+from sanql.parse import parse
+from sanql.parse.shared import PublicQuery
+from sanql.plan import Plan, outline, plan
+from sanql.policy import Policy, load
+from sanql.release import add_noise, show
+
+EPSILON = Fraction(100_000)  # so much that a group of one person is over the threshold of its key
+DELTA = Fraction(1, 10**9)
+CONFIDENCE = Fraction(95, 100)
+
+Rows = list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The data of one shape: behind a policy, and bare."""
+
+    policy: Policy
+    san: San
+    engine: duckdb.DuckDBPyConnection
+    plain: duckdb.DuckDBPyConnection
+
+    def plan(self, sql: str) -> Plan | PublicQuery:
+        """Return the plan of a question, or the question itself where it reads nobody's data."""
+        tables = self.san.tables
+        query = parse(sql, tables).query
+        if isinstance(query, PublicQuery):
+            return query
+        return plan(outline(query, tables, self.policy.neighbours), EPSILON, DELTA)
+
+    def answer(self, planned: Plan | PublicQuery) -> Rows:
+        """Return the rows of an answer whose noise is zero."""
+        if isinstance(planned, PublicQuery):
+            shared = public_statement(planned, self.san.source, self.san.tables)
+            return self.engine.sql(shared.sql, params=list(shared.parameters)).fetchall()
+        sent = statement(planned, self.san.source, secret=7)
+        exact = self.engine.sql(sent.sql, params=list(sent.parameters)).to_arrow_table()
+        cells = add_noise(planned, exact, SilentSampler())
+        table = show(planned, cells, CONFIDENCE).table
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def raw(self, sql: str) -> Rows:
+        """Return what plain DuckDB answers."""
+        return self.plain.execute(sql).fetchall()
+
+    def close(self) -> None:
+        """Close everything."""
+        self.engine.close()
+        self.plain.close()
+        self.san.close()
+
+
+def open_shape(name: str, folder: Path) -> Shape:
+    """Return a shape, its data written to a folder."""
+    shutil.copy(FOLDER / name / "policy.toml", folder / "policy.toml")
+    with duckdb.connect(str(folder / f"{name}.duckdb")) as connection:
+        fill(connection, name)
+    policy = load(folder / "policy.toml")
+    san = San(policy, sampler=SilentSampler())
+    engine = _connection()
+    engine.execute("SET scalar_subquery_error_on_multiple_rows = false")
+    attach(engine, san.source.database, read_only=True)
+    plain = _connection()
+    fill(plain, name)
+    remove_rows_of_nobody(plain, name)
+    return Shape(policy, san, engine, plain)
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection.execute("SET error_on_division_by_zero = false")
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection

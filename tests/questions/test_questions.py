@@ -1,0 +1,34 @@
+"""Questions as analysts write them: each has the plan that was reviewed and DuckDB's answer.
+
+The fixtures are SQL files, one for each topic of three shapes of data; `cases.py` says how they are
+written. San answers with a sampler that draws zeros, and no limit of the policies is ever reached,
+so its rows are those of plain DuckDB over the analyst's own text. `agreement.py` has the differences
+that are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from questions.agreement import disagreement
+from questions.asking import Shape
+from questions.cases import Case, cases
+from questions.summary import is_ordered, key_columns, summary
+
+pytestmark = pytest.mark.slow
+
+CASES = list(cases(refused=False))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_plan_is_the_one_reviewed_and_the_rows_are_those_of_duckdb(
+    case: Case, shape: Callable[[str], Shape]
+) -> None:
+    asked = shape(case.shape)
+    planned = asked.plan(case.sql)
+    ours, theirs = asked.answer(planned), asked.raw(case.duckdb or case.sql)
+    keys, ordered = key_columns(planned), is_ordered(planned)
+    assert disagreement(ours, theirs, keys, ordered, case.differences) == ""
+    assert summary(planned) == case.plan
