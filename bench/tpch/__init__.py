@@ -1,0 +1,1 @@
+"""TPC-H with the customer as privacy unit."""
