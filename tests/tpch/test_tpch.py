@@ -80,7 +80,9 @@ def test_the_answer_without_noise_is_duckdbs(
     for row in expected:
         seen = by_key.pop(tuple(row[i] for i in keys))
         # an empty sum is NULL to DuckDB and 0 to San
-        assert seen == _near(tuple(0.0 if v is None and s == 0 else v for v, s in zip(row, seen)))
+        assert seen == _near(
+            tuple(0.0 if v is None and s == 0 else v for v, s in zip(row, seen, strict=True))
+        )
     for row in by_key.values():  # groups that public keys list and that are empty
         values = [value for i, value in enumerate(row) if i not in keys]
         assert all(value in (0, None) for value in values)
