@@ -349,10 +349,10 @@ NEAREST = [
         "SELECT city, age, COUNT(*) FROM people WHERE age > 3 GROUP BY city, age",
     ),
     ('SELECT "Größe" FROM people', 'SELECT "Größe", COUNT(*) FROM people GROUP BY "Größe"'),
-    ("SELECT p.city FROM people p", "SELECT city, COUNT(*) FROM people AS p GROUP BY city"),
+    ("SELECT p.city FROM people p", "SELECT p.city, COUNT(*) FROM people AS p GROUP BY p.city"),
     (
         "SELECT p.city FROM people p WHERE p.age > 3",
-        "SELECT city, COUNT(*) FROM people AS p WHERE p.age > 3 GROUP BY city",
+        "SELECT p.city, COUNT(*) FROM people AS p WHERE p.age > 3 GROUP BY p.city",
     ),
     ("SELECT weight, city FROM people", "SELECT city, COUNT(*) FROM people GROUP BY city"),
     ("SELECT weight FROM people", "SELECT COUNT(*) FROM people"),

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from privacy.samplers import SilentSampler
 from questions.cases import FOLDER
 from questions.data import fill, remove_rows_of_nobody
 from sanql.engine import San
 from sanql.execute.lockdown import attach
-from sanql.execute.statement import public_statement, statement
+from sanql.execute.statement import Statement, public_statement, statement
 from sanql.parse import parse
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Plan, outline, plan
@@ -48,14 +49,18 @@ class Shape:
 
     def answer(self, planned: Plan | PublicQuery) -> Rows:
         """Return the rows of an answer whose noise is zero."""
-        if isinstance(planned, PublicQuery):
-            shared = public_statement(planned, self.san.source, self.san.tables)
-            return self.engine.sql(shared.sql, params=list(shared.parameters)).fetchall()
-        sent = statement(planned, self.san.source, secret=7)
+        sent = self.write(planned)
         exact = self.engine.sql(sent.sql, params=list(sent.parameters)).to_arrow_table()
+        if isinstance(planned, PublicQuery):
+            return _rows(exact)
         cells = add_noise(planned, exact, SilentSampler())
-        table = show(planned, cells, CONFIDENCE).table
-        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        return _rows(show(planned, cells, CONFIDENCE).table)
+
+    def write(self, planned: Plan | PublicQuery) -> Statement:
+        """Return what the engine is asked."""
+        if isinstance(planned, PublicQuery):
+            return public_statement(planned, self.san.source, self.san.tables)
+        return statement(planned, self.san.source, secret=7)
 
     def raw(self, sql: str) -> Rows:
         """Return what plain DuckDB answers."""
@@ -66,6 +71,10 @@ class Shape:
         self.engine.close()
         self.plain.close()
         self.san.close()
+
+
+def _rows(table: pa.Table) -> Rows:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def open_shape(name: str, folder: Path) -> Shape:

@@ -12,6 +12,7 @@ from sanql.parse.shared import PublicQuery
 from sanql.parse.tree import Call, ColumnRef, Expr, KeyRef, Literal, Subquery, Window
 from sanql.plan import Plan
 from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys
+from sanql.plan.lookups import Lookup
 from sanql.plan.measurements import Measurement
 from sanql.policy import ColumnUnit, RowUnit, TableDomain
 
@@ -96,6 +97,8 @@ def _keys(plan: Plan) -> str:
 def _values(column: KeyColumn) -> str:
     if isinstance(column.values, TableDomain):
         return f"all {column.values.table}.{column.values.column}"
+    if isinstance(column.values, Lookup):
+        return f"those in {', '.join(_tables(column.values.source))}"
     if len(column.values) > 4:
         return f"{len(column.values)} values"
     return "/".join(_shown(value) for value in column.values)

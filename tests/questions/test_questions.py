@@ -8,6 +8,7 @@ that are meant.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -32,3 +33,9 @@ def test_the_plan_is_the_one_reviewed_and_the_rows_are_those_of_duckdb(
     keys, ordered = key_columns(planned), is_ordered(planned)
     assert disagreement(ours, theirs, keys, ordered, case.differences) == ""
     assert summary(planned) == case.plan
+
+
+def test_there_are_hundreds_of_questions_over_every_shape() -> None:
+    by_shape = Counter(case.shape for case in CASES)
+    assert len({(case.shape, case.sql) for case in CASES}) >= 300
+    assert min(by_shape[name] for name in ("hospital", "retail", "census")) >= 80

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import sqlglot
@@ -12,6 +13,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.aggregates import AGGREGATES, aggregate_name
 from sanql.parse.bind import A, Binder
+from sanql.parse.contributions import Dialect
 from sanql.parse.counting import bind_statistic
 from sanql.parse.guard import tokens_within_limits, too_deep, whole_number
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
@@ -69,14 +71,14 @@ def parse(sql: str, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
     text, options = split_options(sql, tokens_within_limits(sql))
     try:
-        return Question(_question(_one_select(text), tables), options)
+        return Question(_question(_one_select(text, tables), tables), options)
     except RecursionError:
         raise too_deep() from None
 
 
-def _one_select(text: str) -> exp.Select:
+def _one_select(text: str, tables: Mapping[str, Table]) -> exp.Select:
     try:
-        statements = [part for part in sqlglot.parse(text, dialect="duckdb") if part is not None]
+        statements = [part for part in sqlglot.parse(text, dialect=Dialect) if part is not None]
     except sqlglot.errors.SqlglotError as error:
         raise _unreadable(error) from None
     if len(statements) != 1:
@@ -92,10 +94,14 @@ def _one_select(text: str) -> exp.Select:
         raise Refused(
             "not_a_select",
             f"{type(statement).__name__.upper()} cannot be asked; a question is one SELECT",
-            "ask, for example, SELECT COUNT(*) FROM a_table",
+            f"ask, for example, SELECT COUNT(*) FROM {_quoted(next(iter(tables), 'a_table'))}",
         )
     respelled(statement)
     return statement
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name).sql(dialect="duckdb")
 
 
 def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
@@ -115,11 +121,16 @@ def _question(select: exp.Select, tables: Mapping[str, Table]) -> Query | Public
     scope = reader.scope(select, None)
     assert scope.source is not None  # noqa: S101  (a scope that was read has one)
     try:
-        return _query(select, scope, scope.source, reader)
+        query = _query(select, scope, scope.source, reader)
     except Refused:
         if is_private(scope.source):
             raise
         return public_query(select, Reader(tables))
+    if not is_private(scope.source) and any(part.fraction is not None for part in query.aggregates):
+        # a quantile is picked among steps of its value, for the sake of noise that is not needed here
+        with suppress(Refused):
+            return public_query(select, Reader(tables))
+    return query
 
 
 def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Query:
@@ -132,7 +143,7 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
     check_joins(source, condition, reader.tables)
     narrow(scope, condition)
     binder.keys = _keys(select, binder)
-    _no_rows(select, binder)
+    _no_rows(select, binder, reader.tables)
     _bind_outputs(select, binder)
     having = select.args.get("having")
     order = select.args.get("order")
@@ -246,7 +257,7 @@ def _unaliased(node: exp.Expression) -> exp.Expression:
     return node.this if isinstance(node, exp.Alias) else node
 
 
-def _no_rows(select: exp.Select, binder: Binder[Aggregate]) -> None:
+def _no_rows(select: exp.Select, binder: Binder[Aggregate], tables: Mapping[str, Table]) -> None:
     """Refuse what would return individual rows, showing the statistic nearest to it."""
     star = any(isinstance(_unaliased(item), exp.Star) for item in select.expressions)
     aggregates = any(
@@ -258,20 +269,27 @@ def _no_rows(select: exp.Select, binder: Binder[Aggregate]) -> None:
         raise Refused(
             "returns_rows",
             "the question returns individual rows; San answers with statistics only",
-            f"ask: {_nearest(select, binder, star)}",
+            _nearest(select, binder, star, tables),
         )
 
 
-def _nearest(select: exp.Select, binder: Binder[Aggregate], star: bool) -> str:
+def _nearest(
+    select: exp.Select, binder: Binder[Aggregate], star: bool, tables: Mapping[str, Table]
+) -> str:
     """Return the statistic nearest to rows: how many there are, by the columns that can be keys."""
     columns = [] if star else [item for item in select.expressions if isinstance(item, exp.Column)]
-    facts = {column.this.sql(dialect="duckdb"): binder.row(column).facts for column in columns}
-    keys = ", ".join(
-        name for name, known in facts.items() if known.type is not Type.REAL or known.grid
-    )
-    parts = [select.args["from_"], select.args.get("where")]
-    rest = " ".join(p.sql(dialect="duckdb", comments=False) for p in parts if p is not None)
-    return f"SELECT {keys}, COUNT(*) {rest} GROUP BY {keys}" if keys else f"SELECT COUNT(*) {rest}"
+    facts = {column: binder.row(column).facts for column in dict.fromkeys(columns)}
+    keys = [name for name, known in facts.items() if known.type is not Type.REAL or known.grid]
+    asked = select.copy()
+    for clause in ("order", "limit", "offset", "distinct"):
+        asked.set(clause, None)
+    asked.set("expressions", [*(key.copy() for key in keys), exp.Count(this=exp.Star())])
+    asked.set("group", exp.Group(expressions=[key.copy() for key in keys]) if keys else None)
+    try:
+        _question(asked, tables)
+    except Refused:
+        return "ask for statistics, such as COUNT(*), SUM(x) or AVG(x)"
+    return f"ask: {asked.sql(dialect='duckdb', comments=False)}"
 
 
 def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:

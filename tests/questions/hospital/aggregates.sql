@@ -48,8 +48,8 @@ SELECT MEAN(height) FROM people;
 --plan> sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
 --plan> rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
 
--- Smallest and largest.
-SELECT MIN(severity), MAX(severity), MIN(cost), MAX(cost) FROM visits;
+-- Smallest and largest, of a wide value up to a step.
+SELECT MIN(severity), MAX(severity), ROUND(MIN(cost)), ROUND(MAX(cost)) FROM visits;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> rows on either side of a value of severity at 0, 1 in steps of 1/1048576: L1 25165824, Linf 25165824, L2² 633318697598976; Geometric

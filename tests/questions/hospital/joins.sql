@@ -96,7 +96,7 @@ SELECT code, COUNT(*) FROM diagnoses WHERE main AND code IS NOT NULL GROUP BY co
 -- Visits with what is known of the ward.
 SELECT w.kind, COUNT(*), AVG(v.cost) FROM visits v JOIN wards w ON v.ward = w.ward WHERE w.kind IS NOT NULL GROUP BY w.kind;
 --plan> reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all wards.kind of kind
+--plan> groups: public, those in wards of kind
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
 --plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
 --plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
@@ -105,13 +105,13 @@ SELECT w.kind, COUNT(*), AVG(v.cost) FROM visits v JOIN wards w ON v.ward = w.wa
 SELECT floor, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY floor ORDER BY floor;
 --but> every public key appears
 --plan> reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all wards.floor of floor
+--plan> groups: public, those in wards of floor
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
 
 -- Naturally, with a public table.
 SELECT region, COUNT(*) FROM people NATURAL JOIN cities GROUP BY region;
 --plan> reads people, cities; protects person_id, at most 1 row in 1 group, 1 in one
---plan> groups: public, all cities.region of region
+--plan> groups: public, those in cities of region
 --plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 
 -- Visits whose ward is not known are kept.
@@ -125,20 +125,20 @@ SELECT COUNT(*), COUNT(w.floor), COUNT(w.kind) FROM visits v LEFT JOIN wards w O
 -- Wards without visits are shown with nothing.
 SELECT w.ward, COUNT(v.ward) AS n FROM wards w LEFT JOIN visits v ON v.ward = w.ward GROUP BY w.ward ORDER BY n DESC, w.ward;
 --plan> reads wards, visits; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all wards.ward of ward
+--plan> groups: public, those in wards of ward
 --plan> rows with a value of ward: L1 12, Linf 12, L2² 144; DiscreteLaplace
 
 -- The same from the other side.
 SELECT w.ward, COUNT(v.severity) FROM visits v RIGHT JOIN wards w ON v.ward = w.ward GROUP BY w.ward;
 --plan> reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all wards.ward of ward
+--plan> groups: public, those in wards of ward
 --plan> rows with a value of severity: L1 12, Linf 12, L2² 144; DiscreteLaplace
 
 -- A sum per ward where some have none.
 SELECT w.ward, SUM(v.cost) FROM wards w LEFT JOIN visits v USING (ward) GROUP BY w.ward;
 --but> an empty sum is 0
 --plan> reads wards, visits; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all wards.ward of ward
+--plan> groups: public, those in wards of ward
 --plan> sum of cost in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
 
 -- Both kept: wards nobody was in and visits to no ward.
@@ -169,7 +169,7 @@ SELECT COUNT(*) FROM people CROSS JOIN wards WHERE wards.floor = 9 AND people.in
 -- Two public tables and two private ones.
 SELECT c.region, w.kind, COUNT(*) FROM people p JOIN visits v USING (person_id) JOIN cities c ON p.city = c.city JOIN wards w ON v.ward = w.ward WHERE w.kind IS NOT NULL GROUP BY c.region, w.kind ORDER BY 1, 2;
 --plan> reads people, visits, cities, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all cities.region of region × all wards.kind of kind
+--plan> groups: public, those in cities of region × those in wards of kind
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
 
 -- Pairs of visits of one person.
