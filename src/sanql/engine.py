@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -19,14 +19,16 @@ from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, public_statement, statement
 from sanql.explain import Explanation, explain
 from sanql.mechanisms import ExactSampler, Sampler
+from sanql.mechanisms.noise import SymmetricNoise
 from sanql.parse import Question, parse
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Outline, Plan, least_epsilon, outline, plan
+from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
 from sanql.policy import Budget, Policy, Table, TableDomain, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
-from sanql.release.certificate import certify_public
+from sanql.release.certificate import Certificate, certify_public
 from sanql.release.exact_answer import ExactAnswer, ExactExplanation
 from sanql.release.exact_asking import ExactDesk, asks_exactly, with_remedy
 
@@ -269,6 +271,7 @@ class San:
         )
         outlined = outline(question.private, tables, self.policy.neighbours, groups)
         _check_unit(outlined.table, question.options.privacy_unit_column)
+        check_strategy(outlined.keys, question.options.group_selection_strategy)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
         epsilon = _one("epsilon", question.options.epsilon, wishes.epsilon)
         return plan(outlined, _epsilon(outlined, epsilon, delta, wishes), delta)
@@ -302,11 +305,12 @@ def answer(san: San, sql: str, wishes: Wishes) -> Answer:
     sent = statement(planned, san.source, san.sampler.secret())
     digest = planned.digest(san.source.fingerprint)
     recorded = san.ledger.find(san.analyst, digest)
+    preparation = _Preparation(planned, confidence)
     if recorded is not None:
         cells = NoisyCells.from_bytes(recorded)
     else:
-        cells = _measure(san, planned, sent, digest)
-    return _shown(san, planned, cells, confidence, cached=recorded is not None)
+        cells = _measure(san, planned, sent, digest, preparation.make)
+    return _shown(san, preparation, cells, cached=recorded is not None)
 
 
 def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answer:
@@ -339,13 +343,15 @@ def answer_exactly(san: San, sql: str) -> ExactAnswer:
         return san._desk.answer(sql, san.source, run, san.balances)
 
 
-def _measure(san: San, planned: Plan, sent: Statement, digest: str) -> NoisyCells:
+def _measure(
+    san: San, planned: Plan, sent: Statement, digest: str, meanwhile: Callable[[], None]
+) -> NoisyCells:
     """Return noisy cells, charged before any row is read; a failure keeps its charge."""
     workers = san.workers
     reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
     started = time.monotonic()
     try:
-        exact = workers.run(sent.sql, sent.parameters)
+        exact = workers.run(sent.sql, sent.parameters, meanwhile)
         cells = add_noise(planned, exact, san.sampler)
         del exact
     except Exception:
@@ -358,15 +364,34 @@ def _measure(san: San, planned: Plan, sent: Statement, digest: str) -> NoisyCell
     return cells
 
 
+@dataclass(frozen=True)
+class _Preparation:
+    """What an answer needs besides its cells, computed while the engine is busy."""
+
+    plan: Plan
+    confidence: Fraction
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        return certify(self.plan)
+
+    def make(self) -> None:
+        """Compute all of it; wheels and quantiles are remembered, draws made here thrown away."""
+        for noise in set(self.plan.noises):
+            ExactSampler().sample(noise, 1)
+            if isinstance(noise, SymmetricNoise):
+                noise.half_width(self.confidence)
+        self.certificate  # noqa: B018  (the property remembers it)
+
+
 def _wait_for_bucket(started: float) -> None:
     """Let time show only in steps: what took 3 ms and what took 9 ms look the same."""
     elapsed = time.monotonic() - started
     time.sleep(-elapsed % TIME_BUCKET_SECONDS)
 
 
-def _shown(
-    san: San, planned: Plan, cells: NoisyCells, confidence: Fraction, cached: bool
-) -> Answer:
+def _shown(san: San, preparation: _Preparation, cells: NoisyCells, cached: bool) -> Answer:
+    planned, confidence = preparation.plan, preparation.confidence
     shown = show(planned, cells, confidence)
     return Answer(
         table=shown.table,
@@ -375,7 +400,7 @@ def _shown(
         noise=_noise(planned),
         charge=planned.charge,
         remaining=san.balances(),
-        certificate=certify(planned),
+        certificate=preparation.certificate,
         cached=cached,
     )
 

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -92,12 +92,21 @@ class Workers:
         if failed:
             raise unavailable()
 
-    def run(self, sql: str, parameters: Sequence[object]) -> pyarrow.Table:
-        """Return the result of one SELECT, or raise the constant `Unavailable`."""
+    def run(
+        self,
+        sql: str,
+        parameters: Sequence[object],
+        meanwhile: Callable[[], object] | None = None,
+    ) -> pyarrow.Table:
+        """Return the result of one SELECT, or raise the constant `Unavailable`.
+
+        `meanwhile` is done here while the worker is busy.
+        """
         server = self._take()
         table = None
         try:
-            table = server.answer(Query(sql, tuple(parameters)), self._limits.deadline_seconds)
+            query = Query(sql, tuple(parameters))
+            table = server.answer(query, self._limits.deadline_seconds, meanwhile)
         except Exception:  # noqa: S110  (whatever it was must not be told)
             pass
         finally:
@@ -187,13 +196,17 @@ class _Server(WorkerProcess):
                 raise ChannelLost
             self._ready = True
 
-    def answer(self, query: Query, seconds_max: float) -> pyarrow.Table:
+    def answer(
+        self, query: Query, seconds_max: float, meanwhile: Callable[[], object] | None = None
+    ) -> pyarrow.Table:
         """Return the result; the clock starts when the worker is ready for the query."""
         self.await_ready()
         deadline = time.monotonic() + seconds_max
         self.send(query, deadline)
         import pyarrow  # the first time, while the worker is busy
 
+        if meanwhile is not None:
+            meanwhile()
         kind, stream = self.receive(_REPLY_BYTES_MAX, deadline)
         if kind != TABLE:
             raise ChannelLost

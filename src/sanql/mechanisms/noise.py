@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
 
 from sanql.errors import Refused
@@ -72,7 +73,7 @@ class SymmetricNoise(ABC):
         """Return the least t ≥ 1 with P(Z ≥ t) ≤ target; never less than the true one."""
         if 2 * target >= 1:
             return 1  # by symmetry less than half of the mass is above zero
-        return least_reaching(self.tail, target, int(self._guess(target)))
+        return _least_reaching(self, target)
 
     def tail_upper(self, t: int) -> Fraction:
         """Return an upper bound of P(Z ≥ t), within 2^-190 of it (1e-6 for a wide Gaussian)."""
@@ -80,6 +81,11 @@ class SymmetricNoise(ABC):
             return min(Fraction(1), self.tail(t, _TAIL_BITS).upper_fraction)
         beyond = self.tail(1 - t, _TAIL_BITS)
         return Fraction((1 << beyond.bits) - beyond.lower, 1 << beyond.bits)
+
+
+@lru_cache(maxsize=256)
+def _least_reaching(noise: SymmetricNoise, target: Fraction) -> int:
+    return least_reaching(noise.tail, target, int(noise._guess(target)))
 
 
 @dataclass(frozen=True)
