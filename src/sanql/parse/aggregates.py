@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.constants import NULL, integer_literal, number_literal
+from sanql.parse.contributions import PER_GROUP, total_of
 from sanql.parse.functions import INTEGER_LIMIT, call
 from sanql.parse.operators import unknown_construct
 from sanql.parse.spellings import QUANTILES, SPELLINGS, canonical
@@ -57,6 +59,8 @@ def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
     """Return the statistic a node asks for, or refuse it by name."""
     text = typed.sql(dialect="duckdb", comments=False)
     node = canonical(typed)
+    if "per_group" in node.args:
+        return _held(node, text, rows)
     extra = {name for name, value in node.args.items() if value} - {"this", "expression", "big_int"}
     if extra or not isinstance(node, AGGREGATES) or isinstance(node, SPELLINGS):
         raise unknown_construct(node)
@@ -78,6 +82,22 @@ def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
     if type(node) in EXTREMES:
         return _ranked(node, argument, EXTREMES[type(node)], text)
     return _numeric(node, argument, text)
+
+
+def _held(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+    """Return a sum, or a count as a sum of ones, to which a unit adds no more than the bounds."""
+    total = total_of(node)
+    bare = node.copy()
+    bare.args.pop("per_group")
+    text = f"{text} with {PER_GROUP} => {node.args['per_group'].sql(dialect='duckdb')}"
+    found = bind_aggregate(bare, rows)
+    if found.kind is Aggregation.COUNT:  # each row, or each row with a value, adds one
+        one: Expr = integer_literal(1)
+        argument = found.argument
+        if argument is not None:
+            one = call("case", call("not", call("is_null", argument)), one, NULL)
+        found = replace(found, kind=Aggregation.SUM, argument=one)
+    return replace(found, text=text, total=total)
 
 
 def aggregate_name(node: exp.Expression) -> str:

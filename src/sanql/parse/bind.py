@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.guard import DEPTH_MAX, too_deep
+from sanql.parse.interval_ends import interval_end
 from sanql.parse.operators import operator, unknown_construct
 from sanql.parse.scope import UNIT, Scope, Visible
 from sanql.parse.tree import (
@@ -54,6 +55,7 @@ class Binder(Generic[A]):
         self._depth = 0
         self.windows_allowed = False
         self.values_allowed = False
+        self.intervals_allowed = True
         self.aggregates: list[A] = []
         self.keys: tuple[Expr, ...] = ()
         self.outputs: list[Output] = []
@@ -79,6 +81,10 @@ class Binder(Generic[A]):
         """Return an expression over keys and aggregates: SELECT, HAVING and ORDER BY."""
         if isinstance(node, self._kinds):
             return self._aggregate(node)
+        if isinstance(node, exp.Anonymous) and self.intervals_allowed:
+            end = interval_end(node, self.outputs)
+            if end is not None:
+                return end
         key = self._key(node)
         if key is not None:
             return key

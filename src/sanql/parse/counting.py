@@ -29,7 +29,7 @@ def bind_statistic(node: exp.Expression, binder: Binder[Aggregate]) -> Aggregate
 def _count_of_identifiers(
     node: exp.Expression, text: str, binder: Binder[Aggregate]
 ) -> Aggregate | None:
-    if not isinstance(node, exp.Count) or node.this is None:
+    if not isinstance(node, exp.Count) or node.this is None or "per_group" in node.args:
         return None
     if not isinstance(node.this, exp.Distinct):
         identity = _identity(node.this, binder)

@@ -11,7 +11,14 @@ from sanql.parse.guard import tokens_within_limits
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-KNOWN = ("epsilon", "delta", "max_groups_contributed", "privacy_unit_column", "release")
+KNOWN = (
+    "epsilon",
+    "delta",
+    "max_groups_contributed",
+    "privacy_unit_column",
+    "release",
+    "group_selection_strategy",
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class Options:
     max_groups_contributed: str | None = None
     privacy_unit_column: str | None = None
     release: str | None = None
+    group_selection_strategy: str | None = None
 
 
 def options_of(sql: str) -> Options:

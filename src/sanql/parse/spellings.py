@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sanql.parse.contributions import plain
+
 SPELLINGS = (
     exp.Filter, exp.CountIf, exp.ApproxDistinct, exp.WithinGroup, exp.Median, exp.Quantile,
     exp.Bracket,
@@ -20,16 +22,12 @@ FILTERED: tuple[type[exp.Expression], ...] = (
 )  # fmt: skip
 
 
-# statistics of which the grammar knows nothing but the name
-NAMED: dict[str, type[exp.Expression]] = {"MEAN": exp.Avg}
-
-
 def respelled(tree: exp.Expression) -> exp.Expression:
-    """Return a question in which MEAN(x) is AVG(x)."""
+    """Return a question in which MEAN(x) is AVG(x), and named arguments are what they mean."""
     for node in list(tree.find_all(exp.Anonymous)):
-        kind = NAMED.get(str(node.this).upper())
-        if kind is not None and len(node.expressions) == 1:
-            node.replace(kind(this=node.expressions[0]))
+        known = plain(node)
+        if known is not None:
+            node.replace(known)
     return tree
 
 

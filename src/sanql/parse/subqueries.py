@@ -66,6 +66,7 @@ def unit_binder(scope: Scope, reader: Reader) -> Binder[UnitAggregate]:
         lambda node, binder: bind_unit_aggregate(node, binder, limit),
     )
     binder.values_allowed = True
+    binder.intervals_allowed = False  # exact numbers have none
     return binder
 
 

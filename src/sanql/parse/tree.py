@@ -106,6 +106,15 @@ class AggregateRef:
 
 
 @dataclass(frozen=True)
+class IntervalEnd:
+    """An end of the interval of a column of the answer, seen from outside; NULL where it has none."""
+
+    output: int
+    high: bool
+    facts: Facts
+
+
+@dataclass(frozen=True)
 class Identifier:
     """A column that says whose a row is: it links tables and is counted, and is never shown.
 
@@ -167,6 +176,7 @@ Expr = (
     | Call
     | KeyRef
     | AggregateRef
+    | IntervalEnd
     | Identifier
     | SameIdentity
     | Subquery
@@ -197,7 +207,7 @@ class Aggregate:
     """One statistic over the rows of a group; `argument` is None for COUNT(*) and all units.
 
     `second` is the other value of a statistic of pairs, `fraction` says which quantile is meant (0 and
-    1 for the smallest and the largest value).
+    1 for the smallest and the largest value), `total` what one unit may add to a group.
     """
 
     kind: Aggregation
@@ -206,6 +216,7 @@ class Aggregate:
     text: str
     second: Expr | None = None
     fraction: Fraction | None = None
+    total: tuple[Fraction, Fraction] | None = None
 
 
 @dataclass(frozen=True)

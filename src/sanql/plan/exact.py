@@ -77,7 +77,7 @@ def _use(aggregate: Aggregate) -> _Use:
             return _Use(Reading.RECORDS, None)
         case Aggregation.COUNT if _truth(argument, None) is not None:
             return _Use(Reading.TOTAL, _truth(argument, None))
-        case Aggregation.SUM | Aggregation.AVERAGE:
+        case Aggregation.SUM | Aggregation.AVERAGE if aggregate.total is None:
             column = argument.name if isinstance(argument, ColumnRef) else _truth(argument, 0)
             if column is not None:
                 mean = aggregate.kind is Aggregation.AVERAGE

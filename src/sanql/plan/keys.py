@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
+from sanql.errors import Refused
 from sanql.parse.functions import TRUNCATIONS, truncate
 from sanql.parse.relations import From, conjuncts
 from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
@@ -53,6 +54,26 @@ class PrivateKeys:
 
 
 Keys = OneGroup | PublicKeys | PrivateKeys
+
+
+def check_strategy(keys: Keys, typed: str | None) -> None:
+    """Refuse a group_selection_strategy that is unknown, or that these keys do not allow."""
+    if typed is None or typed.upper() == "LAPLACE_THRESHOLD":
+        return  # unknown keys appear where enough units share them; known ones all appear anyway
+    if typed.upper() != "PUBLIC_GROUPS":
+        raise Refused(
+            "strategy_unknown",
+            f"group_selection_strategy = {typed[:40]!r} is not known",
+            "write LAPLACE_THRESHOLD or PUBLIC_GROUPS, or leave it out",
+        )
+    if isinstance(keys, PrivateKeys):
+        raise Refused(
+            "groups_private",
+            "PUBLIC_GROUPS shows every key, and a key of this question comes from rows of somebody: "
+            "that it is there would tell of them",
+            "leave the strategy out, let the owner declare the column's domain, or group by a public "
+            "table's column",
+        )
 
 
 def keys_of(

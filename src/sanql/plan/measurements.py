@@ -226,7 +226,16 @@ class _Collector:
     def _sum(self, aggregate: Aggregate) -> SumOf:
         argument = _argument(aggregate)
         whole = argument.facts.type is Type.INTEGER
-        total = self._total_bounds(argument)
+        total = _narrower(self._total_bounds(argument), aggregate.total)
+        if aggregate.total is not None and self._table.public:
+            raise Refused(
+                "contribution_unsupported",
+                f"{aggregate.text} limits what one unit adds, and the table is public",
+                "leave the bounds out: rows of nobody count in full",
+            )
+        if total is not None and not isinstance(self._table.unit, ColumnUnit):
+            # a unit that has one row adds its value, so that is what is held
+            argument, total = moments.held(argument, *total), None
         counted = (argument if _can_be_null(argument) else None) in self._counted
         if counted and total is None:
             part = self._gridded(argument, centred=True)
@@ -237,6 +246,9 @@ class _Collector:
         part = self._gridded(argument, centred=False)
         if total is not None:
             low, high = math.floor(total[0] / part.grid), math.ceil(total[1] / part.grid)
+            if aggregate.total is not None:  # typed without limit: no further than rows can reach
+                rows = self._setting.limits.rows_per_group
+                low, high = max(low, rows * min(part.low, 0)), min(high, rows * max(part.high, 0))
             bounds = sensitivity.of_sums(self._setting, part.low, part.high, (low, high))
             part = replace(part, total=(low, high), sensitivity=bounds)
         return SumOf(self._add(part, 1.0), None, whole)
@@ -377,6 +389,15 @@ class _Collector:
                 return index
         self._found.append(replace(measurement, weight=weight))
         return len(self._found) - 1
+
+
+def _narrower(
+    one: tuple[Fraction, Fraction] | None, other: tuple[Fraction, Fraction] | None
+) -> tuple[Fraction, Fraction] | None:
+    """Return what both bounds enclose; both have 0 within."""
+    if one is None or other is None:
+        return one or other
+    return max(one[0], other[0]), min(one[1], other[1])
 
 
 def _can_be_null(argument: Expr | None) -> bool:

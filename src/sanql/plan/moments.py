@@ -9,6 +9,7 @@ by at most hÂ²/2. Then with n the count, u and v the means of x - c and (x - c)Â
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -45,6 +46,24 @@ def _coarse(product: Expr) -> Expr:
     assert isinstance(facts.low, Fraction) and isinstance(facts.high, Fraction)  # noqa: S101
     fine = facts.grid is not None and facts.high - facts.low > STEPS_MAX * facts.grid
     return replace(product, facts=replace(facts, grid=None)) if fine else product
+
+
+def held(value: Expr, low: Fraction, high: Fraction) -> Expr:
+    """Return the value moved to the nearer of two ends around 0, in its own steps; NULL stays NULL."""
+    facts = value.facts
+    assert isinstance(facts.low, Fraction) and isinstance(facts.high, Fraction)  # noqa: S101
+    low, high = max(low, min(facts.low, Fraction(0))), min(high, max(facts.high, Fraction(0)))
+    step = Fraction(1) if facts.type is Type.INTEGER else facts.grid
+    if step is not None:
+        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    ends = [
+        integer_literal(int(end))
+        if facts.type is Type.INTEGER
+        else Literal(end, Facts(Type.REAL, end, end, nullable=False, grid=step))
+        for end in (low, high)
+    ]
+    moved = call("greatest", ends[0], call("least", ends[1], value))
+    return call("case", call("is_null", value), NULL, moved) if facts.nullable else moved
 
 
 def where_both(value: Expr, other: Expr) -> Expr:

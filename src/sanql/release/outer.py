@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sanql.execute.emit import Emitter
-from sanql.parse.tree import AggregateRef, Expr, KeyRef, Output, Query, Type, walk
+from sanql.parse.tree import AggregateRef, Expr, IntervalEnd, KeyRef, Output, Query, Type, walk
 from sanql.plan import Plan
 from sanql.release.bands import Band, Reals
 from sanql.release.cells import NoisyCells
@@ -41,7 +41,7 @@ def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
             for i, o in enumerate(query.outputs)
         )
         bands = {index: band for index, band in found if band is not None}
-    emitter = Emitter(_leaf)
+    emitter = Emitter(partial(_leaf, bands))
     sql = _select(query, emitter, bands)
     table = run_on_cells(sql, emitter.parameters, _input(plan, cells, bands))
     return Shown(
@@ -60,7 +60,7 @@ def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
 
 def arrange(query: Query, groups: pyarrow.Table) -> pyarrow.Table:
     """Return an answer's columns from its groups: keys k0…, and aggregates a0… as they are."""
-    emitter = Emitter(_leaf)
+    emitter = Emitter(partial(_leaf, {}))
     table = run_on_cells(_select(query, emitter, {}), emitter.parameters, groups)
     return table.rename_columns([output.name for output in query.outputs])
 
@@ -71,12 +71,16 @@ def _merges_groups(query: Query) -> bool:
     return query.distinct and shown != set(range(len(query.keys)))
 
 
-def _leaf(expression: Expr) -> str:
+def _leaf(bands: dict[int, Band], expression: Expr) -> str:
     match expression:
         case KeyRef(index):
             return f"k{index}"
         case AggregateRef(index):
             return f"a{index}"
+        case IntervalEnd(index, high):
+            end = f"{'high' if high else 'low'}{index}"
+            # a column without an interval has no end, and neither has an interval without limit
+            return f"CASE WHEN isfinite({end}) THEN {end} END" if index in bands else "NULL::DOUBLE"
         case _:
             raise AssertionError("rows are not visible here")
 
@@ -114,7 +118,7 @@ def _select(query: Query, emitter: Emitter, bands: dict[int, Band]) -> str:
 
 def _varies(expression: Expr) -> bool:
     """Return whether the expression can differ from one row of the answer to the next."""
-    return any(isinstance(part, KeyRef | AggregateRef) for part in walk(expression))
+    return any(isinstance(part, KeyRef | AggregateRef | IntervalEnd) for part in walk(expression))
 
 
 def _output(emitter: Emitter, output: Output) -> str:
