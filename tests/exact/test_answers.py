@@ -127,6 +127,25 @@ REFUSED = [
     ("SELECT score, COUNT(*) FROM people GROUP BY score", "exact_outside_cells"),
     ("SELECT SUM(score) FROM people WHERE urban OR age > 5", "exact_outside_cells"),
     ("SELECT COUNT(*) FROM people WHERE member", "exact_outside_cells"),
+    (
+        "SELECT SUM(score) FROM people WHERE EXISTS (SELECT 1 FROM people p "
+        "WHERE p.person_id = people.person_id AND p.age > 50)",
+        "exact_outside_cells",
+    ),
+    (
+        "SELECT COUNT(*) FROM people WHERE person_id IN (SELECT person_id FROM people "
+        "WHERE age > 50)",
+        "exact_outside_cells",
+    ),
+    ("SELECT SUM(score) FROM (SELECT * FROM people WHERE age > 50) AS p", "exact_not_declared"),
+    ("SELECT SUM(score) FROM (SELECT * FROM people) AS p", "exact_not_declared"),
+    (
+        "SELECT SUM(p.score) FROM people AS p JOIN people AS q ON p.person_id = q.person_id",
+        "exact_not_declared",
+    ),
+    ("SELECT VARIANCE(score) FROM people", "exact_statistic"),
+    ("SELECT MEDIAN(score) FROM people", "exact_statistic"),
+    ("SELECT MAX(score) FROM people", "exact_statistic"),
     ("SELECT SUM(age) FROM people", "exact_not_declared"),
     ("SELECT SUM(score), SUM(age) FROM people", "exact_one_column"),
     ("SELECT SUM(score + 1) FROM people", "exact_statistic"),

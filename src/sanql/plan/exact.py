@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sanql.errors import Refused
+from sanql.parse.relations import Scan
 from sanql.parse.tree import Aggregate, Aggregation, Call, ColumnRef, Expr, Literal, Query, walk
 from sanql.policy.exact import BinaryColumn, Exact, ExactHistogram, ExactValues
 
@@ -46,7 +47,7 @@ class _Use:
 
 def plain_table(query: Query) -> str | None:
     """Return the one declared table that a question reads, row by row, or None."""
-    return query.table
+    return query.source.table if isinstance(query.source, Scan) else None
 
 
 def plan_exact(query: Query, declared: Mapping[str, Exact]) -> ExactPlan:
@@ -167,6 +168,15 @@ def _release_for(uses: list[_Use], releases: list[Exact], keys: set[str]) -> Exa
 
 
 def _check_cells(exact: Exact, where: Expr | None, keys: tuple[Expr, ...]) -> None:
+    for expression in (where, *keys):
+        for node in walk(expression) if expression is not None else ():
+            if not isinstance(node, ColumnRef | Literal | Call):
+                raise Refused(
+                    "exact_outside_cells",
+                    "WHERE and GROUP BY look at more than public attributes of the row itself, and "
+                    "only unions of declared cells are released exactly",
+                    f"compare {' and '.join(exact.cells.names) or 'nothing'} with constants, or {NOISE}",
+                )
     outside = sorted(_columns(where, *keys) - set(exact.cells.names))
     if not outside:
         return
