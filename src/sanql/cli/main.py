@@ -8,6 +8,7 @@ import click
 
 COMMANDS = {
     "init": ("sanql.cli.policy", "init", "Draft a policy from the schemas of data files."),
+    "import": ("sanql.cli.policy", "import_", "Draft a policy from SmartNoise metadata."),
     "check": ("sanql.cli.policy", "check", "Check a policy and its source; report every fault."),
     "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
     "explain": ("sanql.cli.ask", "explain", "Show the price and exactness of an answer first."),

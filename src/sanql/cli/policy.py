@@ -1,4 +1,4 @@
-"""`sanql init` and `sanql check`."""
+"""`sanql init`, `sanql import` and `sanql check`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,35 @@ def init(files: tuple[Path, ...], name: str, output: Path | None) -> None:
     with reported("table"):
         from sanql.policy import draft
 
-        text = draft(list(files), name)
-        if output is None:
-            click.echo(text, nl=False)
-            return
-        if output.exists():
-            raise click.UsageError(f"{output} exists already; choose another name")
-        output.write_text(text, encoding="utf-8")
-        click.echo(f"wrote {output}; fill in what is left blank, then run: sanql check {output}")
+        _deliver(draft(list(files), name), output)
+
+
+@click.group(name="import")
+def import_() -> None:
+    """Draft a policy from what another system has been told about the data."""
+
+
+@import_.command()
+@click.argument("metadata", type=click.Path(path_type=Path))
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Write here instead of printing."
+)
+def smartnoise(metadata: Path, output: Path | None) -> None:
+    """Draft a policy from SmartNoise's YAML metadata (needs the extra sanql[smartnoise])."""
+    with reported("table"):
+        from sanql.policy.smartnoise import from_smartnoise
+
+        _deliver(from_smartnoise(metadata), output)
+
+
+def _deliver(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    if output.exists():
+        raise click.UsageError(f"{output} exists already; choose another name")
+    output.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {output}; fill in what is left blank, then run: sanql check {output}")
 
 
 @click.command()

@@ -19,12 +19,14 @@ from sanql.policy.section import fold, quote
 from sanql.policy.source import FILE_SUFFIXES
 from sanql.policy.values import show_number
 
-_OPENING = """\
+_HEAD = """\
 # A draft made from the names and types of the columns; no row was read. (The names in a CSV file
 # are its first line, so that must not be a row.)
 # Each "" is a decision that only you can make, and `sanql check` lists those still open.
 # docs/policy.md explains every key.
+"""
 
+_DATASET = """
 [dataset]
 name = {name}
 source = {source}  # as seen from the folder of this file
@@ -73,8 +75,13 @@ def draft(files: Sequence[Path], name: str) -> str:
         raise PolicyError([Fault("files", "no file is named", "name the files that hold the data")])
     tables = [table for path in paths for table in read_schemas(path)]
     _check_names(tables)
-    opening = _OPENING.format(name=_toml_text(name), source=_toml_text(_common_source(paths)))
+    opening = _HEAD + dataset_section(name, _common_source(paths))
     return opening + "".join(_draft_table(table) for table in tables)
+
+
+def dataset_section(name: str, source: str) -> str:
+    """Return the section of the whole dataset, with the owner's decisions left blank."""
+    return _DATASET.format(name=toml_text(name), source=toml_text(source))
 
 
 def _common_source(paths: Sequence[Path]) -> str:
@@ -119,11 +126,11 @@ def _draft_table(table: TableSchema) -> str:
         line = _draft_column(column)
         lines.append(f"# twice in the source: {line}" if column.name in seen else line)
         seen.add(column.name)
-    return _TABLE.format(name=_toml_key(table.name)) + "\n".join(lines) + "\n"
+    return _TABLE.format(name=toml_key(table.name)) + "\n".join(lines) + "\n"
 
 
 def _draft_column(column: ColumnSchema) -> str:
-    key = _toml_key(column.name)
+    key = toml_key(column.name)
     match column.type:
         case Unsupported():
             return f"# {key} is left out: analysts cannot use its type (a privacy_unit may have it)"
@@ -136,11 +143,13 @@ def _draft_column(column: ColumnSchema) -> str:
             return f'{key} = {{ type = "{type}" }}'
 
 
-def _toml_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_text(name)
+def toml_key(name: str) -> str:
+    """Return a name as a key of TOML, in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)
 
 
-def _toml_text(text: str) -> str:
+def toml_text(text: str) -> str:
+    """Return a text as TOML writes it, on one line whatever it holds."""
     escaped = {'"': '\\"', "\\": "\\\\"}
     return (
         '"'
