@@ -23,6 +23,7 @@ TOWN: Rows = {
         {"person": 1, "order_id": "a", "amount": 5.0, "big": 2**63 - 1},
         {"person": 1, "order_id": "b", "amount": 6.0, "big": 2**63 - 1},
         {"person": 2, "order_id": "c", "amount": 7.0, "big": 5},
+        {"person": 2, "amount": 1.0},
     ],
     "items": [
         {"order_id": "a", "quantity": 1},
@@ -107,6 +108,8 @@ def test_numbers_too_large_for_64_bits_can_stand_in_a_union(linked: Linked) -> N
 FAITHFUL = [
     "SELECT COUNT(*), SUM(u) FROM notes",
     "SELECT SUM(u) FROM (SELECT * FROM notes) n",
+    "SELECT COUNT(DISTINCT o.person) FROM people p LEFT JOIN orders o ON p.person = o.person",
+    "SELECT COUNT(order_id) FROM orders",
     "SELECT COUNT(*) FROM people JOIN orders USING (person) JOIN notes USING (person)",
     "SELECT COUNT(*) FROM people NATURAL JOIN orders FULL JOIN notes ON orders.person = notes.person",
     "SELECT COUNT(*) FROM (items i JOIN returns r ON i.order_id = r.order_id)"

@@ -6,6 +6,7 @@ join leaves a row without one, it is not counted, as SQL says of NULL.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -35,7 +36,9 @@ def _count_of_identifiers(
         identity = _identity(node.this, binder)
         if identity is None or not _may_be_missing(identity):
             return None
-        return Aggregate(Aggregation.COUNT, identity, COUNTED, text)
+        # a key's column may hold NULL without an outer join
+        missing = replace(identity, facts=replace(identity.facts, nullable=True))
+        return Aggregate(Aggregation.COUNT, missing, COUNTED, text)
     if len(node.this.expressions) != 1:
         return None
     (value,) = node.this.expressions
