@@ -42,7 +42,7 @@ CLAUSES = [
     "WHERE age = (SELECT MAX(age) FROM people)", "WHERE age IN (SELECT age FROM people)",
     "WHERE EXISTS (FROM people)", "GROUP BY GROUPING SETS ((city), ())", "GROUP BY ROLLUP (city)",
     "UNION ALL SELECT age FROM people", "EXCEPT SELECT 1", "; DROP TABLE people", "; SELECT age FROM people",
-    "WHERE person_id = 1", "HAVING MAX(age) > 3", "WHERE age = $1", "WHERE ?",
+    "WHERE person_id = 1", "WHERE age = $1", "WHERE ?",
 ]  # fmt: skip
 STATEMENTS = [
     "COPY people TO '/tmp/x'", "COPY (SELECT 1) TO 'x'", "EXPORT DATABASE 'x'", "IMPORT DATABASE 'x'",

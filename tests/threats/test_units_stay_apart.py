@@ -43,4 +43,4 @@ def test_the_unit_cannot_be_computed_with(san: San, sql: str) -> None:
 
     with pytest.raises(Refused) as caught:
         san.query(sql, epsilon=1)
-    assert caught.value.code == "unit_column"
+    assert caught.value.code in ("unit_column", "returns_individuals")

@@ -207,6 +207,8 @@ class _Server(WorkerProcess):
 
         if meanwhile is not None:
             meanwhile()
+            if time.monotonic() > deadline:
+                raise ChannelLost  # also where the reply has come by now: too late is too late
         kind, stream = self.receive(_REPLY_BYTES_MAX, deadline)
         if kind != TABLE:
             raise ChannelLost
