@@ -119,7 +119,11 @@ FAITHFUL = [
     "SELECT COUNT(*) FROM orders o WHERE EXISTS (SELECT 1 FROM items i WHERE i.order_id = o.order_id"
     " QUALIFY ROW_NUMBER() OVER (PARTITION BY i.order_id ORDER BY i.quantity) = 2)",
     "SELECT COUNT(*) FROM (SELECT o.person FROM people p LEFT JOIN orders o"
-    " ON p.person = o.person AND o.amount > 5 GROUP BY o.person) d",
+    " ON p.person = o.person AND o.amount > 5 GROUP BY p.person, o.person) d",
+    "SELECT COUNT(*) FROM returns r, orders o RIGHT JOIN people p ON o.person = p.person"
+    " WHERE r.order_id = o.order_id",
+    "SELECT COUNT(n.u) FROM orders o, people p FULL JOIN notes n ON p.person = n.person AND n.u = 2"
+    " WHERE o.person = p.person",
     "SELECT COUNT(*) FROM (WITH orders AS (SELECT * FROM orders WHERE amount > 6)"
     " SELECT person FROM orders UNION ALL SELECT person FROM orders) d",
     "SELECT COUNT(n), COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM orders GROUP BY person) a"
@@ -161,6 +165,26 @@ def test_an_answer_without_noise_is_that_of_plain_duckdb(sql: str, linked: Linke
             "SELECT COUNT(*) FROM people WHERE person NOT IN"
             " (SELECT o.person FROM people p LEFT JOIN orders o ON o.person = p.person)",
             "member_missing",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT o.person FROM people p LEFT JOIN orders o"
+            " ON p.person = o.person GROUP BY o.person) d",
+            "subquery_across_units",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT DISTINCT o.person FROM people p LEFT JOIN orders o"
+            " ON p.person = o.person) d",
+            "distinct_across_units",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT COUNT(*) OVER (PARTITION BY o.person) AS c"
+            " FROM people p LEFT JOIN orders o ON p.person = o.person) d WHERE c = 1",
+            "window_across_units",
+        ),
+        (
+            "SELECT COUNT(*) FROM people p, orders o JOIN notes n ON n.person = p.person"
+            " WHERE p.person = o.person",
+            "table_unknown",
         ),
         (
             "SELECT COUNT(*) FROM people p JOIN (orders o JOIN items i"

@@ -14,7 +14,7 @@ from sanql.errors import Refused
 from sanql.parse import subqueries, windows
 from sanql.parse.bind import Binder
 from sanql.parse.joins import bind_join
-from sanql.parse.relations import Derived, From, Join, Rows, Scan, UnitAggregate
+from sanql.parse.relations import Derived, From, Join, JoinKind, Rows, Scan, UnitAggregate
 from sanql.parse.scope import Item, Scope, derived_item, table_item
 from sanql.parse.tree import Expr
 from sanql.policy import Table
@@ -63,9 +63,14 @@ class Reader:
                 "no_table", "the question reads no table", f"add FROM; the tables are {self.listed}"
             )
         scope = Scope([], {}, around, named)
-        relation = self._item(source.this, scope)
-        for join in select.args.get("joins") or ():
-            relation = self._joined(relation, join, scope)
+        relation: From | None = None
+        for first, joins in _between_commas(source.this, select.args.get("joins") or []):
+            inner = Scope([], {}, around, named)
+            joined = self._item(first, inner)
+            for join in joins:
+                joined = self._joined(joined, join, inner)
+            self._show(inner, scope)
+            relation = Join(JoinKind.INNER, relation, joined, None) if relation else joined
         scope.source = relation
         return scope
 
@@ -246,6 +251,19 @@ class Reader:
         """Return a function over the rows of the same unit."""
         limit = subqueries.rows_limit(binder.scope.source, self) if binder.scope.source else None
         return windows.bind_window(node, binder, limit)
+
+
+def _between_commas(
+    first: exp.Expression, joins: list[exp.Join]
+) -> list[tuple[exp.Expression, list[exp.Join]]]:
+    """Return what stands between the commas of FROM: JOIN binds more tightly than a comma."""
+    found: list[tuple[exp.Expression, list[exp.Join]]] = [(first, [])]
+    for join in joins:
+        if any(value for name, value in join.args.items() if name != "this"):
+            found[-1][1].append(join)
+        else:
+            found.append((join.this, []))
+    return found
 
 
 def refuse_clauses(select: exp.Select, known: frozenset[str]) -> None:

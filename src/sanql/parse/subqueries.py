@@ -177,7 +177,11 @@ def _selected(select: exp.Select, around: Scope, reader: Reader) -> Selected:
     ):
         raise Refused("qualify_needs_window", "QUALIFY is about windows", "use WHERE instead")
     rows = Selected(scope.source, where, fields, _is_distinct(select), kept)
-    if rows.distinct and is_private(rows) and not any(_is_unit(field.identity) for field in fields):
+    if (
+        rows.distinct
+        and is_private(rows)
+        and not any(_names_unit(field.identity) for field in fields)
+    ):
         raise Refused(
             "distinct_across_units",
             "SELECT DISTINCT in a subquery would merge rows of different units",
@@ -267,8 +271,8 @@ def _grouped(
         condition,
         one_each=bool(nodes) and all(_names_unit(identity) for identity in identities),
     )
-    if private and nodes and not any(identity is not None for identity in identities):
-        raise _across_units(rows, reader)
+    if private and nodes and not any(map(always_there, identities)):
+        raise _left_out("GROUP BY") if any(identities) else _across_units(rows, reader)
     if private and _by_row(rows, reader):
         raise _row_unit("GROUP BY")
     return rows, binder
@@ -277,6 +281,20 @@ def _grouped(
 def _identity(node: exp.Expression, binder: Binder[UnitAggregate]) -> Identifier | None:
     column = binder.visible(node)
     return column.identity if column is not None else None
+
+
+def always_there(identity: Identifier | None) -> bool:
+    """Return whether every row has an identifier: rows without one would form a group of strangers."""
+    return identity is not None and not identity.facts.nullable
+
+
+def _left_out(clause: str) -> Refused:
+    return Refused(
+        "subquery_across_units",
+        f"{clause} names an identifier that an outer join may leave out; rows without it belong to "
+        "several units and would form one group",
+        "name the identifier of the table whose rows the join keeps",
+    )
 
 
 def _across_units(rows: Grouped, reader: Reader) -> Refused:
@@ -310,7 +328,7 @@ def _is_unit(identity: Identifier | None) -> bool:
 
 def _names_unit(identity: Identifier | None) -> bool:
     """Return whether every row has this identifier of its unit: then it makes one group of a unit."""
-    return identity is not None and identity.entity == UNIT and not identity.facts.nullable
+    return _is_unit(identity) and always_there(identity)
 
 
 def _is_distinct(select: exp.Select) -> bool:
@@ -349,7 +367,7 @@ def _union(node: exp.Union, around: Scope, reader: Reader) -> Union:
     )
     distinct = bool(node.args.get("distinct"))
     rows = Union(parts, fields, distinct)
-    if distinct and is_private(rows) and not any(_is_unit(field.identity) for field in fields):
+    if distinct and is_private(rows) and not any(_names_unit(field.identity) for field in fields):
         raise Refused(
             "distinct_across_units",
             "UNION would merge rows of different units",

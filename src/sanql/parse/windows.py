@@ -53,10 +53,12 @@ def bind_window(
         raise unknown_construct(node)
     partition = [binder.key(part) for part in node.args.get("partition_by") or ()]
     whose = [binder.visible(part) for part in node.args.get("partition_by") or ()]
-    if is_private(source) and not any(column and column.identity for column in whose):
+    known = [c.identity for c in whose if c is not None and c.identity is not None]
+    if is_private(source) and all(identity.facts.nullable for identity in known):
         raise Refused(
             "window_across_units",
-            "a window without the unit in PARTITION BY looks at rows of several units",
+            "a window without the unit in PARTITION BY looks at rows of several units"
+            + (", and an outer join may leave out the one named" if known else ""),
             "add the unit's column to PARTITION BY",
         )
     order = node.args.get("order")
