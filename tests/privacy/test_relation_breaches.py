@@ -104,6 +104,13 @@ def test_numbers_too_large_for_64_bits_can_stand_in_a_union(linked: Linked) -> N
         assert cells == [{"m0": 3 if kind == "UNION" else 5}]
 
 
+def test_keys_too_large_for_64_bits_do_not_fail(linked: Linked) -> None:
+    sql = "SELECT 9223372036854775807 * code AS k, COUNT(*) FROM people GROUP BY k"
+    planned, cells = linked(sql, TOWN)
+    assert planned.outline.selects_keys
+    assert {cell["k0"]: cell["m0"] for cell in cells} == {2**63 - 1: 1, None: 2}
+
+
 # What plain DuckDB answers, San answers too.
 FAITHFUL = [
     "SELECT COUNT(*), SUM(u) FROM notes",

@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import Any
 
 from sanql.errors import Refused
-from sanql.execute.emit import ENGINE_TYPES, real, within
+from sanql.execute.emit import ENGINE_TYPES, real, wide, within
 from sanql.execute.grid import on_grid
 from sanql.execute.leaves import leaf_counts
 from sanql.execute.relations import RelationWriter
@@ -160,7 +160,7 @@ class _Writer:
         self._relations.enter(query.source, query.where)
         unit = self._relations.unit(query.source)
         columns = [f"{unit} AS u"] if unit is not None else []
-        columns += [f"{self._key(key)} AS k{i}" for i, key in enumerate(query.keys)]
+        columns += [f"{self._group(key)} AS k{i}" for i, key in enumerate(query.keys)]
         for index, part in enumerate(self._plan.measurements):
             if part.expression is not None and self._column_of(index) == index:
                 columns.append(f"{self._value(part)} AS x{index}")
@@ -170,7 +170,7 @@ class _Writer:
             for index, column in enumerate(keys.columns):
                 if column.filtered:
                     listed.append(
-                        f"{self._key(query.keys[index])} IN (SELECT {_listed(keys, index)})"
+                        f"{self._group(query.keys[index])} IN (SELECT {_listed(keys, index)})"
                     )
         rows = self._relations.filtered(query.source, query.where, listed)
         self._add("input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}")
@@ -183,6 +183,12 @@ class _Writer:
                 if summed.kind is Measured.SUM and summed.expression == part.expression:
                     return other
         return index
+
+    def _group(self, key: Expr) -> str:
+        """Return a key as it is grouped by: what cannot be shown is one group, the missing one."""
+        if key.facts.type is Type.INTEGER and wide(key.facts):
+            return f"TRY_CAST({self._key(key)} AS BIGINT)"
+        return self._key(key)
 
     def _key(self, key: Expr) -> str:
         text = self._emitter.sql(key)

@@ -170,7 +170,7 @@ def _key_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | No
 
 def _beyond(value: LiteralValue, facts: Facts) -> bool:
     """Return whether the engine cannot hold a number exactly."""
-    step = facts.grid or Fraction(1)
+    step = facts.grid if facts.grid and facts.type is Type.REAL else Fraction(1)
     return isinstance(value, int | Fraction) and abs(Fraction(value)) > STEPS_MAX * step
 
 
