@@ -1,0 +1,572 @@
+"""A seeded generator of questions that join, nest and aggregate the tables of `chains`.
+
+It keeps track of what each part of a question shows (columns with their types, and the identifiers
+that link them), so most of what it writes is accepted. A *plain* grammar writes only what DuckDB by
+itself answers too: nothing that overflows, fails to cast or depends on the order of equal rows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from privacy.grammar import Grammar, Leaves
+
+PERSON, ROW, PUBLIC = "person", "row", "public"
+UNIT, ORDER = "unit", "order"
+JOINS = ["JOIN", "INNER JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
+COMPARED = ["=", "<>", "<", "<=", ">", ">="]
+RANKS = [
+    "MEDIAN({x})",
+    "MIN({x})",
+    "MAX({x})",
+    "QUANTILE_DISC({x}, 0.9)",
+    "QUANTILE_CONT({x}, 0.25)",
+]
+SPREADS = ["VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP"]
+PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
+MAKERS = ("integer", "real", "text", "boolean", "date")
+LIMITED = {  # columns with bounds of their own
+    "age", "income", "amount", "quantity", "price", "code", "score", "u", "level", "temp", "size",
+    "area", "weight",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a relation shows: columns with their types, and identifiers with what they identify."""
+
+    whose: str
+    columns: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One item of FROM by its alias."""
+
+    alias: str
+    shape: Shape
+
+
+TABLES = {
+    "people": Shape(
+        PERSON,
+        (("age", "integer"), ("income", "real"), ("city", "text"), ("sex", "text"),
+         ("code", "integer"), ("born", "date")),
+        (("person", UNIT),),
+    ),
+    "orders": Shape(
+        PERSON,
+        (("amount", "real"), ("status", "text"), ("code", "integer"), ("big", "integer"),
+         ("day", "date"), ("urgent", "boolean")),
+        (("person", UNIT), ("order_id", ORDER)),
+    ),
+    "items": Shape(
+        PERSON,
+        (("quantity", "integer"), ("price", "real"), ("product", "text"), ("code", "integer")),
+        (("order_id", ORDER),),
+    ),
+    "returns": Shape(
+        PERSON,
+        (("quantity", "integer"), ("product", "text"), ("late", "boolean")),
+        (("order_id", ORDER),),
+    ),
+    "notes": Shape(
+        PERSON, (("score", "real"), ("word", "text"), ("u", "integer")), (("person", UNIT),)
+    ),
+    "readings": Shape(
+        ROW, (("code", "integer"), ("word", "text"), ("level", "integer"), ("temp", "real"))
+    ),
+    "places": Shape(
+        PUBLIC, (("code", "integer"), ("place", "text"), ("size", "integer"), ("area", "real"))
+    ),
+    "labels": Shape(PUBLIC, (("word", "text"), ("code", "integer"), ("weight", "real"))),
+}  # fmt: skip
+KEYS = {"places": "code", "labels": "word"}
+
+
+class NestedGrammar:
+    """Writes questions from a seeded random number generator."""
+
+    def __init__(self, rng: random.Random, plain: bool = False) -> None:
+        self._rng = rng
+        self._plain = plain
+        self._names = 0
+        self._with: list[tuple[str, str, Shape]] = []
+
+    def question(self) -> str:
+        """Return one SELECT with an aggregate over joined and nested relations."""
+        rng = self._rng
+        self._names, self._with = 0, []
+        whose = rng.choice([PERSON, PERSON, PERSON, PERSON, ROW])
+        text, parts, links = self._source(whose, rng.choice([0, 1, 1, 2, 2]))
+        conditions = [*links, *self._conditions(parts, rng.choice([0, 0, 1, 1, 2]), 2)]
+        keys = list(dict.fromkeys(self._key(parts) for _ in range(rng.choice([0, 0, 1, 1, 2]))))
+        outputs = [f"{key} AS key{i}" for i, key in enumerate(keys)]
+        measured = [self._statistic(parts) for _ in range(rng.choice([1, 1, 2, 3]))]
+        outputs += [f"{each} AS out{i}" for i, each in enumerate(measured)]
+        if self._plain:
+            outputs.append("COUNT(*) AS n")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+        body = f"SELECT {', '.join(outputs)} FROM {text}{where}{grouping}"
+        return f"{self._named_before(body)}{body}"
+
+    def _named_before(self, text: str) -> str:
+        """Return WITH and what it names, if the text or a later one of them reads it."""
+        read: list[str] = []
+        for name, body, _ in reversed(self._with):
+            if any(f" {name} AS " in other for other in (text, *read)):
+                read.insert(0, f" {name} AS ({body})")
+        return f"WITH{','.join(read)} " if read else ""
+
+    def groups_asked(self) -> int | None:
+        """Return a max_groups_contributed, or none."""
+        return self._rng.choice([None, None, None, 1, 2])
+
+    def _fresh(self, letter: str) -> str:
+        self._names += 1
+        return f"{letter}{self._names}"
+
+    # ---- FROM
+
+    def _source(self, whose: str, depth: int) -> tuple[str, list[Part], list[str]]:
+        """Return FROM's text, its parts, and what WHERE must say to link them."""
+        rng = self._rng
+        text, part = self._item(whose, depth)
+        parts, links = [part], []
+        for _ in range(rng.choice([0, 1, 1, 1, 2, 3] if depth else [0, 0, 1])):
+            other = PUBLIC if whose != PERSON or rng.random() < 0.3 else PERSON
+            if whose == PUBLIC and rng.random() < 0.7:
+                break
+            joined = self._join(text, parts, other, whose, depth)
+            if joined is not None:
+                text, parts, more = joined
+                links += more
+        return text, parts, links
+
+    def _join(
+        self, text: str, parts: list[Part], whose: str, root: str, depth: int
+    ) -> tuple[str, list[Part], list[str]] | None:
+        rng = self._rng
+        right, part = self._item(whose, depth - 1)
+        if root == ROW:
+            return self._join_by_key(text, parts, right, part)
+        linked = self._link(parts, part) if whose == PERSON else self._same(parts, part)
+        if linked is None:
+            return None
+        if whose == PERSON and rng.random() < 0.15:  # a bracket of two on the right
+            more, other = self._item(PERSON, 0)
+            inner = self._link([part], other)
+            if inner is not None:
+                right = f"({right} {rng.choice(JOINS)} {more} ON {inner[0]})"
+                return (
+                    f"{text} {rng.choice(JOINS)} {right} ON {linked[0]}",
+                    [*parts, part, other],
+                    [],
+                )
+        kind = rng.choice(JOINS)
+        condition, name = linked
+        form = rng.random()
+        if form < 0.15:
+            return f"{text}, {right}", [*parts, part], [condition]
+        if form < 0.35 and name is not None and (kind != "FULL JOIN" or whose == PUBLIC):
+            return f"{text} {kind} {right} USING ({name})", [*parts, part], []
+        if form < 0.4 and len(parts) == 1:
+            return f"{text} NATURAL {kind} {right}", [*parts, part], []
+        more_conditions = self._conditions([*parts, part], rng.choice([0, 0, 0, 1]), 0)
+        on = " AND ".join([condition, *more_conditions])
+        if rng.random() < 0.1 and parts[0].shape.whose != PUBLIC and len(parts) == 1:
+            return f"{right} {kind} {text} ON {on}", [part, *parts], []
+        return f"{text} {kind} {right} ON {on}", [*parts, part], []
+
+    def _join_by_key(
+        self, text: str, parts: list[Part], right: str, part: Part
+    ) -> tuple[str, list[Part], list[str]] | None:
+        """Join a public table to protected rows: mostly on its key, sometimes on something else."""
+        rng = self._rng
+        name = rng.choice(["code", "word"])
+        if name not in dict(part.shape.columns):
+            return None
+        theirs = [p for p in parts if name in dict(p.shape.columns)]
+        if not theirs:
+            return None
+        on = f"{part.alias}.{name} = {rng.choice(theirs).alias}.{name}"
+        if rng.random() < 0.2:
+            return (
+                f"{right} {rng.choice(['JOIN', 'RIGHT JOIN'])} {text} ON {on}",
+                [part, *parts],
+                [],
+            )
+        if rng.random() < 0.2:
+            return f"{text}, {right}", [*parts, part], [on]
+        more = self._conditions([*parts, part], rng.choice([0, 0, 1]), 0)
+        kind = rng.choice(["JOIN", "LEFT JOIN", "LEFT JOIN", "CROSS JOIN"])
+        if kind == "CROSS JOIN":
+            return f"{text} CROSS JOIN {right}", [*parts, part], rng.choice([[on], []])
+        return f"{text} {kind} {right} ON {' AND '.join([on, *more])}", [*parts, part], []
+
+    def _link(self, parts: Sequence[Part], part: Part) -> tuple[str, str | None] | None:
+        """Return a condition that two private relations share an identifier, and its common name."""
+        pairs = [
+            (f"{p.alias}.{a} = {part.alias}.{b}", a if a == b else None)
+            for p in parts
+            for a, entity in p.shape.links
+            for b, other in part.shape.links
+            if entity == other
+        ]
+        return self._rng.choice(pairs) if pairs else None
+
+    def _same(self, parts: Sequence[Part], part: Part) -> tuple[str, str | None] | None:
+        """Return a condition on values, for a public relation."""
+        pairs = [
+            (f"{p.alias}.{a} {self._rng.choice(['=', '=', '=', '<'])} {part.alias}.{b}", None)
+            for p in parts
+            for a, kind in p.shape.columns
+            for b, other in part.shape.columns
+            if kind == other and kind in ("integer", "text")
+        ]
+        named = [
+            (f"{p.alias}.{a} = {part.alias}.{a}", a)
+            for p in parts
+            for a, _ in p.shape.columns
+            if a in dict(part.shape.columns)
+        ]
+        return self._rng.choice([*pairs, *named, *named]) if pairs or named else None
+
+    def _item(self, whose: str, depth: int) -> tuple[str, Part]:
+        rng = self._rng
+        alias = self._fresh("t")
+        if depth > 0 and rng.random() < 0.6:
+            known = [each for each in self._with if each[2].whose == whose]
+            if known and rng.random() < 0.5:
+                name, _, shape = rng.choice(known)
+                return f"{name} AS {alias}", Part(alias, shape)
+            body, shape = self._rows(whose, depth - 1)
+            if rng.random() < 0.35:
+                name = self._fresh("w")
+                self._with.append((name, body, shape))
+                return f"{name} AS {alias}", Part(alias, shape)
+            return f"({body}) AS {alias}", Part(alias, shape)
+        table = rng.choice([name for name, shape in TABLES.items() if shape.whose == whose])
+        return f"{table} AS {alias}", Part(alias, TABLES[table])
+
+    # ---- subqueries
+
+    def _rows(self, whose: str, depth: int) -> tuple[str, Shape]:
+        rng = self._rng
+        if whose == ROW:
+            return rng.choice([self._selected, self._star])(whose, depth)
+        makers: list[Callable[[str, int], tuple[str, Shape]]] = [
+            self._selected, self._star, self._distinct, self._grouped, self._grouped, self._union,
+            self._windowed,
+        ]  # fmt: skip
+        return rng.choice(makers)(whose, depth)
+
+    def _star(self, whose: str, depth: int) -> tuple[str, Shape]:
+        item, part = self._item(whose, depth)
+        conditions = self._conditions([part], self._rng.choice([0, 1]), depth)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return f"SELECT * FROM {item}{where}", part.shape
+
+    def _pieces(
+        self, whose: str, depth: int
+    ) -> tuple[str, list[Part], list[tuple[str, str, str]], str]:
+        """Return FROM, its parts, identifiers as (text, name, entity), and WHERE."""
+        text, parts, links = self._source(whose, depth)
+        conditions = [*links, *self._conditions(parts, self._rng.choice([0, 0, 1]), depth)]
+        found = [(f"{p.alias}.{n}", n, entity) for p in parts for n, entity in p.shape.links]
+        self._rng.shuffle(found)
+        chosen: dict[str, tuple[str, str, str]] = {}
+        for each in found:
+            chosen.setdefault(each[2], each)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return text, parts, list(chosen.values()), where
+
+    def _named(self, parts: list[Part], count: int) -> list[tuple[str, str, str]]:
+        """Return values as (text, name, type); a bare column often keeps its name."""
+        found = []
+        for _ in range(count):
+            kind = self._rng.choice(MAKERS)
+            bare = [(p.alias, n) for p in parts for n, k in p.shape.columns if k == kind]
+            if bare and self._rng.random() < 0.6:
+                alias, name = self._rng.choice(bare)
+                free = name not in {each[1] for each in found}
+                shown = name if free and self._rng.random() < 0.7 else self._fresh("c")
+                found.append((f"{alias}.{name}", shown, kind))
+            else:
+                found.append((self._value(parts, kind), self._fresh("c"), kind))
+        return found
+
+    def _selected(self, whose: str, depth: int) -> tuple[str, Shape]:
+        text, parts, links, where = self._pieces(whose, depth)
+        values = self._named(parts, self._rng.randint(1, 3))
+        listed = [f"{t} AS {n}" for t, n, _ in (*links, *values)]
+        shape = Shape(
+            whose,
+            tuple((name, kind) for _, name, kind in values),
+            tuple((name, entity) for _, name, entity in links),
+        )
+        return f"SELECT {', '.join(listed)} FROM {text}{where}", shape
+
+    def _distinct(self, whose: str, depth: int) -> tuple[str, Shape]:
+        body, shape = self._selected(whose, depth)
+        if whose == PUBLIC or UNIT in dict(shape.links).values():
+            body = body.replace("SELECT ", "SELECT DISTINCT ", 1)
+        return body, shape
+
+    def _grouped(self, whose: str, depth: int) -> tuple[str, Shape]:
+        rng = self._rng
+        text, parts, links, where = self._pieces(whose, depth)
+        links = links[: rng.choice([1, 1, 2])]
+        keys = self._named(parts, rng.choice([0, 0, 1]) if links else 1)
+        values = [
+            (*self._unit_aggregate(parts), self._fresh("a")) for _ in range(rng.randint(1, 2))
+        ]
+        listed = [f"{t} AS {n}" for t, n, _ in (*links, *keys)]
+        listed += [f"{t} AS {n}" for t, _, n in values]
+        grouping = ", ".join(t for t, _, _ in (*links, *keys))
+        having = ""
+        if rng.random() < 0.25:
+            having = f" HAVING COUNT(*) {rng.choice(COMPARED)} {rng.randint(0, 3)}"
+        shape = Shape(
+            whose,
+            (*((n, kind) for _, n, kind in keys), *((n, kind) for _, kind, n in values)),
+            tuple((name, entity) for _, name, entity in links),
+        )
+        return f"SELECT {', '.join(listed)} FROM {text}{where} GROUP BY {grouping}{having}", shape
+
+    def _unit_aggregate(self, parts: list[Part]) -> tuple[str, str]:
+        rng = self._rng
+        kind = rng.choice(["count", "count", "sum", "sum", "avg", "min", "max", "any", "if"])
+        number = rng.choice(["integer", "real"])
+        if kind == "count":
+            of = ["*", self._value(parts, rng.choice(MAKERS))]
+            links = [f"{p.alias}.{n}" for p in parts for n, _ in p.shape.links]
+            of += [f"DISTINCT {self._value(parts, 'integer')}", *links]
+            return f"COUNT({rng.choice(of)})", "integer"
+        if kind == "any":
+            return (
+                f"{rng.choice(['BOOL_OR', 'BOOL_AND'])}({self._value(parts, 'boolean')})",
+                "boolean",
+            )
+        if kind == "if":
+            return f"COUNT(*) FILTER (WHERE {self._value(parts, 'boolean')})", "integer"
+        if kind in ("min", "max"):
+            some = rng.choice(["integer", "real", "text", "date"])
+            return f"{kind.upper()}({self._value(parts, some)})", some
+        value = self._bounded(parts, number)
+        return f"{kind.upper()}({value})", "real" if kind == "avg" else number
+
+    def _union(self, whose: str, depth: int) -> tuple[str, Shape]:
+        rng = self._rng
+        kinds = [rng.choice(MAKERS) for _ in range(rng.randint(1, 2))]
+        entity = rng.choice([UNIT, UNIT, ORDER])
+        names = [self._fresh("c") for _ in kinds]
+        bodies = []
+        for _ in range(2):
+            text, parts, links, where = self._pieces(whose, depth)
+            own = [link for link in links if link[2] == entity] or links[:1]
+            listed = [f"{t} AS id" for t, _, _ in own[:1]]
+            listed += [f"{self._value(parts, k)} AS {n}" for k, n in zip(kinds, names, strict=True)]
+            bodies.append((f"SELECT {', '.join(listed)} FROM {text}{where}", own[:1]))
+        shared = [own[0][2] for _, own in bodies if own]
+        links = (("id", shared[0]),) if len(set(shared)) == 1 and len(shared) == 2 else ()
+        kept = whose == PUBLIC or (links and links[0][1] == UNIT)
+        joined = rng.choice([" UNION ALL ", " UNION " if kept else " UNION ALL "]).join(
+            body for body, _ in bodies
+        )
+        return joined, Shape(whose, tuple(zip(names, kinds, strict=True)), links)
+
+    def _windowed(self, whose: str, depth: int) -> tuple[str, Shape]:
+        rng = self._rng
+        text, parts, links, where = self._pieces(whose, depth)
+        values = self._named(parts, rng.randint(1, 2))
+        kind = rng.choice(MAKERS)
+        shown = self._value(parts, kind)
+        order = f" ORDER BY {self._value(parts, 'integer')}{rng.choice(['', ' DESC'])}"
+        placed = [("RANK()", "integer"), ("DENSE_RANK()", "integer")]
+        if not self._plain:
+            placed += [
+                ("ROW_NUMBER()", "integer"),
+                (f"LAG({shown})", kind),
+                (f"LEAD({shown}, 2)", kind),
+            ]
+            placed += [(f"FIRST_VALUE({shown})", kind), (f"LAST_VALUE({shown})", kind)]
+        loose = [("COUNT(*)", "integer"), (f"COUNT({shown})", "integer")]
+        loose += [(f"{f}({shown})", kind) for f in ("MIN", "MAX") if kind != "boolean"]
+        function, type_ = rng.choice([*placed, *loose])
+        ordered = (function, type_) in placed or rng.random() < 0.5
+        partition = ", ".join(t for t, _, _ in links[: rng.choice([1, 2])])
+        over = f"PARTITION BY {partition}" if partition else ""
+        over += order if ordered else ""
+        name = self._fresh("c")
+        listed = [f"{t} AS {n}" for t, n, _ in (*links, *values)]
+        listed.append(f"{function} OVER ({over.strip()}) AS {name}")
+        qualify = ""
+        if rng.random() < 0.3 and partition:
+            qualify = f" QUALIFY RANK() OVER (PARTITION BY {partition}{order}) = 1"
+        shape = Shape(
+            whose,
+            (*((n, k) for _, n, k in values), (name, type_)),
+            tuple((n, entity) for _, n, entity in links),
+        )
+        return f"SELECT {', '.join(listed)} FROM {text}{where}{qualify}", shape
+
+    # ---- conditions
+
+    def _conditions(self, parts: list[Part], count: int, depth: int) -> list[str]:
+        rng = self._rng
+        found = []
+        for _ in range(count):
+            if depth > 0 and rng.random() < 0.6:
+                asked = self._asking(parts, depth - 1)
+                if asked is not None:
+                    found.append(asked)
+                    continue
+            found.append(self._value(parts, "boolean"))
+        return found
+
+    def _asking(self, parts: list[Part], depth: int) -> str | None:
+        """Return a condition that looks at other rows of the same unit, or at public ones."""
+        rng = self._rng
+        private = any(p.shape.whose == PERSON for p in parts)
+        whose = PERSON if private and rng.random() < 0.8 else PUBLIC
+        item, part = self._item(whose, depth)
+        linked = self._link(parts, part) if whose == PERSON else self._same(parts, part)
+        if linked is None:
+            return None
+        more = self._conditions([part, *parts], rng.choice([0, 0, 1]), depth)
+        within = " AND ".join([linked[0], *more])
+        no = rng.choice(["", "", "NOT "])
+        form = rng.choice(["exists", "exists", "in", "value", "member", "grouped"])
+        if form == "exists":
+            return f"{no}EXISTS (SELECT {rng.choice(['1', '*'])} FROM {item} WHERE {within})"
+        if form == "value":
+            aggregate, kind = self._unit_aggregate([part])
+            compared = f"{rng.choice(COMPARED)} {self._value(parts, kind)}"
+            return f"(SELECT {aggregate} FROM {item} WHERE {within}) {compared}"
+        if form == "member" or whose == PUBLIC:
+            kind = rng.choice(MAKERS)
+            inner = self._value([part], kind)
+            return f"{self._value(parts, kind)} {no}IN (SELECT {inner} AS v FROM {item} WHERE {within})"
+        pairs = [
+            (f"{p.alias}.{a}", f"{part.alias}.{b}")
+            for p in parts
+            for a, entity in p.shape.links
+            for b, other in part.shape.links
+            if entity == other
+        ]
+        ours, theirs = rng.choice(pairs)
+        if form == "grouped":
+            having = f"COUNT(*) {rng.choice(COMPARED)} {rng.randint(0, 3)}"
+            return f"{ours} {no}IN (SELECT {theirs} FROM {item} GROUP BY {theirs} HAVING {having})"
+        inside = self._conditions([part], rng.choice([0, 1]), depth)
+        where = f" WHERE {' AND '.join(inside)}" if inside else ""
+        return f"{ours} {no}IN (SELECT {theirs} FROM {item}{where})"
+
+    # ---- expressions
+
+    def _columns(self, parts: list[Part], kind: str) -> tuple[str, ...]:
+        return tuple(f"{p.alias}.{n}" for p in parts for n, k in p.shape.columns if k == kind)
+
+    def _value(self, parts: list[Part], kind: str) -> str:
+        """Return an expression of a type over columns in sight."""
+        rng = self._rng
+        known = self._columns(parts, kind)
+        if known and rng.random() < 0.5:
+            return rng.choice(known)
+        if self._plain:
+            return self._plain_value(parts, kind)
+        leaves = Leaves(
+            integers=self._columns(parts, "integer"),
+            reals=self._columns(parts, "real"),
+            texts=self._columns(parts, "text"),
+            booleans=self._columns(parts, "boolean"),
+            dates=self._columns(parts, "date"),
+            moments=(),
+        )
+        make: Callable[[int], str] = getattr(Grammar(rng, leaves), kind)
+        return make(rng.choice([1, 1, 2]))
+
+    def _plain_value(self, parts: list[Part], kind: str) -> str:
+        rng = self._rng
+        constants = {
+            "integer": ["0", "1", "3", "7"],
+            "real": ["0.5", "4.25", "-1.0"],
+            "text": ["'red'", "'it''s'", "''"],
+            "boolean": ["TRUE", "FALSE"],
+            "date": ["DATE '2020-02-29'", "DATE '2020-01-01'"],
+        }
+        columns = self._columns(parts, kind) or (rng.choice(constants[kind]),)
+        column, constant = rng.choice(columns), rng.choice(constants[kind])
+        if kind == "boolean":
+            of = rng.choice(MAKERS)
+            left = rng.choice(self._columns(parts, of) or constants[of][:1])
+            right = rng.choice([*self._columns(parts, of), *constants[of], *constants[of]])
+            choices = [f"({left} {rng.choice(COMPARED)} {right})", f"({left} IS NOT NULL)", column]
+            return rng.choice(choices)
+        choices = [
+            f"COALESCE({column}, {constant})",
+            f"CASE WHEN {self._plain_value(parts, 'boolean')} THEN {column} ELSE {constant} END",
+            f"NULLIF({column}, {constant})",
+        ]
+        if kind in ("integer", "real"):
+            choices.append(f"LEAST({column}, {constant}) + {constant}")
+        return rng.choice(choices)
+
+    def _bounded(self, parts: list[Part], kind: str) -> str:
+        """Return a number with bounds: a column that has them, or any that is held within some."""
+        rng = self._rng
+        known = [c for c in self._columns(parts, kind) if c.split(".")[1] in LIMITED]
+        if known and rng.random() < 0.7:
+            return rng.choice(known)
+        low, high = rng.choice([("0", "9"), ("-3", "8"), ("2", "5")])
+        return f"GREATEST({low}, LEAST({high}, {self._value(parts, kind)}))"
+
+    def _key(self, parts: list[Part]) -> str:
+        rng = self._rng
+        known = [
+            c
+            for p in parts
+            for c in ([f"{p.alias}.{n}" for n, k in p.shape.columns if k != "real"])
+        ]
+        if known and rng.random() < 0.8:
+            return rng.choice(known)
+        return self._value(parts, rng.choice(["integer", "text", "boolean", "date"]))
+
+    def _statistic(self, parts: list[Part]) -> str:
+        rng = self._rng
+        links = [f"{p.alias}.{n}" for p in parts for n, _ in p.shape.links]
+        kinds = ["rows", "rows", "values", "sum", "sum", "avg", "distinct", "units"]
+        if not self._plain:
+            kinds = [*kinds * 4, *["if", "filter"] * 4, "spread", "pair", "rank", "rank"]
+        number = rng.choice(["integer", "real"])
+        match rng.choice(kinds):
+            case "values":
+                of = [self._value(parts, rng.choice(MAKERS)), *links]
+                return f"COUNT({rng.choice(of)})"
+            case "units" if links:
+                return f"COUNT(DISTINCT {rng.choice(links)})"
+            case "distinct" | "units":
+                return f"COUNT(DISTINCT {self._value(parts, rng.choice(['integer', 'text']))})"
+            case "sum":
+                return f"SUM({self._bounded(parts, number)})"
+            case "avg":
+                return f"AVG({self._bounded(parts, number)})"
+            case "if":
+                return f"COUNT_IF({self._value(parts, 'boolean')})"
+            case "filter":
+                inner = rng.choice(["COUNT(*)", f"SUM({self._bounded(parts, number)})"])
+                return f"{inner} FILTER (WHERE {self._value(parts, 'boolean')})"
+            case "spread":
+                return f"{rng.choice(SPREADS)}({self._bounded(parts, number)})"
+            case "pair":
+                one, other = self._bounded(parts, "integer"), self._bounded(parts, number)
+                return f"{rng.choice(PAIRS)}({one}, {other})"
+            case "rank":
+                return rng.choice(RANKS).format(x=self._bounded(parts, number))
+            case _:
+                return "COUNT(*)"

@@ -1,0 +1,23 @@
+"""Record and replay of joins, subqueries and aggregates: a unit's coming and going moves exact cells
+by no more than the plan declares, however its rows are joined, nested and counted on the way.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from privacy.nested_replays import FEATURES, oracle, replay, share
+
+pytestmark = pytest.mark.slow
+
+
+def test_neighbours_stay_within_the_declared_sensitivity_over_nested_questions() -> None:
+    found = share(replay, range(2), 200)
+    assert found["accepted"] >= 400
+    rare = {name: found[name] for name in FEATURES if found[name] < 4}
+    assert not rare, f"hardly ever accepted: {rare}"
+
+
+def test_nested_questions_without_noise_equal_plain_duckdb() -> None:
+    found = share(oracle, range(2), 60)
+    assert found["accepted"] >= 120
