@@ -61,7 +61,10 @@ def _machine() -> str:
         f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {len(os.sched_getaffinity(0))} "
         f"cores of {model}, {memory:.0f} GiB, Python {platform.python_version()}. Times are the "
         "best of several, taken in turns; ratios are what to compare. San's times include the "
-        "durable charge, exact noise, intervals and the certificate."
+        "durable charge, exact noise, intervals and the certificate. Each time another analyst asks "
+        "(the same one would get the recorded answer); at a new epsilon the noise's tables are made "
+        "anew as well. Processor time, here and in the worker, is steadier than the clock on a busy "
+        "machine; a worker's is counted in hundredths of a second."
     )
 
 

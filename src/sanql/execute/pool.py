@@ -119,6 +119,11 @@ class Workers:
             raise unavailable()
         return table
 
+    def pids(self) -> list[int]:
+        """Return the ids of the worker processes there are, for those who watch them."""
+        with self._free:
+            return [server.pid for server in self._started]
+
     def close(self) -> None:
         """Kill every worker, in the middle of a query too, and remove what they spilled."""
         with self._free:
