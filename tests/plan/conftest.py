@@ -61,9 +61,14 @@ Planned = Callable[..., Plan]
 def outlined() -> Outlined:
     """Return a function from a question (and neighbours, groups) to its outline."""
 
-    def make(sql: str, neighbours: Neighbours = "add-remove", groups: int | None = None) -> Outline:
+    def make(
+        sql: str,
+        neighbours: Neighbours = "add-remove",
+        groups: int | None = None,
+        other: bool = False,
+    ) -> Outline:
         query = parse(sql, TABLES).query
-        return outline(query, TABLES, neighbours, groups)
+        return outline(query, TABLES, neighbours, groups, other)
 
     return make
 
@@ -78,7 +83,8 @@ def planned(outlined: Outlined) -> Planned:
         delta: str = "0",
         neighbours: Neighbours = "add-remove",
         groups: int | None = None,
+        other: bool = False,
     ) -> Plan:
-        return plan(outlined(sql, neighbours, groups), Fraction(epsilon), Fraction(delta))
+        return plan(outlined(sql, neighbours, groups, other), Fraction(epsilon), Fraction(delta))
 
     return make

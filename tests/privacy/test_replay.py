@@ -38,6 +38,7 @@ from sanql.release import add_noise, show
 pytestmark = pytest.mark.slow
 
 GROUPS_MAX = 3000  # more public keys than this only cost time
+LONG = 10_000  # characters; the engine plans longer statements for ever, so one in eight is enough
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 
 
@@ -76,6 +77,8 @@ def replays(seed: int, count: int, folder: Path) -> Iterator[Replay]:
                 if found is None:
                     continue
                 planned, sent = found
+                if len(sent.sql) > LONG and rng.randrange(8):
+                    continue
                 accepted += 1
                 yield Replay(sql, planned, sent, ours, theirs)
 
@@ -110,6 +113,7 @@ def replay_stream(seed: int, count: int, folder: Path) -> None:
         for part, full in zip(each.plan.measurements, reached, strict=True):
             attained[part.kind] += full
     del attained[Measured.PICKS]  # a level's bound is of all its turns at their worst
+    del attained[Measured.REST]  # test_rest_replay.py
     assert min(attained.values()) >= count // 200, f"hardly any bound is attained: {attained}"
 
 

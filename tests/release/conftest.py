@@ -76,10 +76,14 @@ def planned() -> Callable[..., Plan]:
     """Return a function from a question to its plan."""
 
     def make(
-        sql: str, epsilon: str = "1", delta: str = "0", neighbours: str = "add-remove"
+        sql: str,
+        epsilon: str = "1",
+        delta: str = "0",
+        neighbours: str = "add-remove",
+        other: bool = False,
     ) -> Plan:
         query = parse(sql, TABLES).query
-        outlined = outline(query, TABLES, neighbours)  # type: ignore[arg-type]
+        outlined = outline(query, TABLES, neighbours, None, other)  # type: ignore[arg-type]
         return plan(outlined, Fraction(epsilon), Fraction(delta))
 
     return make

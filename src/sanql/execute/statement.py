@@ -339,7 +339,7 @@ class _Writer:
     def _write_cells(self, source: str) -> None:
         columns = list(self._keys)
         for index, part in enumerate(self._plan.measurements):
-            if part.kind not in (Measured.PICKS, Measured.LADDER):
+            if part.kind is not Measured.PICKS and part.of is None:
                 columns.append(f"{self._total(index, part)} AS m{index}")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         # an aggregate makes one row however many there are, also where nothing is measured
@@ -414,8 +414,8 @@ class _Writer:
             source = f"{domains} LEFT JOIN cells ON {same}"
         columns = [f"{self._shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)]
         for index, part in enumerate(self._plan.measurements):
-            if part.kind is Measured.LADDER:
-                continue  # counted from the leaves of the picks
+            if part.of is not None:
+                continue  # made of another measurement's cells once they are back
             if part.kind is Measured.PICKS:
                 source += f" LEFT JOIN lists{index} ON {self._same(key_columns, f'lists{index}')}"
                 columns.append(f"coalesce(lists{index}.leaves, []::BIGINT[]) AS l{index}")

@@ -15,6 +15,7 @@ from sanql.plan.accuracy import half_width, needs_rows
 from sanql.plan.measurements import QuantileOf
 from sanql.release.answer import remaining_to_dict
 from sanql.release.certificate import Certificate, certify, number_upper
+from sanql.release.finish import AS_THEY_ARE, Finish, widened
 
 GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows they are over
@@ -42,6 +43,7 @@ class Explanation:
     hidden: tuple[tuple[int, float], ...]
     certificate: Certificate
     statement: Statement
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -62,6 +64,7 @@ class Explanation:
                 {"units": units, "probability_of_appearing": chance}
                 for units, chance in self.hidden
             ],
+            "notes": list(self.notes),
             "certificate": self.certificate.to_dict(),
             "sql": self.statement.sql,
             "parameters": [_plain(value) for value in self.statement.parameters],
@@ -91,6 +94,7 @@ class Explanation:
             f"  {part['measures']}: {part['mechanism']}{_steps(part['grid'])}"
             for part in self.certificate.measurements
         ]
+        lines += [f"  {note}" for note in self.notes]
         lines += [str(self.certificate.meaning["words"]), "SQL sent to the engine:"]
         return "\n".join([*lines, self.statement.sql])
 
@@ -102,6 +106,7 @@ def explain(
     remaining: tuple[Balance, ...],
     cached: bool,
     fits: bool,
+    finish: Finish = AS_THEY_ARE,
 ) -> Explanation:
     """Return the explanation of a plan."""
     return Explanation(
@@ -110,14 +115,15 @@ def explain(
         fits=fits,
         cached=cached,
         confidence=confidence,
-        expected=tuple(_expected(plan, confidence)),
+        expected=tuple(_expected(plan, confidence, finish)),
         hidden=tuple(_hidden(plan)),
-        certificate=certify(plan),
+        certificate=certify(plan, finish.in_words()),
         statement=statement,
+        notes=finish.in_words(),
     )
 
 
-def _expected(plan: Plan, confidence: Fraction) -> list[Expected]:
+def _expected(plan: Plan, confidence: Fraction, finish: Finish) -> list[Expected]:
     found = []
     for output in plan.query.outputs:
         if not isinstance(output.expression, AggregateRef):
@@ -128,7 +134,8 @@ def _expected(plan: Plan, confidence: Fraction) -> list[Expected]:
         note = f" if the group has {ROWS_ASSUMED:,} rows" if assumed else ""
         if isinstance(plan.estimates[index], QuantileOf):
             note = " rows between it and the true one"
-        found.append(Expected(output.name, float(width or 0), note))
+        reach = widened(plan, index, finish, width or Fraction(0))
+        found.append(Expected(output.name, float(reach), note))
     return found
 
 

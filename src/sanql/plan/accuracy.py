@@ -70,17 +70,17 @@ def half_width(
     parts = planned.measurements
     match estimate:
         case CountOf(index):
-            return Fraction(planned.noises[index].half_width(confidence))
+            return Fraction(_reach(planned, index, confidence))
         case SumOf(index, None):
-            return planned.noises[index].half_width(confidence) * parts[index].grid
+            return _reach(planned, index, confidence) * parts[index].grid
         case SumOf(index, count) if count is not None:
             each = shared_confidence(confidence, 2)
-            moved = abs(parts[index].centre) * planned.noises[count].half_width(each)
-            return (planned.noises[index].half_width(each) + moved) * parts[index].grid
+            moved = abs(parts[index].centre) * _reach(planned, count, each)
+            return (_reach(planned, index, each) + moved) * parts[index].grid
         case AverageOf(index, count, low, high):
             each = shared_confidence(confidence, 2)
-            own = planned.noises[index].half_width(each) * parts[index].grid
-            lost = planned.noises[count].half_width(each)
+            own = _reach(planned, index, each) * parts[index].grid
+            lost = _reach(planned, count, each)
             least = max(1, (rows or 1) - lost)
             return min((own + lost * (high - low) / 2) / least, high - low)
         case VarianceOf() | CovarianceOf():
@@ -90,6 +90,15 @@ def half_width(
         case QuantileOf(picks):
             return _rank_half_width(planned, picks, confidence)
     raise AssertionError(estimate)
+
+
+def _reach(planned: Plan, index: int, confidence: Fraction) -> int:
+    """Return how far a measurement's noise reaches in any row, that of the other groups included."""
+    measuring = planned.outline.measuring
+    noises = [planned.noises[index]]
+    if index == measuring.selection and measuring.rest is not None:
+        noises.append(planned.noises[measuring.rest])
+    return max(noise.half_width(confidence) for noise in noises)
 
 
 def _rank_half_width(planned: Plan, picks: int, confidence: Fraction) -> Fraction:
@@ -118,9 +127,9 @@ def _moment_half_width(
             size = [part.size * part.grid for part in planned.measurements]
             weighted = [(product, Fraction(1)), (first, size[other]), (other, size[first])]
     each = shared_confidence(confidence, len(weighted) + 1)
-    lost = planned.noises[count].half_width(each)
+    lost = _reach(planned, count, each)
     own = sum(
-        planned.noises[index].half_width(each) * planned.measurements[index].grid * weight
+        _reach(planned, index, each) * planned.measurements[index].grid * weight
         for index, weight in weighted
     )
     width = min((own + lost * largest) / max(1, rows - lost), largest)

@@ -44,6 +44,7 @@ class Measured(StrEnum):
     DISTINCT = "distinct values"
     PICKS = "rows on either side of a value"
     LADDER = "rows between values around the picked ones"
+    REST = "units in groups that do not appear"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Measurement:
     A SUM adds `round(x / grid) - centre`, enclosed in [low, high]. `size` is the magnitude of one
     row's part, by which errors of different measurements are compared. PICKS are not one integer but
     the quantiles' leaves (quantiles.py), and a LADDER counts rows around the picks of measurement `of`.
+    The REST is made of the counts of units of measurement `of` (rest.py).
     """
 
     kind: Measured
@@ -150,6 +152,24 @@ class QuantileOf:
 Estimate = CountOf | SumOf | AverageOf | VarianceOf | CovarianceOf | CorrelationOf | QuantileOf
 
 
+def measurements_of(estimate: Estimate) -> frozenset[int]:
+    """Return the measurements an estimate rests on."""
+    match estimate:
+        case CountOf(index) | SumOf(index, None):
+            return frozenset({index})
+        case SumOf(index, count) | AverageOf(index, count):
+            return frozenset({index, count}) if count is not None else frozenset({index})
+        case VarianceOf(first, second, count):
+            return frozenset({first, second, count})
+        case CovarianceOf(first, other, product, count):
+            return frozenset({first, other, product, count})
+        case QuantileOf(_, ladder):
+            return frozenset({ladder})
+        case CorrelationOf(covariance, variance, other_variance):
+            both = measurements_of(variance) | measurements_of(other_variance)
+            return measurements_of(covariance) | both
+
+
 @dataclass(frozen=True)
 class Measuring:
     """All measurements of a question, and each aggregate as an estimate from them."""
@@ -157,6 +177,7 @@ class Measuring:
     measurements: tuple[Measurement, ...]
     estimates: tuple[Estimate, ...]
     selection: int | None  # the measurement of units that decides which unknown keys appear
+    rest: int | None = None  # the measurement that stands for `selection` in the row of the others
 
 
 def measure(
@@ -317,7 +338,7 @@ class _Collector:
                 }
             )
         )
-        setting = self._setting
+        setting = replace(self._setting, merged=False)  # of the rest nothing is picked
         if argument.facts.nullable:
             setting = replace(setting, always_present=False)
         steps = self._gridded(argument, centred=False)

@@ -17,6 +17,7 @@ from sanql.plan.limits import Limits, limits_of
 from sanql.plan.measurements import Estimate, Measurement, Measuring, measure
 from sanql.plan.price import Priced, price
 from sanql.plan.reading import reading
+from sanql.plan.rest import check_rest, with_rest
 from sanql.plan.sensitivity import Sensitivity, Setting
 from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
 
@@ -32,6 +33,7 @@ class Outline:
     keys: Keys
     limits: Limits
     measuring: Measuring
+    other: bool = False  # one row more holds what the groups that do not appear have together
 
     @property
     def selects_keys(self) -> bool:
@@ -99,6 +101,7 @@ class Plan:
             outline.measuring.selection,
             self.priced,
             fingerprint,
+            *(("other",) if outline.other else ()),
         )
         return hashlib.sha256(repr(inner).encode()).hexdigest()
 
@@ -108,6 +111,7 @@ def outline(
     tables: Mapping[str, Table],
     neighbours: Neighbours,
     groups_asked: int | None = None,
+    other: bool = False,
 ) -> Outline:
     """Return what must be measured to answer a question, with sensitivities."""
     table = reading(query.source, tables)
@@ -122,6 +126,7 @@ def outline(
         and isinstance(query.source, Scan)
         and query.where is None
         and isinstance(keys, OneGroup | PrivateKeys),
+        merged=other,
     )
     groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
     measuring = measure(
@@ -129,7 +134,11 @@ def outline(
     )
     if table.public:
         measuring = _insensitive(measuring)
-    return Outline(query, table, tables, neighbours, keys, limits, measuring)
+    outlined = Outline(query, table, tables, neighbours, keys, limits, measuring, other)
+    if other:
+        check_rest(outlined.selects_keys)
+        return replace(outlined, measuring=with_rest(measuring, setting))
+    return outlined
 
 
 def _insensitive(measuring: Measuring) -> Measuring:

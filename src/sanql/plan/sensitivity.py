@@ -12,6 +12,12 @@ the sum is at most 2 n2. Of a sum: |v_i - v'_i| <= max(p r_i + q r'_i, q r_i + p
 cells by which is larger and maximising over the angles of (r, r') gives at most
 (p^2 + q^2 + sqrt((p^2 - q^2)^2 + 4 p^2 q^2)) n2 = 2 (p^2 + q^2) n2. With one row in one group there is
 no splitting: the row stays in its cell (high - low, or p + q if it may be absent) or moves to another.
+
+merged. Where groups that do not appear are added up in one cell more (rest.py), a unit's row counts are
+added up likewise, whichever groups these are: still |r|_1 <= n1, so |r|_inf <= n1 and |r|_2^2 <= n1^2.
+A sum over a unit's rows lies between -q r_i and p r_i in a merged cell as in any other, and nothing else
+is used above: the same formulas hold with n8 = n1 and n2 = n1^2. Cells saturate before they are added
+up, which shrinks each cell's difference and keeps it between the same ends.
 """
 
 from __future__ import annotations
@@ -44,6 +50,13 @@ class Setting:
     limits: Limits
     one_group: bool
     always_present: bool  # every unit has exactly one row, and it counts
+    merged: bool = False  # groups may be added up in one cell
+
+    @property
+    def row_norms(self) -> tuple[int, int, int]:
+        """Return (L1, L-infinity, squared L2) of a unit's row counts, in cells merged or not."""
+        total, largest, squared = self.limits.row_norms
+        return (total, total, total**2) if self.merged else (total, largest, squared)
 
 
 def of_units(setting: Setting) -> Sensitivity:
@@ -66,7 +79,7 @@ def of_counts(setting: Setting) -> Sensitivity:
     """Return the sensitivity of counting rows, or rows with a value, in each group."""
     if setting.always_present:
         return _always_one(setting)
-    n1, n8, n2 = setting.limits.row_norms
+    n1, n8, n2 = setting.row_norms
     if setting.neighbours == "add-remove" or setting.one_group:
         return Sensitivity(n1, n8, n2)
     return Sensitivity(2 * n1, n8, 2 * n2)
@@ -77,7 +90,7 @@ def of_sums(setting: Setting, low: int, high: int, total: tuple[int, int] | None
 
     `total`, when given, encloses what one unit may add to one group.
     """
-    n1, n8, n2 = setting.limits.row_norms
+    n1, n8, n2 = setting.row_norms
     up, down = max(high, 0), max(-low, 0)
     largest = max(up, down)
     if setting.neighbours == "add-remove":
@@ -95,18 +108,26 @@ def of_sums(setting: Setting, low: int, high: int, total: tuple[int, int] | None
 def _with_total(found: Sensitivity, setting: Setting, total: tuple[int, int]) -> Sensitivity:
     low, high = total
     largest, width, groups = max(high, -low), high - low, setting.limits.groups
+    together = groups if setting.merged else 1  # groups of one unit that may share a cell
     if setting.neighbours == "add-remove":
-        other = Sensitivity(groups * largest, largest, groups * largest**2)
+        other = Sensitivity(groups * largest, together * largest, groups * together * largest**2)
     elif setting.one_group:
         other = Sensitivity(width, width, width**2)
     else:
-        squared = groups * max(width**2, 2 * largest**2)
-        other = Sensitivity(2 * groups * largest, width, squared)
+        # a merged cell holds r_i groups' totals, as it would r_i rows' values
+        worst = max(width**2, 2 * largest**2) if together == 1 else 2 * (low**2 + high**2)
+        other = Sensitivity(2 * groups * largest, together * width, groups * together * worst)
     return Sensitivity(
         min(found.l1, other.l1),
         min(found.linf, other.linf),
         min(found.l2_squared, other.l2_squared),
     )
+
+
+def of_rest(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of units added up over the groups that do not appear: one number."""
+    groups = setting.limits.groups
+    return Sensitivity(groups, groups, groups**2)
 
 
 def of_distinct(setting: Setting) -> Sensitivity:

@@ -1,4 +1,4 @@
-"""What analysts ask of an answer's exactness, read from the forms they type."""
+"""What analysts ask of an answer's exactness and looks, read from the forms they type."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from sanql.plan.accuracy import Accuracy
 
 _NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
 CONFIDENCE = "0.95"
+LABEL_MAX = 100
+ROUNDED_MIN, ROUNDED_MAX = Fraction(1, 10**6), Fraction(10**12)
 KEYS = ("half_width", "relative", "guess", "confidence", "rows")
 
 
@@ -64,6 +66,52 @@ def parse_accuracy(typed: object, confidence: object = None) -> Accuracy:
         width,
         parse_confidence(typed.get("confidence", confidence or CONFIDENCE)),
         int(_number(rows, "rows")) if rows is not None else None,
+    )
+
+
+def parse_other(typed: object) -> str | None:
+    """Return the label of the row of other groups, or None where it is not asked for."""
+    if typed is None:
+        return None
+    if isinstance(typed, str) and 0 < len(typed) <= LABEL_MAX and typed.isprintable():
+        return typed
+    raise Refused(
+        "other_invalid",
+        f"other = {str(typed)[:40]!r} cannot name a row",
+        f"pass a text of 1 to {LABEL_MAX} letters, for example '(other)'",
+    )
+
+
+def parse_nonnegative(typed: str | None) -> bool:
+    """Return whether numbers that cannot be negative are lifted to zero.
+
+    >>> parse_nonnegative("TRUE")
+    True
+    """
+    if typed is None or typed in ("TRUE", "FALSE"):
+        return typed == "TRUE"
+    raise Refused(
+        "nonnegative_invalid",
+        f"nonnegative = {typed[:40]!r} is neither TRUE nor FALSE",
+        "write nonnegative = TRUE, or leave it out",
+    )
+
+
+def parse_rounded(typed: object) -> Fraction | None:
+    """Return the number whose multiples are shown, or None where nothing is rounded.
+
+    >>> parse_rounded("0.5")
+    Fraction(1, 2)
+    """
+    if typed is None:
+        return None
+    value = _number(typed, "rounded")
+    if ROUNDED_MIN <= value <= ROUNDED_MAX:
+        return value
+    raise Refused(
+        "rounded_invalid",
+        f"rounded = {str(typed)[:40]} does not lie between 0.000001 and 1e12",
+        "pass the number whose multiples are to be shown, for example 10",
     )
 
 

@@ -37,7 +37,8 @@ class Answer:
 
     `ends` holds, for each column that has noise, the low and high ends of its rows' intervals;
     `intervals` is the same as pairs, where an end that is unbounded is None. `noise` holds the
-    standard deviation of the noise in columns that are an aggregate by themselves.
+    standard deviation of the noise in columns that are an aggregate by themselves (of a row of other
+    groups the certificate says it).
     """
 
     table: pyarrow.Table

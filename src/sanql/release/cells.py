@@ -14,6 +14,7 @@ from sanql.plan import Plan
 from sanql.plan.keys import OneGroup, PublicKeys
 from sanql.plan.measurements import Measured
 from sanql.release.picks import count_around, leaf_rows, pick
+from sanql.release.rest import REST, append_rest
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,6 +36,13 @@ class NoisyCells:
     def lists(self, index: int) -> list[NDArray[np.int64]]:
         """Return the integers of a measurement that has several, group by group."""
         return [cell.values.to_numpy() for cell in self.table.column(f"m{index}")]
+
+    @property
+    def rest(self) -> NDArray[np.bool_]:
+        """Which row holds what the groups that do not appear have together: one, or none."""
+        if REST not in self.table.column_names:
+            return np.zeros(self.count, dtype=np.bool_)
+        return self.table.column(REST).to_numpy()  # type: ignore[no-any-return]
 
     @property
     def count(self) -> int:
@@ -72,7 +80,7 @@ def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
         match plan.measurements[index].kind:
             case Measured.PICKS:
                 columns[f"m{index}"] = exact.column(f"m{index}")
-            case Measured.LADDER:
+            case Measured.LADDER | Measured.REST:
                 pass
             case _:
                 values = exact.column(f"m{index}").to_numpy()
@@ -82,12 +90,17 @@ def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
         columns["present"] = exact.column("present")
     table = pa.table(columns)
     selection = plan.outline.measuring.selection
+    hidden = None
     if selection is not None:
         noisy = table.column(f"m{selection}").to_numpy()
-        table = table.filter(pa.array(noisy >= plan.priced.threshold))
+        appears = noisy >= plan.priced.threshold
+        table = table.filter(pa.array(appears))
+        hidden = exact.filter(pa.array(~appears)) if plan.outline.other else None
     keys = [name for name in table.column_names if name.startswith("k")]
     if keys:
         table = table.sort_by([(name, "ascending") for name in keys])
+    if hidden is not None:
+        table = append_rest(plan, table, hidden, sampler)
     return NoisyCells(_pick(plan, table, sampler).combine_chunks())
 
 

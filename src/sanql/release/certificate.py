@@ -112,8 +112,8 @@ def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:
     )
 
 
-def certify(plan: Plan) -> Certificate:
-    """Return the certificate of a plan's answer."""
+def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
+    """Return the certificate of a plan's answer; notes say what is done to noisy values."""
     charge = plan.charge
     return Certificate(
         definition=_definition(plan),
@@ -132,7 +132,7 @@ def certify(plan: Plan) -> Certificate:
         ),
         keys=_keys(plan),
         limits=_limits(plan),
-        assumptions=_assumptions(plan),
+        assumptions=(*_assumptions(plan), *notes),
         meaning=meaning(charge, unit_in_words(plan.outline.table), plan.outline.neighbours),
     )
 
@@ -233,9 +233,10 @@ def _keys(plan: Plan) -> str:
         case PrivateKeys():
             if plan.outline.free:
                 return "keys of public data"
+            others = "; what all others have together is one row more" if plan.outline.other else ""
             return (
                 "unknown keys, selected privately on distinct units: a key appears when its noisy "
-                f"count of units reaches {plan.priced.threshold}"
+                f"count of units reaches {plan.priced.threshold}{others}"
             )
 
 

@@ -20,13 +20,12 @@ from sanql.plan.measurements import (
     CorrelationOf,
     CountOf,
     CovarianceOf,
-    Estimate,
     QuantileOf,
     SumOf,
     VarianceOf,
 )
 from sanql.release import moments, quantiles
-from sanql.release.bands import Band, added, centre_of, divided, scaled
+from sanql.release.bands import Band, Reals, added, centre_of, divided, scaled
 from sanql.release.cells import NoisyCells
 
 SATURATION = float(2**62)
@@ -64,24 +63,6 @@ def _moved(steps: NDArray[np.int64], counts: NDArray[np.int64], centre: int) -> 
     beyond = np.abs(moved) >= SATURATION
     exact = np.where(beyond, 0, counts) * np.int64(centre) + np.where(beyond, 0, steps)
     return np.where(beyond, np.where(moved > 0, 2**62, -(2**62)), exact).astype(np.int64)
-
-
-def measurements_of(estimate: Estimate) -> frozenset[int]:
-    """Return the measurements an estimate rests on."""
-    match estimate:
-        case CountOf(index) | SumOf(index, None):
-            return frozenset({index})
-        case SumOf(index, count) | AverageOf(index, count):
-            return frozenset({index, count}) if count is not None else frozenset({index})
-        case VarianceOf(first, second, count):
-            return frozenset({first, second, count})
-        case CovarianceOf(first, other, product, count):
-            return frozenset({first, other, product, count})
-        case QuantileOf(_, ladder):
-            return frozenset({ladder})
-        case CorrelationOf(covariance, variance, other_variance):
-            both = measurements_of(variance) | measurements_of(other_variance)
-            return measurements_of(covariance) | both
 
 
 def band_of(
@@ -122,5 +103,8 @@ def band_of(
 
 def _around(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Band:
     values = cells.measurement(index).astype(np.float64)
-    width = float(plan.noises[index].half_width(confidence))
+    width: Reals | float = float(plan.noises[index].half_width(confidence))
+    measuring = plan.outline.measuring
+    if index == measuring.selection and measuring.rest is not None:
+        width = np.where(cells.rest, plan.noises[measuring.rest].half_width(confidence), width)
     return Band(values - width, values + width)

@@ -9,13 +9,14 @@ import numpy as np
 
 from sanql.parse.tree import AggregateRef, Call, Expr, Literal, walk
 from sanql.plan import Plan
+from sanql.plan.measurements import measurements_of
 from sanql.release.bands import Band
 from sanql.release.cells import NoisyCells
-from sanql.release.estimates import band_of, measurements_of
+from sanql.release.finish import Finish, finished_band
 
 
 def output_band(
-    plan: Plan, cells: NoisyCells, expression: Expr, confidence: Fraction
+    plan: Plan, cells: NoisyCells, expression: Expr, confidence: Fraction, finish: Finish
 ) -> Band | None:
     """Return the interval of an output column, or None where it has none."""
     used = {node.index for node in walk(expression) if isinstance(node, AggregateRef)}
@@ -24,7 +25,7 @@ def output_band(
     resting = frozenset().union(*(measurements_of(plan.estimates[index]) for index in used))
 
     def leaf(index: int) -> Band:
-        return band_of(plan, cells, index, confidence, len(resting))
+        return finished_band(plan, cells, index, confidence, len(resting), finish)
 
     with np.errstate(all="ignore"):
         return _band(expression, leaf, cells.count)

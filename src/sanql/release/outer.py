@@ -5,6 +5,7 @@ It runs in a throw-away in-memory DuckDB that sees the noisy cells and nothing e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -15,8 +16,9 @@ from sanql.parse.tree import AggregateRef, Expr, IntervalEnd, KeyRef, Output, Qu
 from sanql.plan import Plan
 from sanql.release.bands import Band, Reals
 from sanql.release.cells import NoisyCells
-from sanql.release.estimates import value_of
+from sanql.release.finish import AS_THEY_ARE, Finish, finished_value, labelled
 from sanql.release.intervals import output_band
+from sanql.release.rest import REST
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,19 +33,22 @@ class Shown:
     intervals: dict[str, tuple[Reals, Reals]]
 
 
-def show(plan: Plan, cells: NoisyCells, confidence: Fraction) -> Shown:
+def show(
+    plan: Plan, cells: NoisyCells, confidence: Fraction, finish: Finish = AS_THEY_ARE
+) -> Shown:
     """Return the answer: what the analyst wrote around the aggregates, on noisy values."""
     query = plan.query
     bands = {}
     if not _merges_groups(query):
         found = (
-            (i, output_band(plan, cells, o.expression, confidence))
+            (i, output_band(plan, cells, o.expression, confidence, finish))
             for i, o in enumerate(query.outputs)
         )
         bands = {index: band for index, band in found if band is not None}
     emitter = Emitter(partial(_leaf, bands))
-    sql = _select(query, emitter, bands)
-    table = run_on_cells(sql, emitter.parameters, _input(plan, cells, bands))
+    last = [REST] if plan.outline.other else []
+    sql = _select(query, emitter, bands, last)
+    table = run_on_cells(sql, emitter.parameters, _input(plan, cells, bands, finish))
     return Shown(
         table.select([f"o{i}" for i in range(len(query.outputs))]).rename_columns(
             [output.name for output in query.outputs]
@@ -85,7 +90,9 @@ def _leaf(bands: dict[int, Band], expression: Expr) -> str:
             raise AssertionError("rows are not visible here")
 
 
-def _select(query: Query, emitter: Emitter, bands: dict[int, Band]) -> str:
+def _select(
+    query: Query, emitter: Emitter, bands: dict[int, Band], last: Sequence[str] = ()
+) -> str:
     columns = [f"{_output(emitter, o)} AS o{i}" for i, o in enumerate(query.outputs)]
     columns += [f"low{i}, high{i}" for i in bands]
     distinct = "DISTINCT " if _merges_groups(query) else ""
@@ -97,6 +104,7 @@ def _select(query: Query, emitter: Emitter, bands: dict[int, Band]) -> str:
         if _varies(item.expression)  # a constant orders nothing, and the engine minds
     ]
     if not distinct:
+        order += last
         order += [f"k{index} ASC NULLS LAST" for index in range(len(query.keys))]
     ordering = f" ORDER BY {', '.join(order)}" if order else ""
     limit = f" LIMIT {query.limit}" if query.limit is not None else ""
@@ -128,16 +136,18 @@ def _output(emitter: Emitter, output: Output) -> str:
     return text
 
 
-def _input(plan: Plan, cells: NoisyCells, bands: dict[int, Band]) -> pyarrow.Table:
+def _input(plan: Plan, cells: NoisyCells, bands: dict[int, Band], finish: Finish) -> pyarrow.Table:
     import pyarrow as pa
 
     columns = {
         name: cells.table.column(name)
         for name in cells.table.column_names
-        if name.startswith("k") or name == "present"
+        if name in ("present", REST)
     }
+    for index in range(len(plan.query.keys)):
+        columns[f"k{index}"] = labelled(plan, cells, index, finish)
     for index in range(len(plan.estimates)):
-        columns[f"a{index}"] = pa.array(value_of(plan, cells, index), from_pandas=True)
+        columns[f"a{index}"] = finished_value(plan, cells, index, finish)
     for index, band in bands.items():
         columns[f"low{index}"] = pa.array(band.low)
         columns[f"high{index}"] = pa.array(band.high)

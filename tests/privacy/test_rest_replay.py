@@ -1,0 +1,196 @@
+"""Record and replay with a row of other groups: whichever keys appear, what the noise is added to
+differs between neighbours by no more than the plan declares and the charge pays for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from privacy.grammar import Grammar
+from privacy.replay import Distance, Key, keyed
+from privacy.worlds import (
+    UNITS,
+    Database,
+    draw_bounding,
+    draw_units,
+    neighbour_of,
+    source_of,
+    write_policy,
+)
+from sanql import errors
+from sanql.account import GaussianEvent, LaplaceEvent
+from sanql.execute.statement import Statement, statement
+from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace
+from sanql.parse import parse
+from sanql.plan import Plan, outline, plan
+from sanql.plan.measurements import Measured
+from sanql.plan.rest import adds_up
+from sanql.policy import Neighbours, Policy
+from sanql.release.rest import exact_rest
+
+ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
+SETS_MAX = 32  # sets of keys tried for one question; all of them up to five keys
+PRICES = [("8", "1e-9"), ("0.05", "1e-2")]  # Laplace noise is cheaper at one, Gaussian at the other
+QUESTIONS = [
+    "SELECT city, COUNT(*), SUM(swing), AVG(income) FROM {} GROUP BY city",
+    "SELECT city, COUNT(DISTINCT big), COUNT(age), SUM(age), SUM(share) FROM {} GROUP BY city",
+    "SELECT city, big, COUNT(*), STDDEV(temp) FROM {} GROUP BY city, big",
+    "SELECT big, SUM(swing) FROM {} WHERE flag GROUP BY big",
+    "SELECT free_day, COUNT(*), SUM(COALESCE(level, 3)) FROM {} GROUP BY free_day",
+]
+
+
+def planned(sql: str, policy: Policy, price: tuple[str, str]) -> Plan:
+    query = parse(sql, policy.tables).query
+    outlined = outline(query, policy.tables, policy.neighbours, None, other=True)
+    return plan(outlined, Fraction(price[0]), Fraction(price[1]))
+
+
+Replay = tuple[str, Plan, Statement, Database, Database]
+
+
+def replays(seed: int, count: int, folder: Path) -> Iterator[Replay]:
+    """Yield questions with other groups over ever new worlds, limits and neighbour relations."""
+    rng = random.Random(seed)
+    grammar = Grammar(rng)
+    ours, theirs = Database(), Database()
+    accepted = 0
+    while accepted < count:
+        neighbours = rng.choice(ORDERS)
+        limits = {table: draw_bounding(rng) for table, unit in UNITS.items() if unit is not None}
+        policy = write_policy(folder, neighbours, limits)
+        for table in UNITS:
+            units = draw_units(rng, table)
+            there = neighbour_of(rng, table, units, neighbours)
+            ours.load(table, [row for unit in units for row in unit])
+            theirs.load(table, [row for unit in there for row in unit])
+        for _ in range(12):
+            table = rng.choice(list(UNITS))
+            ready = rng.random() < 0.6
+            sql = rng.choice(QUESTIONS).format(table) if ready else grammar.question(table)
+            try:
+                found = planned(sql, policy, rng.choice(PRICES))
+                sent = statement(found, source_of(policy), rng.getrandbits(63))
+            except errors.Refused:
+                continue
+            accepted += 1
+            yield sql, found, sent, ours, theirs
+
+
+def sets_of_keys(keys: list[Key], rng: random.Random) -> list[frozenset[Key]]:
+    """Return all sets of keys that might appear, or some of them where there are many."""
+    if 2 ** len(keys) <= SETS_MAX:
+        chosen = product((False, True), repeat=len(keys))
+        return [
+            frozenset(k for k, taken in zip(keys, each, strict=True) if taken) for each in chosen
+        ]
+    some = [frozenset(k for k in keys if rng.random() < share) for share in (0.2, 0.5, 0.8) * 6]
+    return [frozenset(), frozenset(keys), *some]
+
+
+class Side:
+    """One database's exact cells, and what noise is added to whichever keys appear."""
+
+    def __init__(self, plan: Plan, cells: pa.Table) -> None:
+        self.plan, self.cells = plan, cells
+        zeros = pa.array([0] * cells.num_rows, pa.int64())
+        for index, part in enumerate(plan.measurements):
+            if part.kind is Measured.REST:  # the engine has no column for it
+                cells = cells.append_column(f"m{index}", zeros)
+        self.groups = keyed(plan, cells)
+
+    def released(self, shown: frozenset[Key]) -> dict[int, dict[object, int]]:
+        """Return the exact input of the noise when these keys appear, by measurement and cell."""
+        hidden = pa.array([key not in shown for key in self.groups], pa.bool_())
+        rest = exact_rest(self.plan, self.cells.filter(hidden))
+        found: dict[int, dict[object, int]] = {i: {"rest": value} for i, value in rest.items()}
+        for index, part in enumerate(self.plan.measurements):
+            if part.of is None and part.leaves is None:
+                cell = found.setdefault(index, {})
+                cell |= {key: self.groups[key][index] for key in shown if key in self.groups}
+        return found
+
+
+def distance(left: dict[object, int], right: dict[object, int]) -> Distance:
+    moved = [abs(left.get(cell, 0) - right.get(cell, 0)) for cell in left.keys() | right.keys()]
+    return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
+
+
+def check_paid(plan: Plan) -> None:
+    """Assert that the charge has an event with the declared norms for each measurement's noise."""
+    for index, part in enumerate(plan.measurements):
+        bounds, noise = part.sensitivity, plan.noises[index]
+        match noise:
+            case DiscreteLaplace(scale):
+                assert LaplaceEvent(scale, bounds.l1, bounds.linf) in plan.charge.events
+            case DiscreteGaussian(sigma2):
+                assert GaussianEvent(sigma2, Fraction(bounds.l2_squared)) in plan.charge.events
+            case _:
+                assert index == plan.outline.measuring.selection or part.leaves or bounds.zero
+
+
+def replay_stream(seed: int, count: int, folder: Path) -> None:
+    rng = random.Random(seed)
+    attained = dict.fromkeys((Measured.ROWS, Measured.SUM, Measured.REST), 0)
+    longer = 0
+    mechanisms = set()
+    for sql, plan_, sent, ours, theirs in replays(seed, count, folder):
+        left, right = (Side(plan_, side.cells(sent)) for side in (ours, theirs))
+        check_paid(plan_)
+        mechanisms.add(plan_.priced.mechanism)
+        keys = sorted(left.groups.keys() | right.groups.keys(), key=repr)
+        reached = set()
+        for shown in sets_of_keys(keys, rng):
+            one, other = left.released(shown), right.released(shown)
+            assert one.keys() == other.keys()
+            for index, cells in one.items():
+                part, moved = plan_.measurements[index], distance(cells, other[index])
+                declared, where = part.sensitivity, (sql, plan_.outline.limits, part, shown)
+                assert moved.l1 <= declared.l1, where
+                assert moved.linf <= declared.linf, where
+                assert moved.l2_squared <= declared.l2_squared, where
+                reached |= {part.kind} if 0 < declared.l1 == moved.l1 else set()
+                apart = plan_.outline.limits.row_norms[2]
+                longer += part.kind is Measured.ROWS and moved.l2_squared > 2 * apart
+        for kind in reached & attained.keys():
+            attained[kind] += 1
+    assert min(attained.values()) >= count // 100, f"hardly any bound is attained: {attained}"
+    assert longer, "merging never made a change longer, so nothing was tried"
+    assert mechanisms == {"discrete Laplace", "discrete Gaussian"}
+
+
+def test_neighbours_move_the_rest_by_no_more_than_declared(tmp_path: Path) -> None:
+    replay_stream(5, 40, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [100, 102])
+def test_neighbours_never_exceed_the_declared_sensitivity_of_the_rest(
+    seed: int, tmp_path: Path
+) -> None:
+    replay_stream(seed, 150, tmp_path)
+
+
+@pytest.mark.parametrize("neighbours", ORDERS)
+def test_every_number_of_the_row_is_accounted_for(neighbours: Neighbours, tmp_path: Path) -> None:
+    """What exact_rest returns is exactly what adds up, and the count that selects only as REST."""
+    limits = {table: draw_bounding(random.Random(3)) for table in ("visits", "stays")}
+    policy = write_policy(tmp_path, neighbours, limits)
+    for sql in (question.format(table) for question in QUESTIONS for table in UNITS):
+        found = planned(sql, policy, PRICES[0])
+        measuring = found.outline.measuring
+        zeros = {f"m{i}": [0] for i, p in enumerate(found.measurements) if p.of is None}
+        expected = {
+            index
+            for index, part in enumerate(found.measurements)
+            if adds_up(part, found.outline.limits) and index != measuring.selection
+        }
+        assert set(exact_rest(found, pa.table(zeros))) == expected, sql
+        assert measuring.selection not in expected
