@@ -16,6 +16,7 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 HEADINGS = {
     "dataset": "[dataset]",
     "budget": "budget",
+    "auto_bounds": "auto_bounds",
     "engine": "[engine]",
     "analyst": "[analyst.NAME]",
     "coalition": "[coalition.NAME]",

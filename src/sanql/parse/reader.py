@@ -17,7 +17,7 @@ from sanql.parse.joins import bind_join
 from sanql.parse.relations import Derived, From, Join, JoinKind, Rows, Scan, UnitAggregate
 from sanql.parse.scope import Item, Scope, derived_item, table_item
 from sanql.parse.tree import Expr
-from sanql.policy import Table
+from sanql.policy import ColumnUnit, Table, ViaUnit
 
 ITEMS_MAX = 100  # of FROM, at any depth: WITH can double a question with every line
 UNSUPPORTED = {
@@ -136,6 +136,12 @@ class Reader:
                 "table_unknown",
                 f"there is no table {node.name}",
                 f"{hint}the tables are {self.listed}",
+            )
+        if isinstance(table.unit, ColumnUnit | ViaUnit) and table.rows_per_unit_max is None:
+            raise Refused(
+                "limits_missing",
+                f"the owner has not decided how many rows of one unit may count in {table.name}",
+                "let the owner declare rows_per_unit_max; `sanql suggest` proposes one",
             )
         alias = node.args.get("alias")
         if alias is not None and alias.args.get("columns"):

@@ -5,6 +5,7 @@ from sanql.policy.load import load
 from sanql.policy.model import (
     Accounting,
     Analyst,
+    AutoBounds,
     Budget,
     Coalition,
     Column,
@@ -27,6 +28,7 @@ from sanql.policy.units import identifiers, root_unit
 __all__ = [
     "Accounting",
     "Analyst",
+    "AutoBounds",
     "Budget",
     "Coalition",
     "Column",

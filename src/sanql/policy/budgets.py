@@ -93,7 +93,7 @@ def _read_budget(
         return None
     budget.allow(KEYS["budget"])
     epsilon = budget.require(
-        "epsilon", _parse_epsilon, "write the most that may ever be spent, such as epsilon = 1.0"
+        "epsilon", parse_epsilon, "write the most that may ever be spent, such as epsilon = 1.0"
     )
     delta = _read_delta(budget, accounting)
     if epsilon is None or delta is None:
@@ -113,7 +113,8 @@ def _read_budget(
     return Budget(epsilon, delta)
 
 
-def _parse_epsilon(written: object) -> Fraction:
+def parse_epsilon(written: object) -> Fraction:
+    """Return an epsilon that could be spent."""
     if parse_number(written) <= 0:
         raise Mistake(f"{quote(written)} is not above 0")
     return number_between(EPSILON_LEAST, EPSILON_MOST)(written)

@@ -19,7 +19,10 @@ from sanql.policy.values import (
     value_of,
 )
 
+AUTO = "auto"
 COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
+
+NUMBERS = ("integer", "decimal", "float")
 
 _V = TypeVar("_V", bound=Value)
 _Pair = tuple[Value, Value]
@@ -31,13 +34,15 @@ def read_column(section: Section, name: str) -> Column | None:
     type = section.require("type", one_of(COLUMN_TYPES), f"write one of {', '.join(COLUMN_TYPES)}")
     if type is None:
         return None
+    auto = section.content.get("bounds") == AUTO
     column = Column(
         name,
         type,
-        bounds=_read_bounds(section, type),
+        bounds=None if auto else _read_bounds(section, type),
         precision=_read_precision(section, type),
         domain=_read_domain(section, type),
         total_bounds=_read_total_bounds(section, type),
+        bounds_auto=auto and _may_be_found(section, type),
     )
     _check_grid(section, column)
     _check_domain_within_bounds(section, column)
@@ -61,6 +66,8 @@ def check_unit_sum(table: Section, column: Column, rows_per_unit: int) -> None:
 
 def _read_bounds(section: Section, type: ColumnType) -> _Pair | None:
     remedy = "write bounds = [lowest, highest]"
+    if type in NUMBERS:
+        remedy += f', or bounds = "{AUTO}" to have them found privately'
     match type:
         case "text" | "boolean":
             _refuse(section, "bounds", f"a {type} column has no bounds")
@@ -69,6 +76,17 @@ def _read_bounds(section: Section, type: ColumnType) -> _Pair | None:
             return section.read("bounds", _pair_of(_parse_exact_in_double), remedy)
         case "decimal" | "float" | "date" | "timestamp":
             return section.read("bounds", _pair_of(value_of(type)), remedy)
+
+
+def _may_be_found(section: Section, type: ColumnType) -> bool:
+    """Return whether San can find the bounds of such a column; note the fault where it cannot."""
+    if type not in NUMBERS:
+        section.fault(
+            "bounds",
+            f'bounds = "{AUTO}" is for numbers, and the column is a {type}',
+            "remove bounds" if type in ("text", "boolean") else "write bounds = [first, last]",
+        )
+    return type in NUMBERS
 
 
 def _read_precision(section: Section, type: ColumnType) -> Fraction | None:

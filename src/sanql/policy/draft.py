@@ -43,6 +43,9 @@ budget = {{ epsilon = "", delta = "" }}
 # "pure": epsilons add up. "renyi": many small questions cost less; needs a delta above 0.
 accounting = ""
 
+# What San may spend, once for each, on finding bounds of columns that have bounds = "auto".
+# auto_bounds = {{ epsilon = 0.05 }}
+
 # Who may ask. A budget of their own is optional.
 # [analyst.NAME]
 # budget = {{ epsilon = 1.0, delta = 1e-7 }}
@@ -54,12 +57,13 @@ _TABLE = """
 # If the table is about nobody, write public = true in place of the next keys.
 privacy_unit = ""
 # The most rows of one unit that count in an answer. Remove the line for "row"; if every unit has
-# one row, write unique = true in its place.
+# one row, write unique = true in its place; if you cannot say, write "undecided" and let
+# `sanql suggest` propose a number.
 rows_per_unit_max = ""
 
 # Analysts may use the columns listed; remove what they should not. SUM and AVG need
-# bounds = [lowest, highest], taken from what can be and not from the data; a domain = [...] lists
-# groups that are public.
+# bounds = [lowest, highest], taken from what can be and not from the data, or bounds = "auto" to have
+# San find them privately; a domain = [...] lists groups that are public.
 [table.{name}.column]
 """
 

@@ -9,16 +9,20 @@ from sanql.policy.model import RowUnit, Unit
 from sanql.policy.section import Section, quote
 from sanql.policy.values import integer_between, parse_flag
 
+UNDECIDED = "undecided"
 LIMIT_KEYS = ("rows_per_unit_max", "rows_per_group_max", "groups_per_unit_max")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """A private table's limits; `rows_per_group_max` stays None where the owner wrote none."""
+    """A private table's limits; `rows_per_group_max` stays None where the owner wrote none.
 
-    rows_per_unit_max: int
+    An owner who is undecided has none at all.
+    """
+
+    rows_per_unit_max: int | None
     rows_per_group_max: int | None
-    groups_per_unit_max: int
+    groups_per_unit_max: int | None
 
 
 def read_limits(section: Section, unit: Unit | None) -> Limits | None:
@@ -28,6 +32,8 @@ def read_limits(section: Section, unit: Unit | None) -> Limits | None:
     """
     if isinstance(unit, RowUnit):
         return _limits_of_row(section)
+    if section.content.get("rows_per_unit_max") == UNDECIDED:
+        return _limits_of_undecided(section)
     unique = section.read("unique", parse_flag, "write unique = true or leave it out")
     parse = integer_between(1, ROWS_MOST)
     remedy = f"write a whole number from 1 to {ROWS_MOST}"
@@ -40,9 +46,9 @@ def read_limits(section: Section, unit: Unit | None) -> Limits | None:
         rows = _multiply_limits(section, rows_in_group, groups)
     if rows is None:
         return None
-    limits = Limits(rows, rows_in_group, rows if groups is None else groups)
-    _check_agreement(section, limits)
-    return limits
+    groups = rows if groups is None else groups
+    _check_agreement(section, rows, rows_in_group, groups)
+    return Limits(rows, rows_in_group, groups)
 
 
 def _limits_of_row(section: Section) -> Limits:
@@ -54,6 +60,17 @@ def _limits_of_row(section: Section) -> Limits:
                 f"remove {key}",
             )
     return Limits(1, None, 1)
+
+
+def _limits_of_undecided(section: Section) -> Limits:
+    for key in ("unique", *LIMIT_KEYS[1:]):
+        if key in section.content:
+            section.fault(
+                key,
+                f'{key} is written beside rows_per_unit_max = "{UNDECIDED}"',
+                f"remove {key} until rows_per_unit_max is decided",
+            )
+    return Limits(None, None, None)
 
 
 def _limits_of_unique(section: Section) -> Limits:
@@ -73,7 +90,8 @@ def _multiply_limits(section: Section, rows_in_group: int | None, groups: int | 
             "rows_per_unit_max",
             "rows_per_unit_max is missing",
             "write how many rows of one unit may count in an answer; or unique = true if a unit has"
-            " one row; or both rows_per_group_max and groups_per_unit_max",
+            " one row; or both rows_per_group_max and groups_per_unit_max; or"
+            f' "{UNDECIDED}", and `sanql suggest` proposes one',
         )
         return None
     if rows_in_group is None or groups is None:
@@ -89,11 +107,10 @@ def _multiply_limits(section: Section, rows_in_group: int | None, groups: int | 
     return rows_in_group * groups
 
 
-def _check_agreement(section: Section, limits: Limits) -> None:
-    rows, groups = limits.rows_per_unit_max, limits.groups_per_unit_max
+def _check_agreement(section: Section, rows: int, rows_in_group: int | None, groups: int) -> None:
     for key, limit in (
         ("groups_per_unit_max", groups),
-        ("rows_per_group_max", limits.rows_per_group_max),
+        ("rows_per_group_max", rows_in_group),
     ):
         if limit is not None and limit > rows:
             section.fault(
@@ -101,11 +118,11 @@ def _check_agreement(section: Section, limits: Limits) -> None:
                 f"{limit} is more than the {rows} rows of one unit that may count",
                 f"lower {key} or raise rows_per_unit_max",
             )
-    if limits.rows_per_group_max is not None and limits.rows_per_group_max * groups < rows:
-        reachable = limits.rows_per_group_max * groups
+    if rows_in_group is not None and rows_in_group * groups < rows:
+        reachable = rows_in_group * groups
         section.fault(
             "rows_per_unit_max",
             f"{rows} rows of one unit can never count: {groups} groups of"
-            f" {limits.rows_per_group_max} rows are {reachable}",
+            f" {rows_in_group} rows are {reachable}",
             f"write rows_per_unit_max = {reachable}, or leave it out",
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.errors import PolicyError
+from sanql.policy.auto_bounds import read_auto_bounds
 from sanql.policy.budgets import read_analysts, read_coalitions, require_budget
 from sanql.policy.document import read_document
 from sanql.policy.keys import (
@@ -107,6 +108,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
             "lower it, or leave it out",
         )
     exact = _read_exact(root, tables, budget)
+    auto_bounds = read_auto_bounds(root, dataset, budget)
     if name is None or source is None or neighbours is None or accounting is None or budget is None:
         return None
     ledger_path = file.parent / (ledger or f"{name}.ledger")
@@ -132,6 +134,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         delta_per_query=delta_per_query,
         failures_max=FAILURES_MAX_DEFAULT if failures_max is None else failures_max,
         exact=exact,
+        auto_bounds=auto_bounds,
     )
 
 

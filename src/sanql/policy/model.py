@@ -51,7 +51,8 @@ class Column:
     Bounds are enforced: a value outside is read as the nearest bound. They are int, Fraction (for
     `decimal` and `float`), date or datetime. Precision is the grid sums are computed on (`decimal`
     and `float` only); every bound is a whole number of its steps. `total_bounds` limits what one
-    unit adds to SUM of this column in one group.
+    unit adds to SUM of this column in one group. Where the owner has `bounds_auto`, San finds bounds
+    privately for a question that needs them.
     """
 
     name: str
@@ -60,6 +61,14 @@ class Column:
     precision: Fraction | None = None
     domain: Domain | None = None
     total_bounds: tuple[Fraction, Fraction] | None = None
+    bounds_auto: bool = False
+
+
+@dataclass(frozen=True)
+class AutoBounds:
+    """What finding the bounds of one column may cost."""
+
+    epsilon: Fraction
 
 
 @dataclass(frozen=True)
@@ -96,9 +105,10 @@ class Table:
 
     `unit` is None exactly when the table is public; a public table without columns offers all that
     its source has. `rows_per_unit_max` limits a unit's rows in one answer, `rows_per_group_max` its
-    rows in one group, `groups_per_unit_max` its groups. A loaded private table always has the first
-    and the last (both 1 when the unit is the row). `key` names a column by which other tables refer
-    to one row of this one; that it is one row is enforced where anything depends on it.
+    rows in one group, `groups_per_unit_max` its groups. A loaded private table has the first and the
+    last (both 1 when the unit is the row), unless the owner is undecided: then nothing can be asked of
+    it but what limits would suit. `key` names a column by which other tables refer to one row of this
+    one; that it is one row is enforced where anything depends on it.
     """
 
     name: str
@@ -159,3 +169,4 @@ class Policy:
     delta_per_query: Fraction | None
     failures_max: int
     exact: Mapping[str, Exact] = field(default_factory=dict)
+    auto_bounds: AutoBounds | None = None

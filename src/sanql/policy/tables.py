@@ -51,7 +51,7 @@ def _read_table(section: Section, name: str) -> Table | None:
         return None
     check_unit(section, unit, columns)
     for column in columns.values():
-        check_unit_sum(section, column, limits.rows_per_unit_max)
+        check_unit_sum(section, column, limits.rows_per_unit_max or 1)
     return Table(
         name,
         unit,
@@ -86,6 +86,12 @@ def _check_public(section: Section, columns: Mapping[str, Column]) -> None:
                 ("column", column.name, "total_bounds"),
                 "a public table has no units to limit",
                 "remove total_bounds",
+            )
+        if column.bounds_auto:
+            section.fault(
+                ("column", column.name, "bounds"),
+                "a public table hides nothing, so its bounds need not be found privately",
+                "write bounds = [lowest, highest], as they are",
             )
 
 
