@@ -174,6 +174,28 @@ def test_what_is_no_metadata_is_refused(tmp_path: Path, metadata: str) -> None:
     assert faults_of(tmp_path, metadata)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "key", "line"),
+    [
+        (METADATA.replace("max_ids: 3", "max_ids: 3\n      max_ids: 30"), "max_ids", 7),
+        (METADATA.replace("member:", '"age":'), "age", 16),
+        (METADATA.replace("lower: 0, upper: 120.0", "lower: 0, lower: -9, upper: 1"), "lower", 12),
+        (METADATA.replace("  other:", "  public:"), "public", 19),
+        (METADATA.replace("pid: {", "pid: { private_id: false, "), "private_id", 11),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_with_its_line(
+    tmp_path: Path, metadata: str, key: str, line: int
+) -> None:
+    (fault,) = faults_of(tmp_path, metadata)
+    assert f'has the key "{key}" twice, near line {line}' in fault
+
+
+def test_a_merged_key_may_be_overridden(tmp_path: Path) -> None:
+    merged = "a: { b: { t: { x: &x { type: int, lower: 0, upper: 9 }, y: { <<: *x, upper: 5 } } } }"
+    assert "bounds = [0, 5]" in draft_of(tmp_path, merged)
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises(PolicyError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sanql.errors import Fault, PolicyError, Refused
 from sanql.policy.document import FILE_BYTES_MAX, WrittenFloat
@@ -84,6 +84,30 @@ def from_smartnoise(path: Path) -> str:
     return _HEAD + dataset_section(name or "", "") + tables
 
 
+class _Twice(ValueError):
+    """A key stands twice in one mapping; which value is meant, nobody can say."""
+
+    def __init__(self, key: str, line: int) -> None:
+        super().__init__(f"has the key {quote(key)} twice, near line {line}")
+
+
+def _strict(safe: Any) -> Any:
+    """Return a loader as safe as the one given, for which a key that stands twice is an error."""
+
+    class Loader(safe):  # type: ignore[misc]
+        def compose_mapping_node(self, anchor: object) -> Any:
+            node = super().compose_mapping_node(anchor)
+            seen = set()
+            for key, _ in node.value:
+                if isinstance(key.value, str):
+                    if (key.tag, key.value) in seen:
+                        raise _Twice(key.value, key.start_mark.line + 1)
+                    seen.add((key.tag, key.value))
+            return node
+
+    return Loader
+
+
 def _read(path: Path) -> Mapping[object, object]:
     try:
         import yaml
@@ -100,7 +124,9 @@ def _read(path: Path) -> Mapping[object, object]:
     if len(written) > FILE_BYTES_MAX:
         raise _unreadable(path, f"is larger than {FILE_BYTES_MAX:,} bytes", "split it")
     try:
-        content = yaml.safe_load(written.decode("utf-8-sig"))
+        content = yaml.load(written.decode("utf-8-sig"), _strict(yaml.SafeLoader))  # noqa: S506
+    except _Twice as twice:
+        raise _unreadable(path, str(twice), "keep the one that is meant") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" near line {mark.line + 1}" if mark is not None else ""
