@@ -69,10 +69,11 @@ def listed() -> str:
 
 
 def _shown(function: Function) -> list[str]:
+    first = function.written.split(", ")[0]
     if function.names:
-        return [f"`{name}`" for name in function.names]
-    written = function.written.split(", ")[0] if "(" in function.written else function.written
-    return [f"`{written}`"]
+        sign = [] if "(" in first or first.startswith("CASE") else [f"`{first}`"]
+        return [*sign, *(f"`{name}`" for name in function.names)]
+    return [f"`{first if '(' in function.written else function.written}`"]
 
 
 def with_list(text: str) -> str:

@@ -89,6 +89,11 @@ EXPRESSIONS: dict[str, str | None] = {
     "CHR(b)": "CASE WHEN b >= 0 AND b <= 1114111 THEN chr(b::INTEGER) END",
     "INITCAP(w)": None,
     "NVL2(a, w, v)": "CASE WHEN a IS NOT NULL THEN w ELSE v END",
+    "DECODE(a, 1, w, NULL, 'none', 3, v)": "CASE WHEN a = 1 THEN w WHEN a IS NULL THEN 'none' "
+    "WHEN a = 3 THEN v END",
+    "DECODE(w, v, 1, 'x', 2, 0)": "CASE WHEN w IS NOT DISTINCT FROM v THEN 1 WHEN w = 'x' THEN 2 ELSE 0 END",
+    "DIV(b, a)": "b // a",
+    "a DIV 3": "a // 3",
     "ZEROIFNULL(a)": "COALESCE(a, 0)",
     "NULLIFZERO(a)": "NULLIF(a, 0)",
     "IFF(ok, a, b)": "IF(ok, a, b)",

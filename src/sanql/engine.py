@@ -20,7 +20,7 @@ from sanql.execute.statement import Statement, public_statement, statement
 from sanql.explain import Explanation, explain
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.mechanisms.noise import SymmetricNoise
-from sanql.parse import Question, parse
+from sanql.parse import Asked, Parameters, Question, parse
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Outline, Plan, least_epsilon, outline, plan
 from sanql.plan.keys import check_strategy
@@ -82,6 +82,7 @@ class San:
         self,
         sql: str,
         *,
+        parameters: Parameters | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
         accuracy: object = None,
@@ -95,17 +96,20 @@ class San:
         {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
         "guess": 10000}. With `exact` (or release='exact' in the text) the answer has no noise and
         no price; it is there only where the owner has declared an adversary it is safe against.
+        `parameters` are constants for ? and $1 (a list), or $name and :name (values by name).
         """
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
         self._check_open()
+        asked = Asked(sql, parameters)
         if asks_exactly(sql, exact, asdict(wishes)):
-            return answer_exactly(self, sql)
-        return answer(self, sql, wishes)
+            return answer_exactly(self, asked)
+        return answer(self, asked, wishes)
 
     def explain(
         self,
         sql: str,
         *,
+        parameters: Parameters | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
         accuracy: object = None,
@@ -116,13 +120,14 @@ class San:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
         self._check_open()
+        asked = Asked(sql, parameters)
         if asks_exactly(sql, exact, asdict(wishes)):
-            with self._noise_instead(sql):
-                return self._desk.explain(sql, self.description, partial(self._with_noise, sql))
-        return self._explain(sql, wishes)
+            with self._noise_instead(asked):
+                return self._desk.explain(asked, self.description, partial(self._with_noise, asked))
+        return self._explain(asked, wishes)
 
-    def _explain(self, sql: str, wishes: Wishes) -> Explanation:
-        planned, _ = self.prepare(sql, wishes)
+    def _explain(self, asked: Asked, wishes: Wishes) -> Explanation:
+        planned, _ = self.prepare(asked, wishes)
         known = self.description
         text = statement(planned, known, secret=0)
         cached = self._ledger.find(self.analyst, planned.digest(known.fingerprint)) is not None
@@ -140,19 +145,19 @@ class San:
         return ExactDesk(self.policy.exact, self.tables, self.analyst, self._ledger)
 
     @contextmanager
-    def _noise_instead(self, sql: str) -> Iterator[None]:
+    def _noise_instead(self, asked: Asked) -> Iterator[None]:
         """Add to a refusal of an exact answer what a noisy one would be like."""
         try:
             yield
         except Refused as refused:
             if not refused.code.startswith("exact_"):
                 raise
-            noise = self._with_noise(sql, self._desk.epsilon_compared())
+            noise = self._with_noise(asked, self._desk.epsilon_compared())
             raise with_remedy(refused, noise) from None
 
-    def _with_noise(self, sql: str, epsilon: Fraction) -> str:
+    def _with_noise(self, asked: Asked, epsilon: Fraction) -> str:
         try:
-            explained = self._explain(sql, Wishes(epsilon=epsilon))
+            explained = self._explain(asked, Wishes(epsilon=epsilon))
         except Refused:
             return ""
         widths = [f"{p.column} ± {p.half_width:,.4g}{p.note}" for p in explained.expected]
@@ -253,10 +258,10 @@ class San:
         _check_domains(tables)
         return tables
 
-    def prepare(self, sql: str, wishes: Wishes) -> tuple[Plan, Question]:
+    def prepare(self, asked: str | Asked, wishes: Wishes) -> tuple[Plan, Question]:
         """Return the priced plan of a question; everything that can be refused is refused here."""
         tables = self.tables
-        question = parse(sql, tables)
+        question = parse(asked, tables)
         return self.planned(question, wishes), question
 
     def planned(self, question: Question, wishes: Wishes) -> Plan:
@@ -295,10 +300,10 @@ class San:
         ]
 
 
-def answer(san: San, sql: str, wishes: Wishes) -> Answer:
+def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
     """Parse, plan, price, reserve (durably, before any row is read), run, add noise, spend."""
     confidence = _confidence(wishes)
-    question = parse(sql, san.tables)
+    question = parse(asked, san.tables)
     if isinstance(question.query, PublicQuery):
         return answer_publicly(san, question.query, confidence)
     planned = san.planned(question, wishes)
@@ -329,7 +334,7 @@ def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answe
     )
 
 
-def answer_exactly(san: San, sql: str) -> ExactAnswer:
+def answer_exactly(san: San, asked: Asked) -> ExactAnswer:
     """Return an exact answer; cells are reserved in the ledger's exact book before they are read."""
 
     def run(sent: Statement) -> pyarrow.Table:
@@ -339,8 +344,8 @@ def answer_exactly(san: San, sql: str) -> ExactAnswer:
         finally:
             _wait_for_bucket(started)
 
-    with san._noise_instead(sql):
-        return san._desk.answer(sql, san.source, run, san.balances)
+    with san._noise_instead(asked):
+        return san._desk.answer(asked, san.source, run, san.balances)
 
 
 def _measure(

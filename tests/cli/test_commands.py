@@ -158,6 +158,19 @@ def test_sql_can_come_from_standard_input(policy: Path) -> None:
     assert json.loads(done.stdout)["columns"][0]["name"] == "count"
 
 
+def test_parameters_are_typed_by_their_looks_or_by_name(policy: Path) -> None:
+    done = run(
+        "explain", "-p", str(policy), "-a", "ana", "-e", "0.1", "--format", "json",
+        "--param", "age=40", "--param", "sex:text=F",
+        "SELECT COUNT(*) FROM people WHERE age > $age AND sex = :sex",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert json.loads(done.stdout)["parameters"] == ["F"]
+    unused = run("explain", "-p", str(policy), "-a", "ana", "-e", "0.1", "--param", "age=40",
+                 "SELECT COUNT(*) FROM people")  # fmt: skip
+    assert (unused.returncode, "parameter_unused" in unused.stderr) == (2, True)
+
+
 def test_init_drafts_and_check_names_every_blank(policy: Path, tmp_path: Path) -> None:
     draft = tmp_path / "policy.toml"
     done = run("init", str(policy.parent / "data" / "people.parquet"), "-o", str(draft))

@@ -203,7 +203,31 @@ def test_the_shadow_of_a_column_is_the_column(ask: Ask) -> None:
 def test_names_of_columns_are_kept_and_made_distinct(ask: Ask) -> None:
     sql = "SELECT City, COUNT(*), COUNT(*), AVG(age) AS Mean, 1 + COUNT(*), 2 FROM people GROUP BY city"
     names = [output.name for output in ask(sql).query.outputs]
-    assert names == ["City", "count", "count_2", "Mean", "column", "column_2"]
+    assert names == ["City", "count", "count_2", "Mean", "1 + COUNT(*)", "2"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("DP_INTERVAL_LOW(n)", "dp_interval_low"),
+        ("VAR_SAMP(age)", "var_samp"),
+        ("mean(age)", "mean"),
+        ("(Quantile_Cont(age, 0.5))", "quantile_cont"),
+        ("PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age)", "percentile_disc"),
+        ("COUNT(*) FILTER (WHERE age > 3)", "count"),
+        ("APPROX_QUANTILES(age, 4)[OFFSET(1)]", "approx_quantiles"),
+        ("CASE WHEN COUNT(*) > 3 THEN 1 END", "case"),
+        ("City::VARCHAR", "City"),
+        ("SUM(age) /  count( * )", "SUM(age) / COUNT(*)"),
+        ("'x'", "'x'"),
+        (" + ".join(["COUNT(*)"] * 9), f"{' + '.join(['COUNT(*)'] * 9)[:59]}…"),
+    ],
+)
+def test_a_column_without_an_alias_is_called_by_its_function_or_its_text(
+    ask: Ask, expression: str, name: str
+) -> None:
+    sql = f"SELECT COUNT(*) AS n, {expression} FROM people GROUP BY city"
+    assert ask(sql).query.outputs[1].name == name
 
 
 def test_what_runs_on_noisy_values_is_kept(ask: Ask) -> None:

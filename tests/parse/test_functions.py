@@ -20,7 +20,7 @@ Refusal = Callable[[str], Refused]
 # operands for the names that take them in the usual order
 OPERANDS = {
     **dict.fromkeys(["divide", "modulo", "power", "atan2", "log", "least", "greatest", "nullif"], "age, weight"),
-    **dict.fromkeys(["gcd", "lcm", "bit_xor"], "age, big"),
+    **dict.fromkeys(["gcd", "lcm", "bit_xor", "integer_divide"], "age, big"),
     **dict.fromkeys(["bit_count", "chr"], "big"),
     **dict.fromkeys(["round", "truncate"], "weight, 1"),
     **dict.fromkeys(["lower", "upper", "initcap", "reverse", "strip_accents", "trim", "ltrim", "rtrim"], "city"),
@@ -45,6 +45,7 @@ ARRANGED = {
     "ZEROIFNULL(age)": "coalesce",
     "NULLIFZERO(age)": "nullif",
     "NVL2(age, city, 'x')": "case",
+    "DECODE(age, 1, city, NULL, 'x', 'y')": "case",
     "SQUARE(age)": "power",
     "DATE_PART('year', born)": "part_year",
     "DATEPART(quarter, born)": "part_quarter",

@@ -87,6 +87,10 @@ PER_GROUP = [
     ("COUNT(*, contribution_bounds_per_group => (0, 1))", [(1, 2), (2, 3)]),
     ("COUNT(price, contribution_bounds_per_group => (0, 1))", [(1, 2), (2, 2)]),
     ("SUM(price, contribution_bounds_per_group => (0, 50)) FILTER (WHERE price > 3)", [(1, 4), (2, 70)]),
+    # ZetaSQL's words for the same
+    ("ANON_SUM(price CLAMPED BETWEEN -10 AND 50)", [(1, -3), (2, 70)]),
+    ("COUNT(* CLAMPED BETWEEN 0 AND 1)", [(1, 2), (2, 3)]),
+    ("SUM(price CLAMPED BETWEEN 0 AND 50) FILTER (WHERE price > 3)", [(1, 4), (2, 70)]),
     # far ends hold nothing
     ("SUM(price, contribution_bounds_per_group => (-1e200, 1e200))", [(1, -43), (2, 200)]),
     # values with no bounds of their own get them here; NULL stays NULL
@@ -137,7 +141,8 @@ def test_neighbours_differ_by_no_more_than_the_bounds_allow(
             low, high = -rng.randint(0, 9), rng.randint(0, 60)
             ends = f"contribution_bounds_per_group => ({low}, {high})"
             for sql in (
-                f"SELECT SUM(age, {ends}), SUM(swing, {ends}), COUNT(*, {ends}) FROM {table}",
+                f"SELECT SUM(age, {ends}), SUM(swing CLAMPED BETWEEN {low} AND {high}), "
+                f"COUNT(*, {ends}) FROM {table}",
                 f"SELECT sex, SUM(income, {ends}), COUNT(level, {ends}) FROM {table} GROUP BY sex",
                 f"SELECT city, SUM(raw, contribution_bounds_per_row => (-3, 8), {ends}) FROM {table} "
                 "GROUP BY city",
@@ -165,6 +170,11 @@ REFUSED = [
         "argument_twice",
     ),
     ("SUM(loose, contribution_bounds_per_group => (0, 3))", "bounds_missing"),
+    ("ANON_AVG(price CLAMPED BETWEEN 0 AND 5)", "contribution_unsupported"),
+    ("ANON_COUNT(* CLAMPED BETWEEN 1 AND 5)", "contribution_invalid"),
+    ("SUM(price CLAMPED BETWEEN 0 AND day)", "contribution_invalid"),
+    ("SUM(price CLAMPED BETWEEN 0)", "not_sql"),
+    ("ROUND(SUM(price) CLAMPED BETWEEN 0 AND 5)", "construct_unsupported"),
 ]
 
 

@@ -57,6 +57,9 @@ def test_a_repeat_is_free_a_changed_source_and_another_analyst_are_not(
         assert repeated.cached
         assert (repeated.rows, repeated.intervals) == (first.rows, first.intervals)
         assert repeated.to_dict()["charge"] == {"epsilon": 0.0, "delta": 0.0}
+        marked = ana.query(ASKED.replace("12", "$1"), parameters=[12], epsilon=1)
+        assert marked.cached  # parameters are constants that stand beside the text
+        assert marked.rows == first.rows
         assert not ana.query(ASKED, epsilon=2).cached
         assert spent(ana) == {"changing": 4.0, "ana": 4.0, "bob": 0.0}
     with San(asked, "bob") as bob:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sanql.cli.failing import reported
+from sanql.cli.parameters import typed
 
 if TYPE_CHECKING:
     from sanql.release import Answer
@@ -48,6 +49,14 @@ def asking(forms: list[str]) -> Callable[[F], F]:
                     help="Groups one unit may be in.",
                 ),
                 click.option(
+                    "--param",
+                    "parameters",
+                    multiple=True,
+                    metavar="NAME=VALUE",
+                    help="A value for $NAME, :NAME or, by number, ?; numbers, true, false and null are "
+                    "read as such, NAME:text=…, :date=… or :timestamp=… says otherwise. Repeatable.",
+                ),
+                click.option(
                     "--exact",
                     is_flag=True,
                     help="Without noise, where the owner has declared it safe.",
@@ -74,13 +83,21 @@ def _progress(message: str) -> None:
 
 @click.command()
 @asking(["table", "json", "csv", "arrow"])
-def query(policy: Path, analyst: str | None, form: str, sql: str, **wishes: Any) -> None:
+def query(
+    policy: Path,
+    analyst: str | None,
+    form: str,
+    sql: str,
+    parameters: tuple[str, ...],
+    **wishes: Any,
+) -> None:
     """Ask SQL (or - to read it) and pay for the answer; an identical question is free."""
     with reported(form):
         from sanql.engine import open_policy
 
+        values = typed(parameters)
         with open_policy(policy, analyst, progress=_progress) as san:
-            answer = san.query(_text(sql), **wishes)
+            answer = san.query(_text(sql), parameters=values, **wishes)
         _write(answer, form)
 
 
@@ -104,11 +121,19 @@ def _write(answer: Answer, form: str) -> None:
 
 @click.command()
 @asking(["table", "json"])
-def explain(policy: Path, analyst: str | None, form: str, sql: str, **wishes: Any) -> None:
+def explain(
+    policy: Path,
+    analyst: str | None,
+    form: str,
+    sql: str,
+    parameters: tuple[str, ...],
+    **wishes: Any,
+) -> None:
     """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
     with reported(form):
         from sanql.engine import open_policy
 
+        values = typed(parameters)
         with open_policy(policy, analyst, progress=_progress) as san:
-            explanation = san.explain(_text(sql), **wishes)
+            explanation = san.explain(_text(sql), parameters=values, **wishes)
         click.echo(json.dumps(explanation.to_dict()) if form == "json" else str(explanation))

@@ -13,6 +13,7 @@ from sanql.parse.constants import NULL, integer_literal, number_literal
 from sanql.parse.contributions import PER_GROUP, total_of
 from sanql.parse.functions import INTEGER_LIMIT, call
 from sanql.parse.operators import unknown_construct
+from sanql.parse.operators.refusals import as_typed, typed_name
 from sanql.parse.spellings import QUANTILES, SPELLINGS, canonical
 from sanql.parse.tree import NUMERIC, Aggregate, Aggregation, Expr, Facts, Type
 
@@ -57,10 +58,16 @@ class Rows(Protocol):
 
 def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
     """Return the statistic a node asks for, or refuse it by name."""
-    text = typed.sql(dialect="duckdb", comments=False)
     node = canonical(typed)
+    node.meta.setdefault("typed", typed_name(typed))
+    text = typed.sql(dialect="duckdb", comments=False)
     if "per_group" in node.args:
         return _held(node, text, rows)
+    return replace(_bound(node, as_typed(typed), rows), text=text)
+
+
+def _bound(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+    """Return the statistic of a node in its one spelling; `text` is what was typed for it."""
     extra = {name for name, value in node.args.items() if value} - {"this", "expression", "big_int"}
     if extra or not isinstance(node, AGGREGATES) or isinstance(node, SPELLINGS):
         raise unknown_construct(node)
@@ -98,13 +105,6 @@ def _held(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
             one = call("case", call("not", call("is_null", argument)), one, NULL)
         found = replace(found, kind=Aggregation.SUM, argument=one)
     return replace(found, text=text, total=total)
-
-
-def aggregate_name(node: exp.Expression) -> str:
-    """Return how the column of a statistic is called where the question does not say."""
-    while isinstance(node, exp.Filter | exp.WithinGroup | exp.Bracket):
-        node = node.this
-    return node.sql_name().lower() if isinstance(node, exp.Func) else "column"
 
 
 def _count(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
@@ -212,7 +212,7 @@ def _ranked(node: exp.Expression, argument: Expr, fraction: Fraction, text: str)
 
 def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, Fraction]:
     """Return the bounds of a number, or refuse what has none."""
-    name = aggregate_name(node).upper()
+    name = typed_name(node)
     if argument.facts.type not in NUMERIC:
         raise Refused(
             "type_mismatch",

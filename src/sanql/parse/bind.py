@@ -11,6 +11,7 @@ from sanql.errors import Refused
 from sanql.parse.guard import DEPTH_MAX, too_deep
 from sanql.parse.interval_ends import interval_end
 from sanql.parse.operators import operator, unknown_construct
+from sanql.parse.operators.refusals import place, typed_name
 from sanql.parse.scope import UNIT, Scope, Visible
 from sanql.parse.tree import (
     NUMERIC,
@@ -71,7 +72,7 @@ class Binder(Generic[A]):
         if isinstance(node, exp.AggFunc):
             raise Refused(
                 "aggregate_inside",
-                f"the aggregate {node.sql_name()} cannot stand here",
+                f"the aggregate {typed_name(node)}{place(node)} cannot stand here",
                 "use aggregates in SELECT, HAVING and ORDER BY; never one inside another",
             )
         special = self._identity(node) or self._subquery(node)

@@ -1,5 +1,7 @@
 """BigQuery's named arguments of an aggregate: how much one row, or one unit in one group, may add.
 
+ZetaSQL's `SUM(x CLAMPED BETWEEN low AND high)` is the second of them in other words.
+
 `contribution_bounds_per_row => (low, high)` moves each value to the nearer end, and is rewritten as
 just that. `contribution_bounds_per_group => (low, high)` holds what one unit adds to one group within
 the ends; it stays on the node as `per_group`, which only the binder of noisy statistics knows: every
@@ -12,49 +14,51 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from sanql.errors import Refused
 from sanql.parse.constants import number_literal
 
 PER_ROW, PER_GROUP = "contribution_bounds_per_row", "contribution_bounds_per_group"
+CLAMPED = "CLAMPED BETWEEN"
 NAMES = (
     "SUM", "AVG", "COUNT", "VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP",
     "STDDEV_SAMP", "PERCENTILE_CONT",
 )  # fmt: skip
-_PLAIN: dict[str, Callable[..., exp.Expression]] = {
+PLAIN: dict[str, Callable[..., exp.Expression]] = {
     name: DuckDBParser.FUNCTIONS[name] for name in NAMES
 }
 # statistics of which the grammar knows nothing but the name
 OTHER_NAMES = {"MEAN": "AVG", "ANON_COUNT": "COUNT", "ANON_SUM": "SUM", "ANON_AVG": "AVG"}
 
 
-def _keeping_names(name: str) -> Callable[[list[exp.Expression]], exp.Expression]:
-    def build(arguments: list[exp.Expression]) -> exp.Expression:
-        if any(isinstance(argument, exp.Kwarg) for argument in arguments):
-            return exp.Anonymous(this=name, expressions=arguments)
-        return _PLAIN[name](arguments)
-
-    return build
+def clamped(value: exp.Expr, low: exp.Expr | None, high: exp.Expr | None) -> exp.Expr:
+    """Return `value CLAMPED BETWEEN low AND high` as the grammar keeps it until `plain` reads it."""
+    ends = exp.Tuple(expressions=[low or exp.Null(), high or exp.Null()])
+    ends.meta["words"] = CLAMPED
+    return exp.Kwarg(this=exp.var(CLAMPED), expression=exp.Tuple(expressions=[value, ends]))
 
 
-class Dialect(DuckDB):
-    """DuckDB's grammar, which has aggregates keep named arguments until `respelled` reads them."""
-
-    class Parser(DuckDBParser):
-        """The parser of that grammar."""
-
-        FUNCTIONS = DuckDBParser.FUNCTIONS | {name: _keeping_names(name) for name in NAMES}
+def _unclamped(parts: list[exp.Expression]) -> list[exp.Expression]:
+    """Return the operands with CLAMPED BETWEEN taken apart: the value, then its named argument."""
+    found: list[exp.Expression] = []
+    for part in parts:
+        if isinstance(part, exp.Kwarg) and part.this.name == CLAMPED:
+            value, ends = part.expression.expressions
+            found += [value, exp.Kwarg(this=exp.var(PER_GROUP), expression=ends)]
+        else:
+            found.append(part)
+    return found
 
 
 def plain(node: exp.Anonymous) -> exp.Expression | None:
     """Return the statistic that a function of the grammar's unknown names is, if it is one."""
     typed = str(node.this).upper()
     name = OTHER_NAMES.get(typed, typed)
-    values = [part for part in node.expressions if not isinstance(part, exp.Kwarg)]
-    limits = _limits([part for part in node.expressions if isinstance(part, exp.Kwarg)], name)
-    if name not in _PLAIN or not values:
+    parts = _unclamped(node.expressions)
+    values = [part for part in parts if not isinstance(part, exp.Kwarg)]
+    limits = _limits([part for part in parts if isinstance(part, exp.Kwarg)], name)
+    if name not in PLAIN or not values:
         return None
     if name != "PERCENTILE_CONT" and len(values) != 1:
         return None
@@ -66,7 +70,7 @@ def plain(node: exp.Anonymous) -> exp.Expression | None:
                 f"use {PER_GROUP} => (0, 3), or leave it out",
             )
         values[0] = _moved(values[0], limits[PER_ROW])
-    made = _PLAIN[name](values)
+    made = PLAIN[name](values)
     if PER_GROUP in limits:
         _check_per_group(name, values[0], limits[PER_GROUP])
         made.set("per_group", limits[PER_GROUP])
@@ -83,7 +87,7 @@ def _limits(given: list[exp.Kwarg], name: str) -> dict[str, exp.Expression]:
     found: dict[str, exp.Expression] = {}
     for argument in given:
         key = str(argument.this.name).lower()
-        if key not in (PER_ROW, PER_GROUP) or name not in _PLAIN:
+        if key not in (PER_ROW, PER_GROUP) or name not in PLAIN:
             raise Refused(
                 "argument_unknown",
                 f"{name} has no argument {argument.this.name}",
@@ -148,18 +152,24 @@ def _check_per_group(name: str, value: exp.Expression, ends: exp.Expression) -> 
         what = "COUNT(DISTINCT …)" if isinstance(value, exp.Distinct) else name
         raise Refused(
             "contribution_unsupported",
-            f"{PER_GROUP} is not supported for {what}: every row counts alike in it, so what one unit "
-            "adds is limited by its rows",
+            f"{ends.meta.get('words', PER_GROUP)} is not supported for {what}: every row counts alike "
+            "in it, so what one unit adds is limited by its rows",
             f"use {PER_ROW}, or ask for SUM(x, {PER_GROUP} => …)"
             if name != "COUNT"
             else "leave it out: the policy limits how many values of one unit count",
         )
     low, high = _ends(ends)
     if not low <= 0 <= high:
-        shown = ends.sql(dialect="duckdb")
-        near = f"(0, {ends.expressions[1]})" if low > 0 else f"({ends.expressions[0]}, 0)"
+        written = [part.sql(dialect="duckdb") for part in ends.expressions]
+        near = ["0", written[1]] if low > 0 else [written[0], "0"]
         raise Refused(
             "contribution_invalid",
-            f"{PER_GROUP} => {shown} leaves out 0, which is what a unit without rows adds",
-            f"write {PER_GROUP} => {near}",
+            f"{_in_words(ends, written)} leaves out 0, which is what a unit without rows adds",
+            f"write {_in_words(ends, near)}",
         )
+
+
+def _in_words(ends: exp.Expression, written: list[str]) -> str:
+    if "words" in ends.meta:
+        return f"{CLAMPED} {' AND '.join(written)}"
+    return f"{PER_GROUP} => ({', '.join(written)})"

@@ -27,26 +27,7 @@ def tokens_within_limits(sql: str) -> list[Token]:
             f"a question is SQL text, and was given as {type(sql).__name__}",
             "pass the SQL as a string",
         )
-    try:
-        size = len(sql.encode())
-    except UnicodeEncodeError:
-        raise Refused(
-            "not_text",
-            "the question holds half of a character (a lone surrogate), which no engine can read",
-            "pass well-formed Unicode text",
-        ) from None
-    if size > BYTES_MAX:
-        raise Refused(
-            "query_too_long",
-            f"the question has {size:,} bytes; the limit is {BYTES_MAX:,}",
-            "shorten it: replace long IN lists by a range, a LIKE pattern or a public table",
-        )
-    if any(character < " " and character not in "\t\n\r\f" for character in sql):
-        raise Refused(
-            "control_character",
-            "the question contains a control character",
-            "remove it; only tabs and line ends are taken",
-        )
+    check_text(sql, "the question")
     tokens = _tokenize(sql)
     if len(tokens) > TOKENS_MAX:
         raise Refused(
@@ -59,12 +40,38 @@ def tokens_within_limits(sql: str) -> list[Token]:
     return tokens
 
 
+def check_text(text: str, what: str) -> int:
+    """Return how many bytes a text has, or refuse one that is too long or cannot be read."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise Refused(
+            "not_text",
+            f"{what} holds half of a character (a lone surrogate), which no engine can read",
+            "pass well-formed Unicode text",
+        ) from None
+    if size > BYTES_MAX:
+        raise Refused(
+            "query_too_long",
+            f"{what} has {size:,} bytes; the limit is {BYTES_MAX:,}",
+            "shorten it: replace long IN lists by a range, a LIKE pattern or a public table",
+        )
+    if any(character < " " and character not in "\t\n\r\f" for character in text):
+        raise Refused(
+            "control_character",
+            f"{what} contains a control character",
+            "remove it; only tabs and line ends are taken",
+        )
+    return size
+
+
 def _tokenize(sql: str) -> list[Token]:
-    from sqlglot.dialects import DuckDB
     from sqlglot.errors import SqlglotError
 
+    from sanql.parse.grammar import Dialect
+
     try:
-        return list(DuckDB().tokenize(sql))
+        return list(Dialect().tokenize(sql))
     except (SqlglotError, RecursionError, ValueError):
         raise Refused(
             "not_sql",

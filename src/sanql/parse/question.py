@@ -11,15 +11,17 @@ import sqlglot
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, aggregate_name
+from sanql.parse.aggregates import AGGREGATES
 from sanql.parse.bind import A, Binder
-from sanql.parse.contributions import Dialect
 from sanql.parse.counting import bind_statistic
+from sanql.parse.grammar import Dialect
 from sanql.parse.guard import tokens_within_limits, too_deep, whole_number
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
+from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
 from sanql.parse.operators import unknown_construct
 from sanql.parse.options import Options, split_options
+from sanql.parse.parameters import Asked, put_in, question_marks
 from sanql.parse.reader import Reader, refuse_clauses
 from sanql.parse.relations import From, is_private
 from sanql.parse.scope import Scope
@@ -67,11 +69,16 @@ class Question:
         return self.query
 
 
-def parse(sql: str, tables: Mapping[str, Table]) -> Question:
+def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
-    text, options = split_options(sql, tokens_within_limits(sql))
+    asked = asked if isinstance(asked, Asked) else Asked(asked)
+    tokens = tokens_within_limits(asked.sql)
+    text, options = split_options(asked.sql, tokens)
     try:
-        return Question(_question(_one_select(text, tables), tables), options)
+        select = _one_select(text, tables)
+        put_in(select, question_marks(tokens), asked)
+        respelled(select)
+        return Question(_question(select, tables), options)
     except RecursionError:
         raise too_deep() from None
 
@@ -96,7 +103,6 @@ def _one_select(text: str, tables: Mapping[str, Table]) -> exp.Select:
             f"{type(statement).__name__.upper()} cannot be asked; a question is one SELECT",
             f"ask, for example, SELECT COUNT(*) FROM {_quoted(next(iter(tables), 'a_table'))}",
         )
-    respelled(statement)
     return statement
 
 
@@ -299,17 +305,10 @@ def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:
             raise unknown_construct(item)
         node = _unaliased(item)
         expression = binder.outer(node)
-        name = _fresh_name(_name(item, node), names)
+        given = str(item.alias) if isinstance(item, exp.Alias) else column_name(node)
+        name = _fresh_name(given, names)
         names.add(name.lower())
         binder.outputs.append(Output(name, expression))
-
-
-def _name(item: exp.Expression, node: exp.Expression) -> str:
-    if isinstance(item, exp.Alias):
-        return str(item.alias)
-    if isinstance(node, exp.Column):
-        return str(node.name)
-    return aggregate_name(node) if isinstance(node, AGGREGATES) else "column"
 
 
 def _fresh_name(name: str, taken: set[str]) -> str:

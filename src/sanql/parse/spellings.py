@@ -27,6 +27,7 @@ def respelled(tree: exp.Expression) -> exp.Expression:
     for node in list(tree.find_all(exp.Anonymous)):
         known = plain(node)
         if known is not None:
+            known.meta.update(node.meta)
             node.replace(known)
     return tree
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.bind import Binder
 from sanql.parse.joins import CONDITION, check_joins, keeps_orphans
+from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
 from sanql.parse.relations import (
     Derived,
@@ -205,16 +206,10 @@ def _fields(item: exp.Expression, binder: Binder[UnitAggregate]) -> list[Field]:
         items = [i for i in binder.scope.items if prefix in (None, i.alias.lower())]
         return [Field(c.name, c.value, c.identity) for i in items for c in i.columns]
     column = binder.visible(node)
-    name = str(item.alias) if isinstance(item, exp.Alias) else _default_name(node)
+    name = str(item.alias) if isinstance(item, exp.Alias) else column_name(node)
     if column is not None:
         return [Field(name, column.value, column.identity)]
     return [Field(name, binder.row(node), None)]
-
-
-def _default_name(node: exp.Expression) -> str:
-    if isinstance(node, exp.Column):
-        return str(node.name)
-    return node.sql_name().lower() if isinstance(node, exp.Func) else "column"
 
 
 def _unique(fields: Sequence[Field]) -> tuple[Field, ...]:
@@ -251,7 +246,7 @@ def _grouped(
     fields = []
     for item in select.expressions:
         node = item.this if isinstance(item, exp.Alias) else item
-        name = str(item.alias) if isinstance(item, exp.Alias) else _default_name(node)
+        name = str(item.alias) if isinstance(item, exp.Alias) else column_name(node)
         value: Expr | None = binder.outer(node)
         identity = _identity(node, binder)
         if identity not in identities:

@@ -12,7 +12,7 @@ from sanql.errors import Refused
 from sanql.execute.exact import exact_statement
 from sanql.execute.sources import Description, Source
 from sanql.execute.statement import Statement
-from sanql.parse import parse
+from sanql.parse import Asked, parse
 from sanql.parse.options import Options, options_of
 from sanql.plan.exact import ExactPlan, plan_exact
 from sanql.policy import Table
@@ -81,15 +81,19 @@ class ExactDesk:
     analyst: str
     ledger: Ledger
 
-    def plan(self, sql: str) -> ExactPlan:
+    def plan(self, asked: str | Asked) -> ExactPlan:
         """Return the plan of a question; everything the policy forbids is refused here."""
-        return plan_exact(parse(sql, self.tables).private, self.declared)
+        return plan_exact(parse(asked, self.tables).private, self.declared)
 
     def answer(
-        self, sql: str, source: Source, run: Run, balances: Callable[[], tuple[Balance, ...]]
+        self,
+        asked: str | Asked,
+        source: Source,
+        run: Run,
+        balances: Callable[[], tuple[Balance, ...]],
     ) -> ExactAnswer:
         """Return the exact answer; rows are read only for the first question about a release."""
-        planned = self.plan(sql)
+        planned = self.plan(asked)
         exact = planned.exact
         table = self.tables[exact.table]
         sent = exact_statement(exact, table, source)
@@ -100,10 +104,10 @@ class ExactDesk:
         return exact_answer(planned, table, released, book, balances())
 
     def explain(
-        self, sql: str, source: Source | Description, with_noise: Describe
+        self, asked: str | Asked, source: Source | Description, with_noise: Describe
     ) -> ExactExplanation:
         """Return what the answer would guarantee; what would be refused is refused."""
-        planned = self.plan(sql)
+        planned = self.plan(asked)
         exact = planned.exact
         entry = self.ledger.find_exact(self.analyst, claim_of(exact, source.fingerprint))
         if entry is not None and entry.refusal is not None:

@@ -211,10 +211,12 @@ ARITHMETIC = (
     ),
     Function(
         "integer_divide",
-        "x // y",
+        "x // y, DIV(x, y)",
         _integer_division,
         "whole numbers only; NULL where y is zero",
         "quotients of the bounds",
+        ("DIV",),
+        (2, 2),
     ),
     Function(
         "modulo",

@@ -148,7 +148,8 @@ LOGIC = (
     Function("is_false", "a IS [NOT] FALSE", _is_true, "never NULL", TRUTH),
     Function(
         "case",
-        "CASE [x] WHEN a THEN y … [ELSE z] END, IF(a, y[, z]), NVL2(x, y, z)",
+        "CASE [x] WHEN a THEN y … [ELSE z] END, IF(a, y[, z]), NVL2(x, y, z), "
+        "DECODE(x, a, y, …[, z])",
         _case,
         "NULL where no branch holds and there is no ELSE",
         "around the bounds of all branches; WHEN x BETWEEN 0 AND 9 THEN x is from 0 to 9",

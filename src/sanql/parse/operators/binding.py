@@ -22,7 +22,7 @@ from sanql.parse.operators.calls import WRITTEN_OUT, Bind, applied, as_text, fun
 from sanql.parse.operators.casts import cast
 from sanql.parse.operators.dates import DATE_CALLS
 from sanql.parse.operators.formats import FORMAT_CALLS
-from sanql.parse.operators.refusals import place, unknown_construct
+from sanql.parse.operators.refusals import place, unknown_construct, wrong_number
 from sanql.parse.tree import TEMPORAL, Expr, Literal, Type
 
 BINARY: dict[type[exp.Expression], str] = {
@@ -253,6 +253,19 @@ def _case(node: exp.Expression, bind: Bind) -> Expr:
     return applied(node, "case", *args, bind(default) if default is not None else NULL)
 
 
+def _decode(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
+    """Return DECODE(x, a, b, c, d, e): b where x is a, d where it is c, else e; NULL is NULL."""
+    if len(parts) < 3:
+        raise wrong_number(node, "DECODE(x, a, b) or DECODE(x, a, b, c, d, otherwise)")
+    value, rest = bind(parts[0]), [bind(part) for part in parts[1:]]
+    default = rest.pop() if len(rest) % 2 else NULL
+    args: list[Expr] = []
+    for searched, result in zip(rest[::2], rest[1::2], strict=True):
+        same = applied(node, "not_distinct_from", *_as_dates(value, searched))
+        args += [same, result]
+    return applied(node, "case", *args, default)
+
+
 Build = Callable[[exp.Expression, Bind], Expr]
 PATTERN = frozenset({"this", "expression", "negate"})
 PAIR = frozenset({"this", "expression"})
@@ -306,4 +319,4 @@ SPECIAL: dict[type[exp.Expression], tuple[frozenset[str], Build | None]] = {
     exp.StrToDate: (FORMAT, formats.read_date),
     exp.UnixToTime: (frozenset({"this", "scale"}), formats.from_epoch),
 }
-CALLS = {**WRITTEN_OUT, **DATE_CALLS, **FORMAT_CALLS}
+CALLS = {**WRITTEN_OUT, **DATE_CALLS, **FORMAT_CALLS, "DECODE": _decode}

@@ -107,7 +107,7 @@ def function(node: exp.Expression, bind: Bind, builds: Mapping[str, Build]) -> E
         return builds[name](node, parts, bind)
     entry = NAMES[name]
     if not entry.takes[0] <= len(parts) <= entry.takes[1]:
-        raise wrong_number(node, entry.names, entry.written)
+        raise wrong_number(node, entry.written)
     return applied(node, entry.op, *(bind(part) for part in parts))
 
 
@@ -133,7 +133,7 @@ def _filled(default: Expr, op: str) -> Build:
     def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
         entry = NAMES[op.upper()]
         if not entry.takes[0] <= len(parts) <= entry.takes[1]:
-            raise wrong_number(node, entry.names, entry.written)
+            raise wrong_number(node, entry.written)
         bound = [bind(part) for part in parts]
         return applied(node, op, *bound, *([default] if len(parts) < entry.takes[1] else []))
 
@@ -144,7 +144,7 @@ def _joined(op: str) -> Build:
     def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
         entry = NAMES[op.upper()]
         if not entry.takes[0] <= len(parts) <= entry.takes[1]:
-            raise wrong_number(node, entry.names, entry.written)
+            raise wrong_number(node, entry.written)
         return applied(node, op, *(as_text(part, bind(part)) for part in parts))
 
     return build
@@ -153,7 +153,7 @@ def _joined(op: str) -> Build:
 def _exactly(count: int, written: str, make: Callable[[exp.Expression, list[Expr]], Expr]) -> Build:
     def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
         if len(parts) != count:
-            raise wrong_number(node, (), written)
+            raise wrong_number(node, written)
         return make(node, [bind(part) for part in parts])
 
     return build
@@ -161,7 +161,7 @@ def _exactly(count: int, written: str, make: Callable[[exp.Expression, list[Expr
 
 def _if(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) not in (2, 3):
-        raise wrong_number(node, ("IF", "IFF", "IIF"), "IF(condition, x, y)")
+        raise wrong_number(node, "IF(condition, x, y)")
     bound = [bind(part) for part in parts]
     return applied(node, "case", *bound, *([NULL] if len(parts) == 2 else []))
 
@@ -172,14 +172,14 @@ def _nvl2(node: exp.Expression, args: list[Expr]) -> Expr:
 
 def _log(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) not in (1, 2):
-        raise wrong_number(node, ("LOG",), "LOG(base, x) or LOG(x)")
+        raise wrong_number(node, "LOG(base, x) or LOG(x)")
     bound = [bind(part) for part in parts]
     return applied(node, "log", *([integer_literal(10)] if len(bound) == 1 else []), *bound)
 
 
 def _trunc(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) not in (1, 2):
-        raise wrong_number(node, ("TRUNC", "TRUNCATE"), "TRUNC(x) or TRUNC(x, digits)")
+        raise wrong_number(node, "TRUNC(x) or TRUNC(x, digits)")
     return applied(
         node, "truncate" if len(parts) == 2 else "trunc", *(bind(part) for part in parts)
     )

@@ -79,13 +79,13 @@ def _named(node: exp.Expression, name: str) -> bool:
 
 def _date_part(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) != 2:
-        raise wrong_number(node, (), "DATE_PART('year', d)")
+        raise wrong_number(node, "DATE_PART('year', d)")
     return _part(node, parts[0], parts[1], bind)
 
 
 def _year(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) != 1:
-        raise wrong_number(node, (), "YEAR(d)")
+        raise wrong_number(node, "YEAR(d)")
     return _part(node, exp.var("year"), parts[0], bind)
 
 
@@ -245,7 +245,7 @@ def add_interval(sign: int) -> Callable[[exp.Expression, Bind], Expr]:
     def build(node: exp.Expression, bind: Bind) -> Expr:
         if isinstance(node.expression, exp.Interval) and not node.args.get("unit"):
             return _shifted(node, moment_of(node.this, bind), node.expression, sign, bind)
-        raise wrong_number(node, (), "DATE_ADD(d, INTERVAL 3 DAY)")
+        raise wrong_number(node, "DATE_ADD(d, INTERVAL 3 DAY)")
 
     return build
 
@@ -260,7 +260,7 @@ def _date_add(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> 
         steps, size = STEPS[str(unit_named(parts[0]))]
         amount = _times(node, bind(parts[1]), size)
         return _moved(node, moment_of(parts[2], bind), steps, amount)
-    raise wrong_number(node, (), "DATEADD(day, 3, d)")
+    raise wrong_number(node, "DATEADD(day, 3, d)")
 
 
 def _date_sub(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
@@ -268,14 +268,14 @@ def _date_sub(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> 
         return _shifted(node, moment_of(parts[0], bind), parts[1], -1, bind)
     if len(parts) == 3 and unit_named(parts[0]) is not None:
         return _difference(node, "full", parts[0], parts[1], parts[2], bind)
-    raise wrong_number(node, (), "DATE_SUB('year', d, e) or DATE_SUB(d, INTERVAL 3 DAY)")
+    raise wrong_number(node, "DATE_SUB('year', d, e) or DATE_SUB(d, INTERVAL 3 DAY)")
 
 
 def date_diff(node: exp.Expression, bind: Bind) -> Expr:
     """Return DATE_DIFF('day', d, e); BigQuery's DATE_DIFF(e, d, DAY) has the unit last."""
     unit, last, first = node.args.get("unit"), node.this, node.expression
     if unit is None or last is None:
-        raise wrong_number(node, (), "DATE_DIFF('day', d, e)")
+        raise wrong_number(node, "DATE_DIFF('day', d, e)")
     if unit_named(unit) is None and unit_named(last) is not None:
         unit, last = last, _word(unit)
     return _difference(node, "diff", unit, first, last, bind)
@@ -285,7 +285,7 @@ def timestamp_diff(node: exp.Expression, bind: Bind) -> Expr:
     """Return TIMESTAMP_DIFF(e, d, DAY) or TIMESTAMPDIFF(day, d, e): whole units, not boundaries."""
     unit, last, first = node.args.get("unit"), node.this, node.expression
     if unit is None:
-        raise wrong_number(node, (), "TIMESTAMP_DIFF(e, d, DAY)")
+        raise wrong_number(node, "TIMESTAMP_DIFF(e, d, DAY)")
     if unit_named(unit) is None and unit_named(last) is not None:
         unit, last = last, _word(unit)
     return _difference(node, "full", unit, first, last, bind)

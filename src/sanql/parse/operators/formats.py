@@ -52,7 +52,7 @@ def read(node: exp.Expression, bind: Bind) -> Expr:
 def read_date(node: exp.Expression, bind: Bind) -> Expr:
     """Return MySQL's STR_TO_DATE(x, format)."""
     if node.args.get("format") is None:
-        raise wrong_number(node, (), "STR_TO_DATE(x, '%d.%m.%Y')")
+        raise wrong_number(node, "STR_TO_DATE(x, '%d.%m.%Y')")
     form = _format(node.args["format"], from_percent, bind)
     return applied(node, "cast_date", applied(node, "strptime", bind(node.this), form))
 
@@ -79,19 +79,19 @@ def _either(text: str) -> str:
 
 def _format_first(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) != 2:
-        raise wrong_number(node, (), "FORMAT_DATE('%Y-%m', d)")
+        raise wrong_number(node, "FORMAT_DATE('%Y-%m', d)")
     return _print(node, parts[1], parts[0], from_c, bind)
 
 
 def _format_last(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) != 2:
-        raise wrong_number(node, (), "DATE_FORMAT(d, '%Y-%m')")
+        raise wrong_number(node, "DATE_FORMAT(d, '%Y-%m')")
     return _print(node, parts[0], parts[1], from_percent, bind)
 
 
 def _to_varchar(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) not in (1, 2):
-        raise wrong_number(node, (), "TO_VARCHAR(d, 'YYYY-MM')")
+        raise wrong_number(node, "TO_VARCHAR(d, 'YYYY-MM')")
     if len(parts) == 1:
         return applied(node, "cast_text", bind(parts[0]))
     return _print(node, parts[0], parts[1], from_letters, bind)
@@ -100,7 +100,7 @@ def _to_varchar(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -
 def _parse_first(op: str | None) -> Build:
     def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
         if len(parts) != 2:
-            raise wrong_number(node, (), "PARSE_DATE('%d.%m.%Y', x)")
+            raise wrong_number(node, "PARSE_DATE('%d.%m.%Y', x)")
         value = applied(node, "strptime", bind(parts[1]), _format(parts[0], from_c, bind))
         return applied(node, op, value) if op is not None else value
 
@@ -109,7 +109,7 @@ def _parse_first(op: str | None) -> Build:
 
 def _to_date(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) not in (1, 2):
-        raise wrong_number(node, (), "TO_DATE(x, 'DD.MM.YYYY')")
+        raise wrong_number(node, "TO_DATE(x, 'DD.MM.YYYY')")
     value = bind(parts[0])
     if len(parts) == 2:
         value = applied(node, "strptime", value, _format(parts[1], _either, bind))
@@ -118,7 +118,7 @@ def _to_date(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> E
 
 def _try_strptime(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
     if len(parts) != 2:
-        raise wrong_number(node, (), "STRPTIME(x, '%d.%m.%Y')")
+        raise wrong_number(node, "STRPTIME(x, '%d.%m.%Y')")
     return applied(node, "strptime", bind(parts[0]), _format(parts[1], from_c, bind))
 
 

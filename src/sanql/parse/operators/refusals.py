@@ -5,12 +5,12 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from sqlglot import exp
-from sqlglot.dialects import DuckDB
 
 from sanql.errors import Refused
 from sanql.parse.functions import NAMES
 
 AGGREGATES = ("COUNT", "SUM", "AVG")
+FRAGMENT_MAX = 120  # characters of the text that a refusal quotes
 # what the grammar calls otherwise than analysts do
 SIGNS: dict[type[exp.Expression], str] = {
     exp.DPipe: "||",
@@ -18,7 +18,6 @@ SIGNS: dict[type[exp.Expression], str] = {
     exp.JSONExtract: "->",
     exp.JSONExtractScalar: "->>",
     exp.AtTimeZone: "AT TIME ZONE",
-    exp.Placeholder: "the parameter",
     exp.Parameter: "the parameter",
     exp.Subquery: "a subquery",
     exp.Select: "a subquery",
@@ -31,69 +30,45 @@ SIGNS: dict[type[exp.Expression], str] = {
     exp.Dot: "a name with several dots",
     exp.Collate: "COLLATE",
     exp.Lambda: "a function x -> …",
+    exp.Kwarg: "a named argument",
     exp.Interval: "INTERVAL",
 }
-# the grammar gives these functions one node each, whatever their spelling
-SPELLINGS: dict[type[exp.Expression], tuple[str, ...]] = {
-    exp.CurrentTimestamp: ("NOW", "GETDATE", "CURRENT_TIMESTAMP"),
-    exp.CurrentDate: ("TODAY", "CURRENT_DATE"),
-    exp.Rand: ("RANDOM", "RAND"),
-    exp.TimeToStr: ("STRFTIME",),
-    exp.StrToTime: ("STRPTIME",),
-    exp.UnixToTime: ("TO_TIMESTAMP", "EPOCH_MS", "MAKE_TIMESTAMP"),
-    exp.TimeToUnix: ("EPOCH",),
-    exp.SHA2: ("SHA256",),
-    exp.DateBin: ("TIME_BUCKET",),
-    exp.TimestampFromParts: ("MAKE_TIMESTAMP", "TIMESTAMP_FROM_PARTS"),
-    exp.Levenshtein: ("LEVENSHTEIN", "EDITDIST3"),
-    exp.ArrayAgg: ("LIST", "ARRAY_AGG"),
-    exp.Explode: ("UNNEST",),
-    exp.CurrentVersion: ("VERSION",),
-    exp.RegexpILike: ("~*",),
-}
 
 
-def typed_name(node: exp.Expression, known: tuple[str, ...] = ()) -> str:
-    """Return the name of a function as the analyst typed it.
-
-    The grammar forgets the spelling but remembers where the word stood, so its length tells the
-    spellings apart: SUBSTR or SUBSTRING, NVL or COALESCE.
-    """
+def typed_name(node: exp.Expression) -> str:
+    """Return the name of a function as the analyst typed it."""
     if isinstance(node, exp.Anonymous):
         return str(node.this)[:60]
-    names = (*known, *SPELLINGS.get(type(node), ()))
-    if isinstance(node, exp.Func):
-        named = [
-            name
-            for name, build in DuckDB.Parser.FUNCTIONS.items()
-            if getattr(build, "__self__", None) is type(node)
-        ]
-        names = (*names, *node.sql_names(), *named)
-    start, end = node.meta.get("start"), node.meta.get("end")
-    if start is not None and end is not None:
-        names = (*(name for name in names if len(name) == end - start + 1), *names)
-    return names[0] if names else type(node).__name__.upper()
+    typed = str(node.meta.get("typed", ""))[:60]
+    return typed or (node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper())
+
+
+def as_typed(node: exp.Expression) -> str:
+    """Return an expression as it stands in the text, on one line; as it is understood otherwise."""
+    text = str(node.meta.get("fragment", ""))
+    if not text or "--" in text or "/*" in text:
+        text = node.sql(dialect="duckdb", comments=False)
+    shown = " ".join(text.split())
+    return shown if len(shown) <= FRAGMENT_MAX else shown[:FRAGMENT_MAX] + " …"
 
 
 def place(node: exp.Expression) -> str:
-    """Return where in the text a node stands, as far as the grammar remembers."""
-    for part in node.walk():
-        line, column = part.meta.get("line"), part.meta.get("col")
-        if line is not None and column is not None:
-            width = part.meta.get("end", 0) - part.meta.get("start", 0)
-            return f" (line {line}, near column {column - width})"
-    return ""
+    """Return where in the text a node begins, as far as the grammar remembers."""
+    known = [part.meta for part in node.walk() if "start" in part.meta and "line" in part.meta]
+    if not known:
+        return ""
+    first = min(known, key=lambda meta: meta["start"])
+    return f" (line {first['line']}, column {first['col'] - first['end'] + first['start']})"
 
 
 def placed(refused: Refused, node: exp.Expression, known: tuple[str, ...] = ()) -> Refused:
     """Return a rule's refusal with the name that was typed and its place in the text."""
     message = refused.message
-    if known:
-        typed = typed_name(node, known)
-        for name in known:
-            if message.startswith(name) and typed.upper() in known:
-                message = typed.upper() + message.removeprefix(name)
-                break
+    typed = typed_name(node)
+    for name in known:
+        if message.startswith(f"{name} ") and typed.upper() in known:
+            message = typed + message.removeprefix(name)
+            break
     return Refused(refused.code, message + place(node), refused.remedy)
 
 
@@ -117,16 +92,16 @@ def unknown_construct(node: exp.Expression) -> Refused:
 def _shown(node: exp.Expression) -> str:
     if type(node) in SIGNS:
         return SIGNS[type(node)]
-    if isinstance(node, exp.Func):
+    if isinstance(node, exp.Func) or "typed" in node.meta:
         return f"the function {typed_name(node)}"
     return type(node).__name__.upper()
 
 
-def wrong_number(node: exp.Expression, names: tuple[str, ...], written: str) -> Refused:
+def wrong_number(node: exp.Expression, written: str) -> Refused:
     """Return the refusal of a function with too few or too many operands."""
     return Refused(
         "arguments_wrong",
-        f"{typed_name(node, names).upper()}{place(node)} has the wrong number of operands",
+        f"{typed_name(node)}{place(node)} has the wrong number of operands",
         f"write {written}",
     )
 
@@ -153,8 +128,7 @@ REASONS: dict[type[exp.Expression], str] = {
     exp.Interval: "an interval is added to a date or taken from it",
     exp.AtTimeZone: "timestamps have no time zone",
     exp.Star: "it returns individual rows",
-    exp.Placeholder: "parameters are not available",
-    exp.Parameter: "parameters are not available",
+    exp.Parameter: "parameters are written $name, :name, $1 or ?",
     exp.MD5: HASHED,
     exp.SHA: HASHED,
     exp.SHA2: HASHED,
@@ -176,8 +150,7 @@ REMEDIES: dict[type[exp.Expression], str] = {
     exp.Interval: "write, for example, d + INTERVAL 3 MONTH",
     exp.AtTimeZone: "add the hours: t + INTERVAL 2 HOUR",
     exp.Star: "ask for COUNT(*), or name the statistics you want",
-    exp.Placeholder: "write the value into the question",
-    exp.Parameter: "write the value into the question",
+    exp.Parameter: "write $name, and pass its value beside the question",
     exp.MD5: "group by the value itself",
     exp.SHA: "group by the value itself",
     exp.SHA2: "group by the value itself",
