@@ -276,7 +276,9 @@ class Database:
 
     def cells(self, sent: Statement) -> pa.Table:
         """Return the exact cells of a statement."""
-        return self.connection.sql(sent.sql, params=list(sent.parameters)).to_arrow_table()
+        # a relation would be bound and planned once more before it is run
+        self.connection.execute(sent.sql, list(sent.parameters))
+        return self.connection.to_arrow_reader().read_all()
 
 
 def source_of(policy: Policy) -> Source:
