@@ -309,7 +309,7 @@ def test_a_random_sample_size_is_enumerated_person_by_person() -> None:
 @pytest.mark.slow
 def test_the_bound_over_all_cells_exceeds_every_cell() -> None:
     random.seed(27)
-    for _ in range(14):
+    for _ in range(7):
         population = random.randint(150, 500)
         sample = random.randint(population // 3, int(population * 0.8))
         prior = DiscardPrior(
