@@ -23,11 +23,17 @@ ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows th
 
 @dataclass(frozen=True)
 class Expected:
-    """The exactness of one column of the answer."""
+    """The exactness of one column of the answer; None where it depends on bounds not yet found."""
 
     column: str
-    half_width: float
+    half_width: float | None
     note: str
+
+    def in_words(self, confidence: str = "") -> str:
+        """Return the exactness and what it depends on."""
+        if self.half_width is None:
+            return self.note
+        return f"± {self.half_width:,.6g}{confidence}{self.note}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,9 +89,10 @@ class Explanation:
             price += " (does not fit what is left)"
         lines = [price, f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
         lines += [
-            f"  {part.column}: ± {part.half_width:,.6g} at {float(self.confidence):.4g}{part.note}"
+            f"  {part.column}: {part.in_words(f' at {float(self.confidence):.4g}')}"
             for part in self.expected
         ]
+        lines += [f"  {line}" for line in self.certificate.bounds_in_words()]
         lines += [
             f"  a group of {units} units appears with probability {chance:.3g}"
             for units, chance in self.hidden
@@ -152,7 +159,7 @@ def _hidden(plan: Plan) -> list[tuple[int, float]]:
 
 
 def _steps(grid: object) -> str:
-    return "" if grid == 1 else f", in steps of {grid}"
+    return "" if grid in (1, None) else f", in steps of {grid}"
 
 
 def _plain(value: object) -> object:

@@ -158,16 +158,20 @@ class Answer:
         return shown
 
     def summary(self) -> str:
-        """Return one line: the confidence, the price and what is left."""
+        """Return one line: the confidence, bounds that were found, the price and what is left."""
         left = remaining_to_dict(self.remaining)
         price = (
             "a repeat, free"
             if self.cached
             else f"epsilon {float(self.charge.epsilon):.6g}, delta {float(self.charge.delta):.3g}"
         )
-        return (
-            f"{float(self.confidence):.4g} intervals; price: {price}; "
-            f"left: epsilon {left['epsilon']:.6g}, delta {left['delta']:.3g}"
+        return "; ".join(
+            [
+                f"{float(self.confidence):.4g} intervals",
+                *self.certificate.bounds_in_words(),
+                f"price: {price}",
+                f"left: epsilon {left['epsilon']:.6g}, delta {left['delta']:.3g}",
+            ]
         )
 
     def __repr__(self) -> str:

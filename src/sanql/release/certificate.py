@@ -55,6 +55,7 @@ class Certificate:
     limits: dict[str, int]
     assumptions: tuple[str, ...]
     meaning: dict[str, object]
+    bounds: tuple[dict[str, object], ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the certificate as plain data; epsilon and delta are rounded up."""
@@ -72,7 +73,23 @@ class Certificate:
             "limits": self.limits,
             "assumptions": list(self.assumptions),
             "meaning": self.meaning,
+            "bounds": list(self.bounds),
         }
+
+    def bounds_in_words(self) -> list[str]:
+        """Return a line for each column whose bounds San finds."""
+        return [_bounds_in_words(part) for part in self.bounds]
+
+
+def _bounds_in_words(part: dict[str, object]) -> str:
+    price = f"epsilon {part['epsilon']:g}, a release of its own"
+    match part["bounds"]:
+        case [float(low), float(high)]:
+            return (
+                f"bounds of {part['table']}.{part['column']}: [{low:,.15g}, {high:,.15g}], {price}"
+            )
+        case _:
+            return f"bounds of {part['table']}.{part['column']}: to be found, {price}"
 
 
 def number_upper(value: Fraction) -> float:

@@ -1,0 +1,50 @@
+"""What is known of an answer before its bounds are found: what holds whichever they will be.
+
+The question is planned with two guesses of the bounds; what both plans say alike is said, and what
+differs depends on bounds that nobody knows yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sanql.account import Charge
+from sanql.execute.statement import Statement
+from sanql.explain.explanation import Expected, Explanation
+from sanql.release.certificate import Certificate
+
+WIDTHS = (1, 3)  # of the two guesses, in steps
+LATER = "known once its bounds are found"
+
+
+def before_bounds(
+    one: Explanation, other: Explanation, whole: Charge, fits: bool, search: Statement
+) -> Explanation:
+    """Return what two explanations agree on, with the price of all and the first search's SQL."""
+    return replace(
+        one,
+        charge=whole,
+        fits=fits,
+        expected=tuple(map(_agreed, one.expected, other.expected)),
+        certificate=_certificate(one.certificate, other.certificate),
+        statement=search,
+    )
+
+
+def _agreed(one: Expected, other: Expected) -> Expected:
+    return one if one == other else Expected(one.column, None, LATER)
+
+
+def _certificate(one: Certificate, other: Certificate) -> Certificate:
+    pairs = zip(one.measurements, other.measurements, strict=True)
+    return replace(
+        one, measurements=tuple(left if left == right else _later(left) for left, right in pairs)
+    )
+
+
+def _later(measurement: dict[str, object]) -> dict[str, object]:
+    return dict.fromkeys(measurement) | {
+        "measures": measurement["measures"],
+        "mechanism": f"noise {LATER}",
+        "argument": measurement["argument"],
+    }
