@@ -103,7 +103,7 @@ class Acceptance:
 class ExactValues:
     """Exact sums of a column in every cell, with public cell sizes.
 
-    `records_min` is None where the owner leaves it to be the least number that passes.
+    `records_min` is None where the owner leaves it to San to find a number that passes.
     """
 
     name: str

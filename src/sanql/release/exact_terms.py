@@ -1,7 +1,7 @@
 """The guarantee of an exact release: its certificate, every assumption, and which claims stand alone.
 
 **What depends on the data.** A certificate needs a least number of records in every cell, and how
-many there are is data. It is computed from the *declared* number (or the least that passes), never
+many there are is data. It is computed from the *declared* number (or one found to pass), never
 from the rows; more records only help (leaving records out is post-processing). Whether every cell
 has that many is looked at once, over all cells whatever was asked, and refused with the same words
 for every question.
@@ -26,10 +26,9 @@ from functools import lru_cache
 
 from sanql.account import ExactClaim, ExactEntry
 from sanql.errors import Refused
-from sanql.mechanisms.noiseless import delta_at, threshold_min
+from sanql.mechanisms.noiseless import delta_at, others_enough, threshold_min
 from sanql.mechanisms.noiseless.certificate import Certificate as Certified
 from sanql.policy.exact import Exact, ExactValues, declaration_digest
-from sanql.policy.exact_numbers import least_records
 from sanql.policy.values import show_number
 from sanql.release.certificate import number_upper
 from sanql.theory.constants import composed_delta
@@ -53,8 +52,7 @@ def terms_of(exact: Exact) -> Terms:
     """Return the terms of a declaration, from what is declared alone; refuse what never passes."""
     epsilon, delta = exact.accept.epsilon, exact.accept.delta
     if isinstance(exact, ExactValues):
-        least = exact.records_min or least_records(exact)
-        certified = delta_at(exact.against(least - 1), epsilon)
+        least, certified = _least_cell(exact)
     else:
         known = exact.known_records
         least = exact.threshold or threshold_min(exact.prior, epsilon, delta, known=known)
@@ -62,6 +60,15 @@ def terms_of(exact: Exact) -> Terms:
     if Fraction(certified.delta_upper) > delta:  # the policy was checked; nothing is left to trust
         raise Refused("exact_not_certified", "the declared class does not pass", "add noise")
     return Terms(exact, least, certified)
+
+
+def _least_cell(exact: ExactValues) -> tuple[int, Certified]:
+    """Return the declared number of records of a cell, or one that is enough, with its certificate."""
+    epsilon, delta = exact.accept.epsilon, exact.accept.delta
+    if exact.records_min is not None:
+        return exact.records_min, delta_at(exact.against(exact.records_min - 1), epsilon)
+    others, certified = others_enough(exact.against(exact.known_records + 1), epsilon, delta)
+    return others + 1, certified
 
 
 def claim_of(exact: Exact, source: str) -> ExactClaim:

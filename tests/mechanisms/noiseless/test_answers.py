@@ -16,6 +16,7 @@ from sanql.mechanisms.noiseless import (
     discard_prior,
     known_max,
     lattice_sum,
+    others_enough,
     others_min,
     threshold_min,
 )
@@ -36,6 +37,10 @@ def test_the_smallest_n_and_the_largest_known_are_at_the_edge(
     least = others_min(adversary, epsilon, delta)
     assert adversary.with_others(least).bound(epsilon).delta_upper <= delta
     assert adversary.with_others(least - 1).bound(epsilon).delta_upper > delta
+    enough, certificate = others_enough(adversary, epsilon, delta)
+    assert least <= enough <= 1.02 * least + 2
+    assert certificate == delta_at(adversary.with_others(enough), epsilon)
+    assert certificate.delta_upper <= delta
     most = known_max(adversary, epsilon, delta)
     assert adversary.with_known(most).bound(epsilon).delta_upper <= delta
     assert adversary.with_known(most + 1).bound(epsilon).delta_upper > delta

@@ -20,6 +20,7 @@ from sanql.mechanisms.noiseless.answers import (
     delta_at,
     epsilon_at,
     known_max,
+    others_enough,
     others_min,
 )
 from sanql.mechanisms.noiseless.certificate import Adversary, Bound, Certificate
@@ -69,6 +70,7 @@ __all__ = [
     "heterogeneous_sum",
     "known_max",
     "lattice_sum",
+    "others_enough",
     "others_min",
     "partial_sum",
     "threshold_min",

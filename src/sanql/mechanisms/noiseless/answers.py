@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol, Self
 
+from sanql.errors import Refused
 from sanql.mechanisms.noiseless.certificate import Adversary, Certificate
 from sanql.mechanisms.noiseless.numbers import (
     EPSILON_MAX,
@@ -25,6 +26,8 @@ DDP = "DDP"
 NOISELESS = "noiseless privacy"
 _TIGHT = 1e-4
 """Certified epsilons are within this of the least that the class's own bound allows."""
+_MARGIN = 0.05
+"""How far below its goal the logarithm of a rough delta should be for the sure one to pass."""
 
 
 class Countable(Adversary, Protocol):
@@ -106,12 +109,32 @@ def others_min(adversary: Countable, epsilon: Number, delta: Number) -> int:
         RECORDS_MAX,
     )
     if least is None:
-        raise refusal(
-            "records",
-            f"not even {RECORDS_MAX} records reach epsilon {shown(level)} at delta {shown(target)}",
-            "accept a larger epsilon, or add noise",
-        )
+        raise _too_few(level, target)
     return least
+
+
+def others_enough(adversary: Countable, epsilon: Number, delta: Number) -> tuple[int, Certificate]:
+    """Return a number of other records with which the class passes, and its certificate.
+
+    It is the least or somewhat more (mostly less than a hundredth), found with one or two
+    certificates where the least takes several.
+    """
+    level, target = checked_epsilon(epsilon), checked_delta(delta)
+    goal, low = _log(float(target)), adversary.known + 1
+
+    def gap(others: int) -> float:
+        return _log(adversary.with_others(others).rough_delta(float(level))) - goal
+
+    at, slope = _rough_edge(gap, low, RECORDS_MAX)
+    if gap(at) > -_MARGIN:
+        at += math.ceil((_MARGIN + max(0.0, gap(at))) / slope)
+    while at <= RECORDS_MAX:
+        found = delta_at(adversary.with_others(at), level)
+        excess = _log_up(found.delta_upper, target) - goal
+        if excess <= 0:
+            return at, found
+        at += max(1, math.ceil(1.1 * excess / slope))
+    raise _too_few(level, target)
 
 
 def known_max(adversary: Countable, epsilon: Number, delta: Number) -> int:
@@ -135,6 +158,14 @@ def known_max(adversary: Countable, epsilon: Number, delta: Number) -> int:
     )
     assert least_unknown is not None  # noqa: S101  (with nobody known it passes)
     return total - least_unknown
+
+
+def _too_few(epsilon: Fraction, delta: Fraction) -> Refused:
+    return refusal(
+        "records",
+        f"not even {RECORDS_MAX} records reach epsilon {shown(epsilon)} at delta {shown(delta)}",
+        "accept a larger epsilon, or add noise",
+    )
 
 
 def _passes(adversary: Adversary, epsilon: Fraction, delta: Fraction) -> bool:
