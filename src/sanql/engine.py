@@ -25,12 +25,20 @@ from sanql.parse.shared import PublicQuery
 from sanql.plan import Outline, Plan, least_epsilon, outline, plan
 from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
-from sanql.plan.wishes import CONFIDENCE, parse_accuracy, parse_confidence
+from sanql.plan.wishes import (
+    CONFIDENCE,
+    parse_accuracy,
+    parse_confidence,
+    parse_nonnegative,
+    parse_other,
+    parse_rounded,
+)
 from sanql.policy import Budget, Policy, Table, TableDomain, load
 from sanql.release import Answer, NoisyCells, add_noise, certify, show
 from sanql.release.certificate import Certificate, certify_public
 from sanql.release.exact_answer import ExactAnswer, ExactExplanation
 from sanql.release.exact_asking import ExactDesk, asks_exactly, with_remedy
+from sanql.release.finish import Finish, check_finish, check_plain
 
 if TYPE_CHECKING:
     import pyarrow
@@ -50,6 +58,9 @@ class Wishes:
     accuracy: object = None
     confidence: Number | None = None
     max_groups_contributed: int | str | None = None
+    other: str | None = None
+    nonnegative: bool | None = None
+    rounded: Number | None = None
 
 
 class San:
@@ -88,6 +99,9 @@ class San:
         accuracy: object = None,
         confidence: Number | None = None,
         max_groups_contributed: int | None = None,
+        other: str | None = None,
+        nonnegative: bool | None = None,
+        rounded: Number | None = None,
         exact: bool = False,
     ) -> Answer:
         """Return a private answer, charged to the ledger; an identical question is free.
@@ -96,9 +110,12 @@ class San:
         {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
         "guess": 10000}. With `exact` (or release='exact' in the text) the answer has no noise and
         no price; it is there only where the owner has declared an adversary it is safe against.
+        `other` names one row more that adds up the groups too small to appear; `nonnegative` and
+        `rounded` (to multiples of a number) change how noisy counts and sums are shown.
         `parameters` are constants for ? and $1 (a list), or $name and :name (values by name).
         """
-        wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
+        limits = accuracy, confidence, max_groups_contributed
+        wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded)
         self._check_open()
         asked = Asked(sql, parameters)
         if asks_exactly(sql, exact, asdict(wishes)):
@@ -115,10 +132,14 @@ class San:
         accuracy: object = None,
         confidence: Number | None = None,
         max_groups_contributed: int | None = None,
+        other: str | None = None,
+        nonnegative: bool | None = None,
+        rounded: Number | None = None,
         exact: bool = False,
     ) -> Explanation | ExactExplanation:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
-        wishes = Wishes(epsilon, delta, accuracy, confidence, max_groups_contributed)
+        limits = accuracy, confidence, max_groups_contributed
+        wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded)
         self._check_open()
         asked = Asked(sql, parameters)
         if asks_exactly(sql, exact, asdict(wishes)):
@@ -127,7 +148,9 @@ class San:
         return self._explain(asked, wishes)
 
     def _explain(self, asked: Asked, wishes: Wishes) -> Explanation:
-        planned, _ = self.prepare(asked, wishes)
+        planned, question = self.prepare(asked, wishes)
+        finish = _finish(question, wishes)
+        check_finish(planned, finish)
         known = self.description
         text = statement(planned, known, secret=0)
         cached = self._ledger.find(self.analyst, planned.digest(known.fingerprint)) is not None
@@ -138,6 +161,7 @@ class San:
             self.balances(),
             cached=cached,
             fits=cached or self._fits(planned),
+            finish=finish,
         )
 
     @property
@@ -274,7 +298,8 @@ class San:
                 wishes.max_groups_contributed,
             )
         )
-        outlined = outline(question.private, tables, self.policy.neighbours, groups)
+        other = _finish(question, wishes).other is not None
+        outlined = outline(question.private, tables, self.policy.neighbours, groups, other)
         _check_unit(outlined.table, question.options.privacy_unit_column)
         check_strategy(outlined.keys, question.options.group_selection_strategy)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
@@ -304,13 +329,16 @@ def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
     """Parse, plan, price, reserve (durably, before any row is read), run, add noise, spend."""
     confidence = _confidence(wishes)
     question = parse(asked, san.tables)
+    finish = _finish(question, wishes)
     if isinstance(question.query, PublicQuery):
+        check_plain(finish)
         return answer_publicly(san, question.query, confidence)
     planned = san.planned(question, wishes)
+    check_finish(planned, finish)
     sent = statement(planned, san.source, san.sampler.secret())
     digest = planned.digest(san.source.fingerprint)
     recorded = san.ledger.find(san.analyst, digest)
-    preparation = _Preparation(planned, confidence)
+    preparation = _Preparation(planned, confidence, finish)
     if recorded is not None:
         cells = NoisyCells.from_bytes(recorded)
     else:
@@ -375,10 +403,11 @@ class _Preparation:
 
     plan: Plan
     confidence: Fraction
+    finish: Finish
 
     @cached_property
     def certificate(self) -> Certificate:
-        return certify(self.plan)
+        return certify(self.plan, self.finish.in_words())
 
     def make(self) -> None:
         """Compute all of it; wheels and quantiles are remembered, draws made here thrown away."""
@@ -397,7 +426,7 @@ def _wait_for_bucket(started: float) -> None:
 
 def _shown(san: San, preparation: _Preparation, cells: NoisyCells, cached: bool) -> Answer:
     planned, confidence = preparation.plan, preparation.confidence
-    shown = show(planned, cells, confidence)
+    shown = show(planned, cells, confidence, preparation.finish)
     return Answer(
         table=shown.table,
         ends=shown.intervals,
@@ -493,6 +522,29 @@ def _one(name: str, in_text: str | None, passed: Any) -> Any:
             "give it once",
         )
     return passed if passed is not None else in_text
+
+
+def _finish(question: Question, wishes: Wishes) -> Finish:
+    """Return what is asked to be done to noisy values, in the question or beside it."""
+    typed = question.options
+    finish = Finish(
+        parse_other(_one("other", typed.other, wishes.other)),
+        parse_nonnegative(
+            _one("nonnegative", _upper(typed.nonnegative), _upper(wishes.nonnegative))
+        ),
+        parse_rounded(_one("rounded", typed.rounded, wishes.rounded)),
+    )
+    if finish.rounded is not None and wishes.accuracy is not None:
+        raise Refused(
+            "rounded_and_accuracy",
+            "accuracy asks for narrow intervals, and rounded widens them",
+            "give epsilon with rounded, or round by hand: ROUND(COUNT(*), -1)",
+        )
+    return finish
+
+
+def _upper(typed: object) -> str | None:
+    return None if typed is None else str(typed).upper()
 
 
 def _check_unit(table: Table, named: str | None) -> None:

@@ -191,6 +191,14 @@ def test_an_exact_answer_takes_no_price(town: Town) -> None:
         assert caught.value.code == "exact_price"
 
 
+def test_an_exact_answer_is_shown_as_it_is(town: Town) -> None:
+    san = town()
+    for given in ({"other": "rest"}, {"nonnegative": True}, {"rounded": 10}):
+        with pytest.raises(Refused) as caught:
+            san.query("SELECT SUM(score) FROM people", exact=True, **given)  # type: ignore[arg-type]
+        assert caught.value.code == "exact_form"
+
+
 def test_the_clause_in_the_text_asks_exactly(town: Town, truth: Truth) -> None:
     san = town()
     text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({}) SUM(score) FROM people"
@@ -198,6 +206,7 @@ def test_the_clause_in_the_text_asks_exactly(town: Town, truth: Truth) -> None:
     assert answer.rows == truth("SELECT SUM(score) FROM people")
     for options, code in (
         ("release='exact', epsilon=1", "exact_price"),
+        ("release='exact', rounded=10", "exact_form"),
         ("release='precise'", "release_unknown"),
         ("release='exact', release='noisy'", "option_twice"),
     ):

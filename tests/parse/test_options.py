@@ -29,6 +29,12 @@ ACCEPTED = [
     ("WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1 2)", Options("1 2")),
     ("WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1/**/2)", Options("1/**/2")),
     ("WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=nan)", Options("nan")),
+    (
+        "WITH DIFFERENTIAL_PRIVACY OPTIONS(other = '(other), x', nonnegative = TRUE, rounded = 10)",
+        Options(other="(other), x", nonnegative="TRUE", rounded="10"),
+    ),
+    ("WITH DIFFERENTIAL_PRIVACY OPTIONS(other = ')', epsilon=1)", Options("1", other=")")),
+    ("WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, other = ',')", Options("1", other=",")),
 ]
 
 
@@ -50,6 +56,8 @@ def test_the_clause_is_read_and_taken_out(ask: Ask, clause: str, options: Option
         ("OPTIONS(epsilon=)", "options_malformed"),
         ("OPTIONS(epsilon=, delta=1)", "options_malformed"),
         ("OPTIONS(epsilon", "options_malformed"),
+        ("OPTIONS(other = 5)", "other_invalid"),
+        ("OPTIONS(other = rest)", "other_invalid"),
     ],
 )
 def test_a_clause_that_is_not_understood_is_refused(

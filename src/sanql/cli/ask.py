@@ -56,6 +56,14 @@ def asking(forms: list[str]) -> Callable[[F], F]:
                     help="A value for $NAME, :NAME or, by number, ?; numbers, true, false and null are "
                     "read as such, NAME:text=…, :date=… or :timestamp=… says otherwise. Repeatable.",
                 ),
+                click.option("--other", help="One row more, so named, adds up other groups."),
+                click.option(
+                    "--nonnegative",
+                    is_flag=True,
+                    default=None,
+                    help="Show 0 where noise takes a count below it.",
+                ),
+                click.option("--rounded", help="Show counts and sums to a multiple of this."),
                 click.option(
                     "--exact",
                     is_flag=True,

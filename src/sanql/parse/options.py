@@ -18,6 +18,9 @@ KNOWN = (
     "privacy_unit_column",
     "release",
     "group_selection_strategy",
+    "other",
+    "nonnegative",
+    "rounded",
 )
 
 
@@ -31,6 +34,9 @@ class Options:
     privacy_unit_column: str | None = None
     release: str | None = None
     group_selection_strategy: str | None = None
+    other: str | None = None
+    nonnegative: str | None = None
+    rounded: str | None = None
 
 
 def options_of(sql: str) -> Options:
@@ -52,7 +58,7 @@ def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:
     if len(tokens) < 5 or tokens[3].text.upper() != "OPTIONS" or tokens[4].text != "(":
         rest = sql[: tokens[1].start] + " " + sql[tokens[2].end + 1 :]
         return rest, Options()
-    end = next((i for i, token in enumerate(tokens[5:], 5) if token.text == ")"), None)
+    end = next((i for i, token in enumerate(tokens[5:], 5) if _is_sign(token, ")")), None)
     if end is None:
         raise _malformed()
     found = _pairs(sql, tokens[5:end])
@@ -77,10 +83,24 @@ def _pairs(sql: str, tokens: list[Token]) -> dict[str, str]:
             raise Refused(
                 "option_twice", f"the privacy option {name} is given twice", "give it once"
             )
-        stop = next((i for i, token in enumerate(tokens) if token.text == ","), len(tokens))
+        stop = next((i for i, token in enumerate(tokens) if _is_sign(token, ",")), len(tokens))
+        if name == "other" and [*map(_is_text, tokens[2:stop])] != [True]:
+            raise Refused(
+                "other_invalid",
+                "the privacy option other names a row, and is not one text in quotes",
+                "write, for example, other = '(other)'",
+            )
         found[name] = _as_typed(sql, tokens[2:stop])
         tokens = tokens[stop + 1 :]
     return found
+
+
+def _is_sign(token: Token, sign: str) -> bool:
+    return str(token.text) == sign and not _is_text(token)
+
+
+def _is_text(token: Token) -> bool:
+    return bool(token.token_type.name == "STRING")
 
 
 def _as_typed(sql: str, tokens: list[Token]) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 EPSILON_COMPARED = Fraction(1, 10)
 """At which a noisy answer is described where the owner has declared nothing to compare with."""
 
+FORMS = ("other", "nonnegative", "rounded")  # what is done to noisy values only
+
 Run = Callable[[Statement], "pyarrow.Table"]
 Describe = Callable[[Fraction], str]
 
@@ -59,10 +61,17 @@ def _check_no_price(options: Options, wishes: Mapping[str, object]) -> None:
             ("epsilon", options.epsilon),
             ("delta", options.delta),
             ("max_groups_contributed", options.max_groups_contributed),
+            *((name, getattr(options, name)) for name in FORMS),
             *wishes.items(),
         ]
-        if value is not None
+        if value is not None and value is not False
     ]
+    if given and given[0] in FORMS:
+        raise Refused(
+            "exact_form",
+            f"{given[0]} is given with an exact answer, which shows every number as it is",
+            f"leave {given[0]} out, or ask with noise",
+        )
     if given:
         raise Refused(
             "exact_price",
