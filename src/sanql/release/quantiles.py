@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from sanql.mechanisms import NoNoise
 from sanql.mechanisms.deviations import deviation_upper
 from sanql.plan import Plan
 from sanql.plan.measurements import QuantileOf
@@ -24,10 +23,10 @@ SLACK = 2.0
 
 
 def quantile_value(plan: Plan, cells: NoisyCells, estimate: QuantileOf) -> Reals:
-    """Return a picked quantile in every group, or none in an empty group of public data.
+    """Return a picked quantile in every group, or none where the noisy counts see no row.
 
-    Whether a group is empty is not known where there is noise: then the place is one at random, and
-    its interval says so by covering all of the bounds.
+    Where they see rows that are not there, the place is one at random, and its interval says so by
+    covering all of the bounds.
     """
     leaves = _leaves(plan, estimate)
     places = np.array(
@@ -40,9 +39,7 @@ def quantile_value(plan: Plan, cells: NoisyCells, estimate: QuantileOf) -> Reals
     if estimate.whole:
         steps = np.rint(steps)
     values: Reals = np.clip(steps, leaves.bottom, leaves.top) * float(leaves.grid)
-    if not isinstance(plan.noises[estimate.ladder], NoNoise):
-        return values
-    empty = [counts.sum() == 0 for counts in cells.lists(estimate.ladder)]
+    empty = [counts.astype(float).sum() < 1 for counts in cells.lists(estimate.ladder)]
     return np.where(empty, np.nan, values)
 
 
