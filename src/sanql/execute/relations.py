@@ -16,6 +16,7 @@ from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, real, scan
 from sanql.execute.grid import on_grid
 from sanql.execute.lockdown import quote
 from sanql.execute.sources import Description, Source
+from sanql.execute.tables import TableReader
 from sanql.parse.relations import (
     Derived,
     From,
@@ -45,15 +46,8 @@ from sanql.parse.tree import (
     walk,
 )
 from sanql.plan.measurements import grid_for
-from sanql.policy import ColumnUnit, RowUnit, Table, ViaUnit
+from sanql.policy import RowUnit, Table, ViaUnit
 
-# UHUGEINT is none of them: beside another it is compared as a HUGEINT, which fails, or as a DOUBLE
-INTEGERS = frozenset(
-    [
-        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-    ]
-)  # fmt: skip
 SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits
 # functions whose value depends on which of two equal rows comes first
 PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value"])
@@ -71,15 +65,14 @@ class RelationWriter:
         parameters: list[object] | None = None,
     ) -> None:
         """Write over a source; `parameters`, where given, are shared with another writer."""
-        self._source = source
         self._tables = tables
+        self._readers = TableReader(source, tables)
         self._used: dict[int, dict[str, None]] = {}
         self._through: dict[int, int] = {}
         self._scans: dict[int, Scan] = {}
         self._matched_once: set[int] = set()
         self._groups: list[tuple[list[str], list[str]]] = []
         self._names = 0
-        self._unit_type: str | None = None
         self.emitter = Emitter(self._leaf, raw=lambda column: self._read(column.slot, column.name))
         if parameters is not None:
             self.emitter.parameters = parameters
@@ -209,16 +202,11 @@ class RelationWriter:
         unit = self._tables[one.table].unit
         return (
             isinstance(unit, ViaUnit)
-            and not self._is_direct(unit)
+            and not self._readers.is_direct(unit)
             and other.table == unit.table
             and child.name.lower() == unit.column.lower()
             and parent.name.lower() == unit.key.lower()
         )
-
-    def _is_direct(self, unit: ViaUnit) -> bool:
-        """Return whether a foreign key refers to the unit's own column, and so is the unit."""
-        referred = self._tables[unit.table].unit
-        return isinstance(referred, ColumnUnit) and referred.column.lower() == unit.key.lower()
 
     def _read(self, slot: int, name: str) -> str:
         self._used.setdefault(slot, {})[name] = None
@@ -251,95 +239,18 @@ class RelationWriter:
 
     def _scan(self, scan: Scan) -> str:
         """Return a table with its unit and the columns that are read."""
-        table = self._tables[scan.table]
-        columns = {name: self._stored(table, name) for name in self._used.get(scan.slot, {})}
-        relation = self._source.relations[table.name]
-        named = {name: self._alias(scan.slot, name) for name in columns}
-        listed = [f"{text} AS {named[name]}" for name, text in columns.items()]
-        if isinstance(table.unit, ColumnUnit | ViaUnit):
-            self._check_unit_type(table)
-        match table.unit:
-            case ViaUnit() as unit if not self._is_direct(unit) and scan.slot not in self._through:
-                own = [f"{self._stored(table, unit.column)} AS v", *listed]
-                shown = ", ".join(["o.u AS u", *(f"s.{name}" for name in named.values())])
-                return (
-                    f"(SELECT {shown} FROM (SELECT {', '.join(own)} FROM {relation}) AS s "
-                    f"JOIN ({self._owners(self._tables[unit.table], unit.key)}) AS o ON s.v = o.k)"
-                )
-            case ColumnUnit(column) | ViaUnit(column) if scan.slot not in self._through:
-                whose = self._stored(table, column)
-                return (
-                    f"(SELECT {', '.join([f'{whose} AS u', *listed])} FROM {relation} "
-                    f"WHERE {whose} IS NOT NULL)"
-                )
-            case _:
-                shown = ", ".join(listed) or "1 AS present"
-                if table.public and table.key is not None and scan.slot in self._matched_once:
-                    return self._one_for_each_key(table, shown, list(columns.values()))
-                return f"(SELECT {shown} FROM {relation})"
-
-    def _one_for_each_key(self, table: Table, shown: str, read: list[str]) -> str:
-        """Return a public table with one row for each key, so that no row is matched twice.
-
-        Which one is decided by what is read of it, never by the order in which rows are met.
-        """
-        from sanql.parse.scope import column_facts
-
-        key = next(c for c in table.columns.values() if c.name.lower() == table.key.lower())  # type: ignore[union-attr]
-        place = scanned(self._stored(table, key.name), column_facts(key))
-        relation = self._source.relations[table.name]
-        return (
-            f"(SELECT DISTINCT ON ({place}) {shown} FROM {relation} "
-            f"ORDER BY {', '.join([place, *read])})"
+        named = {name: self._alias(scan.slot, name) for name in self._used.get(scan.slot, {})}
+        return self._readers.table(
+            scan.table,
+            named,
+            unit_elsewhere=scan.slot in self._through,
+            matched_once=scan.slot in self._matched_once,
         )
-
-    def _owners(self, table: Table, key: str) -> str:
-        """Return which unit each value of a table's key leads to."""
-        relation = self._source.relations[table.name]
-        named = f"{self._stored(table, key)} AS k"
-        match table.unit:
-            case ViaUnit() as unit if not self._is_direct(unit):
-                following = self._owners(self._tables[unit.table], unit.key)
-                via = self._stored(table, unit.column)
-                return (
-                    f"SELECT s.k, o.u FROM (SELECT {named}, {via} AS v FROM {relation}) AS s "
-                    f"JOIN ({following}) AS o ON s.v = o.k"
-                )
-            case ColumnUnit(column) | ViaUnit(column):
-                whose = self._stored(table, column)
-                return f"SELECT {named}, {whose} AS u FROM {relation} WHERE {whose} IS NOT NULL"
-            case _:
-                raise AssertionError("the policy checked that references lead to a unit")
 
     def _check_alike(self, left: Identifier, right: Identifier) -> None:
         one, other = self._scans.get(left.slot), self._scans.get(right.slot)
         if one is not None and other is not None:
-            kinds = self._type(one.table, left.name), self._type(other.table, right.name)
-            if not _alike(*kinds):
-                raise _differ(f"{one.table}.{left.name}", f"{other.table}.{right.name}", *kinds)
-
-    def _check_unit_type(self, table: Table) -> None:
-        """Refuse units that two tables store as different types: a cast could fail, or merge two."""
-        unit = table.unit
-        name = table.name
-        while isinstance(unit, ViaUnit) and not self._is_direct(unit):
-            kinds = self._type(name, unit.column), self._type(unit.table, unit.key)
-            if not _alike(*kinds):
-                raise _differ(f"{name}.{unit.column}", f"{unit.table}.{unit.key}", *kinds)
-            name, unit = unit.table, self._tables[unit.table].unit
-        assert isinstance(unit, ColumnUnit | ViaUnit)  # noqa: S101  (asked of tables with a unit)
-        kind = self._type(name, unit.column)
-        self._unit_type = self._unit_type or kind
-        if not _alike(self._unit_type, kind):
-            raise _differ(f"{name}.{unit.column}", "another table's", kind, self._unit_type)
-
-    def _type(self, table: str, column: str) -> str:
-        types = self._source.types[table]
-        return next(kind for known, kind in types.items() if known.lower() == column.lower())
-
-    def _stored(self, table: Table, name: str) -> str:
-        stored = self._source.scans[table.name]
-        return next(text for known, text in stored.items() if known.lower() == name.lower())
+            self._readers.check_alike(one.table, left.name, other.table, right.name)
 
     def filtered(self, source: From, where: Expr | None, more: Iterable[str] = ()) -> str:
         """Return FROM and WHERE; to be written last, when it is known which columns are read.
@@ -400,7 +311,7 @@ class RelationWriter:
                 column = f"t{slot}.{self._alias(slot, name)}"
                 listed.append(column)
                 scan = self._scans.get(slot)
-                if scan is not None and self._type(scan.table, name) == "DOUBLE":
+                if scan is not None and self._readers.type_of(scan.table, name) == "DOUBLE":
                     listed.append(f"system.main.signbit({column})")  # tells the zeros apart
         return ", ".join(listed) or "1"
 
@@ -565,16 +476,3 @@ def _within_length(text: str) -> str:
 
 def _asks(condition: Expr) -> bool:
     return any(isinstance(part, Subquery) for part in walk(condition))
-
-
-def _differ(one: str, other: str, first: str, second: str) -> Refused:
-    return Refused(
-        "units_differ",
-        f"{one} is stored as {first} and {other} as {second}; compared, a value could be lost",
-        "let the owner store what identifies the unit as one type",
-    )
-
-
-def _alike(one: str, other: str) -> bool:
-    """Return whether the engine compares two stored types without a cast that could fail."""
-    return one == other or (one in INTEGERS and other in INTEGERS)
