@@ -49,3 +49,12 @@ def test_a_number_of_groups_that_is_none_is_refused(typed: str) -> None:
 
 def test_a_number_of_groups_may_be_typed_or_passed() -> None:
     assert (parse_groups("3"), parse_groups(3), parse_groups(None)) == (3, 3, None)
+
+
+@pytest.mark.parametrize("statistic", ["COVAR_POP(age, 1e200)", "CORR(1e200, age)"])
+def test_values_whose_products_are_beyond_any_number_are_refused(
+    outlined: Outlined, statistic: str
+) -> None:
+    with pytest.raises(Refused) as caught:
+        outlined(f"SELECT {statistic} FROM visits")
+    assert caught.value.code == "bounds_too_wide"

@@ -442,9 +442,15 @@ def _centred(argument: Expr, part: Measurement) -> Expr:
 
 
 def bounds_of(argument: Expr) -> tuple[Fraction, Fraction]:
-    """Return the bounds that the binder made sure of."""
+    """Return the bounds that the binder made sure of; products of them may be beyond any number."""
     low, high = argument.facts.low, argument.facts.high
-    assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+    if not isinstance(low, Fraction) or not isinstance(high, Fraction):
+        raise Refused(
+            "bounds_too_wide",
+            "the values of a statistic are so large that their products are beyond any number",
+            "limit them in the question, as in GREATEST(0, LEAST(1000000, x)), or write a smaller "
+            "constant",
+        )
     return low, high
 
 
