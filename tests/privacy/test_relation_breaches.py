@@ -139,6 +139,8 @@ FAITHFUL = [
     "SELECT COUNT(person), COUNT(*) FROM (SELECT person FROM orders) a"
     " JOIN (SELECT person FROM people) b USING (person) RIGHT JOIN notes c ON c.person = a.person",
     "SELECT COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM orders o WHERE o.person = p.person) = 0",
+    "SELECT COUNT(*) FROM orders WHERE order_id NOT IN"
+    " (SELECT i.order_id FROM items i WHERE i.quantity < 3)",
 ]
 
 
@@ -171,6 +173,11 @@ def test_an_answer_without_noise_is_that_of_plain_duckdb(sql: str, linked: Linke
         (
             "SELECT COUNT(*) FROM people WHERE person NOT IN"
             " (SELECT o.person FROM people p LEFT JOIN orders o ON o.person = p.person)",
+            "member_missing",
+        ),
+        (
+            "SELECT COUNT(*) FROM people p LEFT JOIN orders o ON o.person = p.person"
+            " WHERE o.person NOT IN (SELECT n.person FROM notes n WHERE n.u = 2)",
             "member_missing",
         ),
         (

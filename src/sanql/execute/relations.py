@@ -230,8 +230,12 @@ class RelationWriter:
                 return self._groups[-1][0][index]
             case AggregateRef(index):
                 return self._groups[-1][1][index]
-            case Subquery():
-                return _within_length(self._subquery(expression))
+            case Subquery(operand=operand):
+                text = _within_length(self._subquery(expression))
+                if isinstance(operand, Identifier):
+                    # NULL is in no list and out of none, also if the unit has nothing in it
+                    return f"(CASE WHEN {self._leaf(operand)} IS NOT NULL THEN {text} END)"
+                return text
             case Window():
                 return self._window(expression)
             case _:
@@ -265,10 +269,16 @@ class RelationWriter:
         plain = [self.emitter.sql(part) for part in parts if part not in asking]
         moved = bool(asking) and isinstance(source, Join) and source.kind is JoinKind.INNER
         conditions += [] if moved else plain
-        conditions += [self.emitter.sql(part) for part in asking]
+        conditions += [self._asked(part) for part in asking]
         conditions += more
         text = self._from(source, plain if moved else [])
         return f"{text} WHERE {' AND '.join(conditions)}" if conditions else text
+
+    def _asked(self, condition: Expr) -> str:
+        """Return a condition of WHERE, in which it is the same whether one is false or unknown."""
+        if isinstance(condition, Subquery):
+            return _within_length(self._subquery(condition))
+        return self.emitter.sql(condition)
 
     def _select(
         self, source: From, where: Expr | None, columns: list[str], more: Iterable[str] = ()

@@ -450,6 +450,14 @@ def bind_member(node: exp.In, binder: Binder, reader: Reader) -> Subquery:  # ty
                 "would decide for everybody",
                 "join with INNER JOIN inside, or use EXISTS",
             )
+        if linked and asked.facts.nullable:  # type: ignore[union-attr]
+            raise Refused(
+                "member_missing",
+                "IN asks about an identifier that an outer join may leave out; whether anybody at all "
+                "is in the subquery would decide for such rows",
+                "join with INNER JOIN, name the identifier of the rows that the join keeps, or use "
+                "EXISTS",
+            )
         unit_of = _asking(rows, binder.scope, linked=linked or _linked_inside(rows))
         operand = asked if linked else binder.row(node.this)
         if not linked and field.value is None:
