@@ -151,6 +151,35 @@ def test_an_answer_without_noise_is_that_of_plain_duckdb(sql: str, linked: Linke
     assert [tuple(cells[0].values())] == database.plain(sql)
 
 
+UNMATCHED = "people x LEFT JOIN places p ON p.code = x.code"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT p.size IS NOT NULL AS k, COUNT(*) FROM {UNMATCHED} GROUP BY k",
+        f"SELECT COALESCE(p.size, 7) AS k, COUNT(*) FROM {UNMATCHED} GROUP BY k",
+        f"SELECT CASE WHEN p.size > 1 THEN 'large' ELSE 'small' END AS k, COUNT(*) FROM {UNMATCHED}"
+        " GROUP BY k",
+        f"SELECT COALESCE(d.size, 7) AS k, COUNT(*) FROM (SELECT p.size FROM {UNMATCHED}) d GROUP BY k",
+        "SELECT d.big AS k, COUNT(*) FROM people x LEFT JOIN"
+        " (SELECT code, COALESCE(size, 6) AS big FROM places) d ON d.code = x.code GROUP BY k",
+        "SELECT l.word AS k, COUNT(*) FROM people x JOIN labels l ON l.code = x.code"
+        " LEFT JOIN places p ON p.code = x.code"
+        " WHERE (p.size = 1 AND l.code = 1) OR p.size IS NULL GROUP BY k",
+    ],
+)
+def test_keys_of_rows_without_a_match_are_not_lost(sql: str, linked: Linked) -> None:
+    public: Rows = {
+        "places": [{"code": 1, "size": 1}, {"code": 1, "size": 2}],
+        "labels": [{"word": "one", "code": 1}, {"word": "two", "code": 2}],
+    }
+    database = Database()
+    _, cells = linked(sql, {**TOWN, **public}, database=database)
+    ours = {cell["k0"]: cell["m0"] for cell in cells if cell["m0"]}
+    assert ours == {key: count for key, count in database.plain(sql) if key is not None}
+
+
 @pytest.mark.parametrize(
     ("sql", "code"),
     [

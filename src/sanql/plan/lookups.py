@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from sanql.parse.joins import STRICT
 from sanql.parse.relations import (
     Derived,
     From,
@@ -19,6 +20,7 @@ from sanql.parse.relations import (
     Scan,
     Selected,
     conjuncts,
+    slots,
 )
 from sanql.parse.tree import Call, ColumnRef, Expr, Literal, Type, walk
 from sanql.policy import Table
@@ -42,7 +44,8 @@ def lookups(
     """Return where the keys that public tables decide can be read; others are left out."""
     reading = _Reading(tables)
     reading.read(source, [*conjuncts(where)], kept=True)
-    resolved = {index: reading.resolve(key) for index, key in keys.items()}
+    listed = {index: key for index, key in keys.items() if reading.lists(key)}
+    resolved = {index: reading.resolve(key) for index, key in listed.items()}
     public = {
         index: expression
         for index, expression in resolved.items()
@@ -67,11 +70,13 @@ class _Reading:
         self._tables = tables
         self._fields: dict[int, Selected] = {}
         self._tests: list[Expr] = []
+        self._missing: set[int] = set()
         self.scans: dict[int, Scan] = {}
 
     def read(self, source: From, tests: list[Expr], kept: bool) -> None:
         """Note the public tables, and the tests that every row which is `kept` fulfils."""
         self._tests += tests if kept else []
+        self._missing |= frozenset() if kept else slots(source)
         match source:
             case Scan(slot, _, private):
                 if not private:
@@ -91,16 +96,46 @@ class _Reading:
         """Yield the tests, over the columns of tables."""
         for test in self._tests:
             resolved = self.resolve(test)
-            if resolved is not None:
+            if resolved is not None and self.lists(test):
                 yield resolved
+
+    def lists(self, expression: Expr) -> bool:
+        """Return whether an outer join's row without a match makes an expression NULL, if anything.
+
+        Else it has a value there that no row of the public tables has, such as COALESCE(x, 'none').
+        """
+        match expression:
+            case ColumnRef(slot=slot) if slot in self._fields:
+                value = self._field(expression)
+                return value is None or self.lists(value)
+            case Call(op, args):
+                strict = op in STRICT or op in COMPARISONS or op.startswith("cast_")
+                return all(map(self.lists, args)) and (strict or not any(map(self._lacks, args)))
+            case _:
+                return True
+
+    def _lacks(self, expression: Expr) -> bool:
+        """Return whether an expression reads a column that an outer join may leave out."""
+        for part in walk(expression):
+            if isinstance(part, ColumnRef):
+                value = self._field(part)
+                if part.slot in self._missing or (value is not None and self._lacks(value)):
+                    return True
+        return False
+
+    def _field(self, column: ColumnRef) -> Expr | None:
+        """Return what a subquery's column is inside."""
+        if column.slot not in self._fields:
+            return None
+        return self._fields[column.slot].fields[int(column.name.removeprefix("c"))].value
 
     def resolve(self, expression: Expr) -> Expr | None:
         """Return an expression over tables' columns; None where there is more to it."""
         match expression:
             case Literal():
                 return expression
-            case ColumnRef(slot=slot, name=name) if slot in self._fields:
-                value = self._fields[slot].fields[int(name.removeprefix("c"))].value
+            case ColumnRef(slot=slot) if slot in self._fields:
+                value = self._field(expression)
                 return self.resolve(value) if value is not None else None
             case ColumnRef():
                 return expression if expression.stored else None
@@ -113,8 +148,8 @@ class _Reading:
 
     def is_public(self, expression: Expr) -> bool:
         """Return whether an expression is computed from public tables, and from something."""
-        slots = _slots(expression)
-        return bool(slots) and slots <= self.scans.keys()
+        read = _slots(expression)
+        return bool(read) and read <= self.scans.keys()
 
 
 def _slots(expression: Expr) -> frozenset[int]:
@@ -129,10 +164,10 @@ def _connected(scans: Mapping[int, Scan], tests: list[Expr]) -> list[frozenset[i
     """Return the tables in parts that tests connect; parts are never multiplied with each other."""
     parts = [frozenset({slot}) for slot in scans]
     for test in tests:
-        slots = _slots(test)
-        if len(slots) > 1 and _keeps_few(test):
-            touched = [part for part in parts if part & slots]
-            parts = [part for part in parts if not part & slots]
+        read = _slots(test)
+        if len(read) > 1 and _keeps_few(test):
+            touched = [part for part in parts if part & read]
+            parts = [part for part in parts if not part & read]
             parts.append(frozenset().union(*touched))
     return parts
 
