@@ -106,6 +106,9 @@ EXPRESSIONS: dict[str, str | None] = {
     "CAST(b AS SMALLINT)": "TRY_CAST(b AS SMALLINT)",
     "SAFE_CAST(w AS INT64)": "TRY_CAST(w AS BIGINT)",
     "CAST(u AS INTEGER)": "TRY_CAST(u AS INTEGER)",
+    # a decimal is a DOUBLE here: halves go to the even neighbour, and away from zero where rounded
+    "a + 10 * CAST(2.5 AS BIGINT) + CAST(-3.5 AS BIGINT)": "a + 20 - 4",
+    "a + 10 * CAST(ROUND(2.5) AS BIGINT)": "a + 30",
     "CAST(w AS FLOAT64)": "TRY_CAST(w AS DOUBLE)",
     "w::DATE": "TRY_CAST(w AS DATE)",
     "TIMESTAMP(w)": "TRY_CAST(w AS TIMESTAMP)",

@@ -431,3 +431,27 @@ def test_a_refusal_uses_the_name_that_was_typed(
 @pytest.mark.parametrize("sql", [None, 7, b"SELECT COUNT(*) FROM people", ["SELECT 1"]])
 def test_what_is_not_text_is_refused(refusal: Callable[[object], Refused], sql: object) -> None:
     assert refusal(sql).code == "not_text"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT AVG(n) FROM (SELECT city, COUNT(*) AS n FROM rows GROUP BY city) AS t",
+        "SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM rows) AS t",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT city FROM rows) AS t",
+        "SELECT COUNT(*) FROM (SELECT city FROM rows UNION SELECT city FROM rows) AS t",
+        "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY age) AS r FROM rows) AS t",
+        "SELECT COUNT(*) FROM rows WHERE age > (SELECT AVG(age) FROM rows)",
+        "SELECT COUNT(*) FROM rows WHERE EXISTS (SELECT 1 FROM rows AS r WHERE r.age = rows.age)",
+        "SELECT COUNT(*) FROM rows WHERE city IN (SELECT city FROM rows)",
+        "SELECT COUNT(*) FROM people WHERE city IN (SELECT city FROM rows)",
+        "SELECT COUNT(*) FROM rows WHERE city IN (SELECT city FROM people)",
+        "SELECT COUNT(*) FROM rows AS a JOIN rows AS b ON a.city = b.city",
+    ],
+)
+def test_where_each_row_is_a_unit_no_remedy_speaks_of_its_column(
+    refusal: Refusal, sql: str
+) -> None:
+    refused = refusal(sql)
+    assert "unit's column" not in refused.remedy
+    assert "protected by itself" in refused.message

@@ -12,6 +12,7 @@ from sanql.mechanisms import appearance_probability
 from sanql.parse.tree import AggregateRef
 from sanql.plan import Plan
 from sanql.plan.accuracy import half_width, needs_rows
+from sanql.plan.joined import repeated
 from sanql.plan.measurements import QuantileOf
 from sanql.release.answer import remaining_to_dict
 from sanql.release.certificate import Certificate, certify, number_upper
@@ -126,7 +127,7 @@ def explain(
         hidden=tuple(_hidden(plan)),
         certificate=certify(plan, finish.in_words()),
         statement=statement,
-        notes=finish.in_words(),
+        notes=(*finish.in_words(), *repeated(plan.query, plan.outline.tables)),
     )
 
 

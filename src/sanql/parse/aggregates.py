@@ -14,6 +14,7 @@ from sanql.parse.contributions import PER_GROUP, total_of
 from sanql.parse.functions import INTEGER_LIMIT, call
 from sanql.parse.operators import unknown_construct
 from sanql.parse.operators.refusals import as_typed, typed_name
+from sanql.parse.remedies import stating_bounds
 from sanql.parse.spellings import QUANTILES, SPELLINGS, canonical
 from sanql.parse.tree import NUMERIC, Aggregate, Aggregation, Expr, Facts, Type
 
@@ -226,8 +227,7 @@ def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, 
             "bounds_missing",
             f"{text} has no bounds, so one row could change it without limit",
             "let the owner declare bounds for the column, or state them in the question: "
-            f"{name}(CASE WHEN x BETWEEN 0 AND 100 THEN x END) leaves other values out; "
-            f"{name}(GREATEST(0, LEAST(100, x))) moves them to the ends, and NULL to 100",
+            + stating_bounds(name),
         )
     return low, high
 

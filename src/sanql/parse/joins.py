@@ -176,7 +176,6 @@ def check_joins(source: From, where: Expr | None, tables: Mapping[str, Table]) -
     That rows of one unit only are paired is enforced when SQL is written; this check is about
     meaning: a join that says something else is refused instead of quietly narrowed.
     """
-    _check_links(source, [*conjuncts(where)])
     private = [scan for scan in scans(source) if scan.private]
     by_row = [scan for scan in private if isinstance(tables[scan.table].unit, RowUnit)]
     if by_row and len(private) > 1:
@@ -186,6 +185,7 @@ def check_joins(source: From, where: Expr | None, tables: Mapping[str, Table]) -
             "tables only",
             "ask over one of the private tables",
         )
+    _check_links(source, [*conjuncts(where)])
     if by_row:
         _check_row_once(source, [*conjuncts(where)], tables)
 
@@ -233,8 +233,7 @@ def _check_row_once(source: From, inherited: list[Expr], tables: Mapping[str, Ta
             "keep the rows of the private table: put it first, with LEFT JOIN",
         )
     keyed = isinstance(other, Scan) and any(
-        _names_key(condition, other.slot, tables[other.table].key, slots(whose))
-        for condition in own
+        names_key(condition, other.slot, tables[other.table].key, slots(whose)) for condition in own
     )
     if not keyed:
         what = other.table if isinstance(other, Scan) else "a subquery"
@@ -249,7 +248,7 @@ def _check_row_once(source: From, inherited: list[Expr], tables: Mapping[str, Ta
         _check_row_once(side, binding if source.kind in (JoinKind.INNER, keeps) else [], tables)
 
 
-def _names_key(condition: Expr, slot: int, key: str | None, known: frozenset[int]) -> bool:
+def names_key(condition: Expr, slot: int, key: str | None, known: frozenset[int]) -> bool:
     """Return whether a condition fixes the key of a table by a value of the row joined so far.
 
     Both sides have one type, in which the engine compares without rounding.

@@ -255,7 +255,14 @@ class Reader:
 
     def window(self, node: exp.Window, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return a function over the rows of the same unit."""
-        limit = subqueries.rows_limit(binder.scope.source, self) if binder.scope.source else None
+        source = binder.scope.source
+        if source is not None and subqueries.by_row(source, self):
+            raise Refused(
+                "window_across_units",
+                "a window looks at several rows, and each row is protected by itself",
+                "leave the window out, or GROUP BY what you partition by, outside",
+            )
+        limit = subqueries.rows_limit(source, self) if source is not None else None
         return windows.bind_window(node, binder, limit)
 
 

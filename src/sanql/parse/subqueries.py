@@ -178,6 +178,8 @@ def _selected(select: exp.Select, around: Scope, reader: Reader) -> Selected:
     ):
         raise Refused("qualify_needs_window", "QUALIFY is about windows", "use WHERE instead")
     rows = Selected(scope.source, where, fields, _is_distinct(select), kept)
+    if rows.distinct and by_row(rows, reader):
+        raise _row_unit("DISTINCT", "distinct_across_units")
     if (
         rows.distinct
         and is_private(rows)
@@ -188,8 +190,6 @@ def _selected(select: exp.Select, around: Scope, reader: Reader) -> Selected:
             "SELECT DISTINCT in a subquery would merge rows of different units",
             "add the unit's column to it, or ask COUNT(DISTINCT …) outside",
         )
-    if rows.distinct and _by_row(rows, reader):
-        raise _row_unit("DISTINCT")
     return rows
 
 
@@ -266,10 +266,10 @@ def _grouped(
         condition,
         one_each=bool(nodes) and all(_names_unit(identity) for identity in identities),
     )
+    if private and by_row(rows, reader):
+        raise _row_unit("GROUP BY" if nodes else "an aggregate")
     if private and nodes and not any(map(always_there, identities)):
         raise _left_out("GROUP BY") if any(identities) else _across_units(rows, reader)
-    if private and _by_row(rows, reader):
-        raise _row_unit("GROUP BY")
     return rows, binder
 
 
@@ -303,15 +303,16 @@ def _across_units(rows: Grouped, reader: Reader) -> Refused:
     )
 
 
-def _row_unit(what: str) -> Refused:
+def _row_unit(what: str, code: str = "subquery_across_units") -> Refused:
     return Refused(
-        "subquery_across_units",
+        code,
         f"{what} in a subquery would merge rows, and each row is protected by itself",
         "aggregate outside",
     )
 
 
-def _by_row(rows: Rows, reader: Reader) -> bool:
+def by_row(rows: From | Rows, reader: Reader) -> bool:
+    """Return whether rows are read each of which is a unit of its own."""
     return any(
         isinstance(reader.tables[scan.table].unit, RowUnit) for scan in scans(rows) if scan.private
     )
@@ -355,7 +356,7 @@ def _union(node: exp.Union, around: Scope, reader: Reader) -> Union:
             "UNION puts rows of somebody among rows of nobody",
             "ask about the private and the public tables in two questions",
         )
-    if any(_by_row(part, reader) for part in parts):
+    if any(by_row(part, reader) for part in parts):
         raise _row_unit("UNION")
     fields = tuple(
         _united(one, other) for one, other in zip(parts[0].fields, parts[1].fields, strict=True)
@@ -424,7 +425,7 @@ def bind_exists(node: exp.Exists, scope: Scope, reader: Reader) -> Subquery:
         inner = inner.copy()
         inner.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
     rows = bind_rows(inner, scope, reader)
-    unit_of = _asking(rows, scope, linked=_linked_inside(rows))
+    unit_of = _asking(rows, scope, _linked_inside(rows), reader)
     return Subquery(Ask.EXISTS, rows, None, unit_of, Facts(Type.BOOLEAN, nullable=False))
 
 
@@ -458,7 +459,7 @@ def bind_member(node: exp.In, binder: Binder, reader: Reader) -> Subquery:  # ty
                 "join with INNER JOIN, name the identifier of the rows that the join keeps, or use "
                 "EXISTS",
             )
-        unit_of = _asking(rows, binder.scope, linked=linked or _linked_inside(rows))
+        unit_of = _asking(rows, binder.scope, linked or _linked_inside(rows), reader)
         operand = asked if linked else binder.row(node.this)
         if not linked and field.value is None:
             raise _unrelated()
@@ -486,7 +487,7 @@ def bind_value(node: exp.Subquery, scope: Scope, reader: Reader) -> Subquery:
         )
     if is_private(rows) and not _linked_inside(rows):
         raise _across_units(rows, reader)
-    unit_of = _asking(rows, scope, linked=True)
+    unit_of = _asking(rows, scope, True, reader)
     facts = replace(rows.fields[0].value.facts, nullable=True)
     return Subquery(Ask.VALUE, rows, None, unit_of, facts)
 
@@ -502,10 +503,17 @@ def _linked_inside(rows: Rows) -> bool:
     )
 
 
-def _asking(rows: Rows, scope: Scope, linked: bool) -> From | None:
+def _asking(rows: Rows, scope: Scope, linked: bool, reader: Reader) -> From | None:
     """Return the FROM whose unit a private subquery must share, or refuse to look at others."""
     if not is_private(rows):
         return None
+    for scan in [*scans(rows), *(scans(scope.source) if scope.source is not None else ())]:
+        if scan.private and isinstance(reader.tables[scan.table].unit, RowUnit):
+            raise Refused(
+                "subquery_across_units",
+                f"each row of {scan.table} is protected by itself, so no row can look at others",
+                "ask over one of the private tables; a subquery may read public ones",
+            )
     if scope.source is None or not is_private(scope.source) or not linked:
         raise _unrelated()
     return scope.source

@@ -16,6 +16,7 @@ from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE, call
 from sanql.parse.operators import unknown_construct
 from sanql.parse.relations import UnitAggregate
+from sanql.parse.remedies import stating_bounds
 from sanql.parse.tree import NUMERIC, Expr, Facts, Type
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ def _numeric(
         raise Refused(
             "bounds_missing",
             f"{text} has no bounds, so it has no exact sum",
-            "let the owner declare bounds, or state them: SUM(GREATEST(0, LEAST(100, …)))",
+            "let the owner declare bounds for the column, or state them in the question: "
+            + stating_bounds(name.upper()),
         )
     if name == "avg":
         return UnitAggregate(

@@ -17,6 +17,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from sanql.errors import Refused
+from sanql.parse.remedies import stating_bounds
 from sanql.parse.tree import Aggregate, Aggregation, ColumnRef, Expr, Type
 from sanql.plan import moments, quantiles, sensitivity
 from sanql.plan.quantiles import Leaves
@@ -465,7 +466,7 @@ def grid_for(argument: Expr) -> Fraction:
                 "bounds_too_wide",
                 f"the whole numbers summed may reach {float(largest):.3g}; sums are exact only "
                 f"up to {float(GRID_POINTS_MAX):.3g} a row",
-                "limit the values in the question: SUM(GREATEST(0, LEAST(1000000, x)))",
+                "state narrower bounds in the question: " + stating_bounds("SUM", high=1_000_000),
             )
         return Fraction(1)
     if facts.grid is not None and largest / facts.grid <= GRID_POINTS_MAX:

@@ -28,7 +28,7 @@ def reading(source: From, tables: Mapping[str, Table]) -> Table:
     if isinstance(unit, RowUnit):
         return Table(names, unit, {}, 1, None, 1)
     assert isinstance(unit, ColumnUnit)  # noqa: S101  (a private table has a unit)
-    rows, groups, per_group = _limits(source, tables)
+    rows, groups, per_group = limits_joined(source, tables)
     return Table(names, unit, {}, rows, per_group, groups)
 
 
@@ -40,7 +40,7 @@ def column_of(reference: ColumnRef, tables: Mapping[str, Table]) -> Column | Non
     return tables[table].columns.get(name)
 
 
-def _limits(source: From | Rows, tables: Mapping[str, Table]) -> tuple[int, int, int | None]:
+def limits_joined(source: From | Rows, tables: Mapping[str, Table]) -> tuple[int, int, int | None]:
     """Return (rows, groups, rows in one group) of a unit."""
     match source:
         case Scan(_, name, private):
@@ -50,15 +50,15 @@ def _limits(source: From | Rows, tables: Mapping[str, Table]) -> tuple[int, int,
             rows = table.rows_per_unit_max or 1
             return rows, table.groups_per_unit_max or rows, table.rows_per_group_max
         case Derived(_, inner):
-            return _limits(inner, tables)
+            return limits_joined(inner, tables)
         case Selected():
-            return _limits(source.source, tables)
+            return limits_joined(source.source, tables)
         case Grouped():
-            return (1, 1, None) if source.one_each else _limits(source.source, tables)
+            return (1, 1, None) if source.one_each else limits_joined(source.source, tables)
         case Join(_, left, right, _):
-            return _largest(_limits(left, tables), _limits(right, tables))
+            return _largest(limits_joined(left, tables), limits_joined(right, tables))
         case Union(parts):
-            one, other = (_limits(part, tables) for part in parts)
+            one, other = (limits_joined(part, tables) for part in parts)
             per_group = None if None in (one[2], other[2]) else (one[2] or 0) + (other[2] or 0)
             return one[0] + other[0], one[1] + other[1], per_group
 

@@ -13,6 +13,7 @@ from sanql.mechanisms import NoNoise
 from sanql.parse.relations import scans
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Plan
+from sanql.plan.joined import repeated
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
 from sanql.plan.measurements import (
     AverageOf,
@@ -278,6 +279,7 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
             f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
             "a unit beyond its limits keeps some of its groups, drawn at random for this answer, and "
             "has its counts and sums scaled down in proportion",
+            *repeated(plan.query, plan.outline.tables),
         ]
     if plan.outline.neighbours == "change-one":
         found.append("the number of units is public")

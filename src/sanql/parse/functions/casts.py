@@ -82,13 +82,15 @@ def _cast_timestamp(args: tuple[Expr, ...]) -> Facts:
 
 WRITTEN = "CAST(x AS {0}), TRY_CAST(x AS {0}), SAFE_CAST(x AS {0}), x::{0}"
 UNCASTABLE = "NULL where x is no {}"
+# the engine rounds DECIMAL away from zero and DOUBLE to even; every real number here is a DOUBLE
+HALVES = "; a half goes to the even neighbour, also of a decimal, and in ROUND(x) away from zero"
 CASTS = (
     *(
         Function(
             f"cast_{name}",
             WRITTEN.format(name.upper()),
             _cast_whole(name),
-            UNCASTABLE.format("whole number of that size"),
+            UNCASTABLE.format("whole number of that size") + HALVES,
             f"{low:,} to {high:,}, within the bounds of x",
         )
         for name, (low, high) in CAST_RANGES.items()

@@ -54,11 +54,24 @@ def need(args: Sequence[Expr], allowed: frozenset[Type], what: str) -> None:
     for arg in args:
         if arg.facts.type not in allowed | {Type.NULL}:
             names = " or ".join(sorted(kind.value for kind in allowed))
+            given = arg.facts.type.value
             raise Refused(
                 "type_mismatch",
-                f"{what} takes {names} values, and was given a {arg.facts.type.value} value",
-                "cast the operand, for example CAST(x AS INTEGER)",
+                f"{what} takes {names} values, and was given {_one(given)} {given} value",
+                f"cast the operand, for example CAST(x AS {_target(allowed)})",
             )
+
+
+def _one(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def _target(allowed: frozenset[Type]) -> str:
+    targets = {
+        Type.INTEGER: "INTEGER", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
+        Type.TIMESTAMP: "TIMESTAMP", Type.BOOLEAN: "BOOLEAN",
+    }  # fmt: skip
+    return next((name for kind, name in targets.items() if kind in allowed), "DOUBLE")
 
 
 def numeric_kind(args: Sequence[Expr]) -> Type:
