@@ -18,6 +18,7 @@ from sanql.execute import Description, Source, Workers, describe, prepare
 from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, public_statement, statement
 from sanql.explain import Explanation, explain
+from sanql.explain.before_bounds import WIDTHS, before_bounds
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.mechanisms.noise import SymmetricNoise
 from sanql.parse import Asked, Parameters, Question, parse
@@ -38,7 +39,18 @@ from sanql.release import Answer, NoisyCells, add_noise, certify, show
 from sanql.release.certificate import Certificate, certify_public
 from sanql.release.exact_answer import ExactAnswer, ExactExplanation
 from sanql.release.exact_asking import ExactDesk, asks_exactly, with_remedy
+from sanql.release.finding import (
+    Bounded,
+    BoundsDesk,
+    check_bounds_known,
+    less_bounds,
+    saying_found,
+    whole_charge,
+    with_found,
+)
 from sanql.release.finish import Finish, check_finish, check_plain
+from sanql.release.suggestion import EPSILON_TYPICAL, Suggestion, suggest
+from sanql.release.till import Till, together
 
 if TYPE_CHECKING:
     import pyarrow
@@ -147,9 +159,40 @@ class San:
                 return self._desk.explain(asked, self.description, partial(self._with_noise, asked))
         return self._explain(asked, wishes)
 
+    def suggest_limits(
+        self,
+        table: str,
+        *,
+        epsilon: Number,
+        by: str | None = None,
+        typical_epsilon: Number | None = None,
+    ) -> Suggestion:
+        """Return contribution limits that suit a table, found privately and charged to the ledger.
+
+        Units are counted by how many rows they have and, with `by`, by how many groups of that
+        column they are in; `typical_epsilon` (0.1) is that of the questions the limits are for.
+        """
+        self._check_open()
+        typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
+        price, till = parse_epsilon(epsilon), self._till(reads=True)
+        return suggest(table, by, self.policy, self.tables, price, typical, till)
+
     def _explain(self, asked: Asked, wishes: Wishes) -> Explanation:
-        planned, question = self.prepare(asked, wishes)
-        finish = _finish(question, wishes)
+        desk = self.bounds_desk(asked)
+        posed = desk.pose()
+        bounded, wider = (desk.settle(posed, width=width) for width in WIDTHS)
+        explained = self._explained(bounded, wishes)
+        if not bounded.missing:
+            return explained
+        return before_bounds(
+            explained,
+            self._explained(wider, wishes),
+            statement(bounded.missing[0].plan, self.description, secret=0),
+        )
+
+    def _explained(self, bounded: Bounded, wishes: Wishes) -> Explanation:
+        planned = self.planned(bounded, wishes)
+        finish = _finish(bounded.question, wishes)
         check_finish(planned, finish)
         known = self.description
         text = statement(planned, known, secret=0)
@@ -160,8 +203,9 @@ class San:
             _confidence(wishes),
             self.balances(),
             cached=cached,
-            fits=cached or self._fits(planned),
+            fits=cached or self._fits(whole_charge(bounded, planned)),
             finish=finish,
+            bounded=bounded,
         )
 
     @property
@@ -184,13 +228,13 @@ class San:
             explained = self._explain(asked, Wishes(epsilon=epsilon))
         except Refused:
             return ""
-        widths = [f"{p.column} ± {p.half_width:,.4g}{p.note}" for p in explained.expected]
+        widths = [f"{part.column} {part.in_words()}" for part in explained.expected]
         what = f" gives {', '.join(widths)}" if widths else " answers it"
         return f"with noise, epsilon {float(epsilon):g}{what}, whatever the adversary knows"
 
-    def _fits(self, planned: Plan) -> bool:
+    def _fits(self, charge: Charge) -> bool:
         try:
-            self._ledger.would_fit(self.analyst, planned.charge)
+            self._ledger.would_fit(self.analyst, charge)
         except BudgetExceeded:
             return False
         return True
@@ -284,13 +328,13 @@ class San:
 
     def prepare(self, asked: str | Asked, wishes: Wishes) -> tuple[Plan, Question]:
         """Return the priced plan of a question; everything that can be refused is refused here."""
-        tables = self.tables
-        question = parse(asked, tables)
-        return self.planned(question, wishes), question
+        desk = self.bounds_desk(asked)
+        bounded = desk.settle(desk.pose())
+        return self.planned(bounded, wishes), bounded.question
 
-    def planned(self, question: Question, wishes: Wishes) -> Plan:
+    def planned(self, bounded: Bounded, wishes: Wishes) -> Plan:
         """Return the priced plan of a question that has been read."""
-        tables = self.tables
+        question, tables = bounded.question, bounded.tables
         groups = parse_groups(
             _one(
                 "max_groups_contributed",
@@ -304,7 +348,24 @@ class San:
         check_strategy(outlined.keys, question.options.group_selection_strategy)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
         epsilon = _one("epsilon", question.options.epsilon, wishes.epsilon)
-        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes), delta)
+        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes, bounded), delta)
+
+    def bounds_desk(self, asked: str | Asked, *, reads: bool = False) -> BoundsDesk:
+        """Return where the bounds that a question needs are found, or only looked up."""
+        return BoundsDesk(self.policy, self.tables, partial(parse, asked), self._till(reads))
+
+    def _till(self, reads: bool) -> Till:
+        def recorded(planned: Plan) -> NoisyCells | None:
+            source = self.source if reads else self.description
+            found = self._ledger.find(self.analyst, planned.digest(source.fingerprint))
+            return NoisyCells.from_bytes(found) if found is not None else None
+
+        return Till(
+            recorded,
+            partial(self._ledger.would_fit, self.analyst),
+            lambda planned: _cells(self, planned, lambda: None)[0],
+            self.balances,
+        )
 
     def _delta(self, outlined: Outline, typed: Number | None) -> Fraction:
         if typed is not None:
@@ -328,22 +389,24 @@ class San:
 def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
     """Parse, plan, price, reserve (durably, before any row is read), run, add noise, spend."""
     confidence = _confidence(wishes)
-    question = parse(asked, san.tables)
-    finish = _finish(question, wishes)
-    if isinstance(question.query, PublicQuery):
+    desk = san.bounds_desk(asked, reads=True)
+    posed = desk.pose()
+    finish = _finish(posed.question, wishes)
+    if isinstance(posed.question.query, PublicQuery):
         check_plain(finish)
-        return answer_publicly(san, question.query, confidence)
-    planned = san.planned(question, wishes)
-    check_finish(planned, finish)
-    sent = statement(planned, san.source, san.sampler.secret())
-    digest = planned.digest(san.source.fingerprint)
-    recorded = san.ledger.find(san.analyst, digest)
-    preparation = _Preparation(planned, confidence, finish)
-    if recorded is not None:
-        cells = NoisyCells.from_bytes(recorded)
-    else:
-        cells = _measure(san, planned, sent, digest, preparation.make)
-    return _shown(san, preparation, cells, cached=recorded is not None)
+        return answer_publicly(san, posed.question.query, confidence)
+
+    def planned_with(bounded: Bounded) -> Plan:
+        with saying_found(bounded.found):
+            planned = san.planned(bounded, wishes)
+            check_finish(planned, finish)
+        return planned
+
+    bounded, paid = desk.find(posed, planned_with)
+    planned = planned_with(bounded)
+    preparation = _Preparation(planned, confidence, finish, bounded)
+    cells, cached = _cells(san, planned, preparation.make)
+    return _shown(san, preparation, cells, together([*paid, planned.charge]), cached)
 
 
 def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answer:
@@ -376,6 +439,16 @@ def answer_exactly(san: San, asked: Asked) -> ExactAnswer:
         return san._desk.answer(asked, san.source, run, san.balances)
 
 
+def _cells(san: San, planned: Plan, meanwhile: Callable[[], None]) -> tuple[NoisyCells, bool]:
+    """Return a plan's noisy cells, and whether they were on record, where they are free."""
+    sent = statement(planned, san.source, san.sampler.secret())
+    digest = planned.digest(san.source.fingerprint)
+    recorded = san.ledger.find(san.analyst, digest)
+    if recorded is not None:
+        return NoisyCells.from_bytes(recorded), True
+    return _measure(san, planned, sent, digest, meanwhile), False
+
+
 def _measure(
     san: San, planned: Plan, sent: Statement, digest: str, meanwhile: Callable[[], None]
 ) -> NoisyCells:
@@ -404,10 +477,12 @@ class _Preparation:
     plan: Plan
     confidence: Fraction
     finish: Finish
+    bounded: Bounded
 
     @cached_property
     def certificate(self) -> Certificate:
-        return certify(self.plan, self.finish.in_words())
+        certificate = certify(self.plan, self.finish.in_words())
+        return with_found(certificate, self.plan, self.bounded)
 
     def make(self) -> None:
         """Compute all of it; wheels and quantiles are remembered, draws made here thrown away."""
@@ -424,7 +499,9 @@ def _wait_for_bucket(started: float) -> None:
     time.sleep(-elapsed % TIME_BUCKET_SECONDS)
 
 
-def _shown(san: San, preparation: _Preparation, cells: NoisyCells, cached: bool) -> Answer:
+def _shown(
+    san: San, preparation: _Preparation, cells: NoisyCells, charge: Charge, cached: bool
+) -> Answer:
     planned, confidence = preparation.plan, preparation.confidence
     shown = show(planned, cells, confidence, preparation.finish)
     return Answer(
@@ -432,7 +509,7 @@ def _shown(san: San, preparation: _Preparation, cells: NoisyCells, cached: bool)
         ends=shown.intervals,
         confidence=confidence,
         noise=_noise(planned),
-        charge=planned.charge,
+        charge=charge,
         remaining=san.balances(),
         certificate=preparation.certificate,
         cached=cached,
@@ -566,7 +643,10 @@ def _confidence(wishes: Wishes) -> Fraction:
     return parse_confidence(CONFIDENCE)
 
 
-def _epsilon(outlined: Outline, typed: Number | None, delta: Fraction, wishes: Wishes) -> Fraction:
+def _epsilon(
+    outlined: Outline, typed: Number | None, delta: Fraction, wishes: Wishes, bounded: Bounded
+) -> Fraction:
+    """Return what the question itself may cost: its epsilon less the price of bounds it needs."""
     if outlined.free and typed is None:
         return Fraction(1)  # nothing is charged and nothing is noisy: any number does
     if typed is not None and wishes.accuracy is not None:
@@ -576,8 +656,9 @@ def _epsilon(outlined: Outline, typed: Number | None, delta: Fraction, wishes: W
             "give one: accuracy finds the least epsilon by itself",
         )
     if typed is not None:
-        return parse_epsilon(typed)
+        return less_bounds(parse_epsilon(typed), bounded)
     if wishes.accuracy is not None:
+        check_bounds_known(bounded)
         return least_epsilon(outlined, delta, parse_accuracy(wishes.accuracy, wishes.confidence))
     raise Refused(
         "epsilon_needed",

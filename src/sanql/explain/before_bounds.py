@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sanql.account import Charge
 from sanql.execute.statement import Statement
 from sanql.explain.explanation import Expected, Explanation
 from sanql.release.certificate import Certificate
@@ -17,14 +16,10 @@ WIDTHS = (1, 3)  # of the two guesses, in steps
 LATER = "known once its bounds are found"
 
 
-def before_bounds(
-    one: Explanation, other: Explanation, whole: Charge, fits: bool, search: Statement
-) -> Explanation:
-    """Return what two explanations agree on, with the price of all and the first search's SQL."""
+def before_bounds(one: Explanation, other: Explanation, search: Statement) -> Explanation:
+    """Return what two explanations agree on, with the SQL that is sent first: a search's."""
     return replace(
         one,
-        charge=whole,
-        fits=fits,
         expected=tuple(map(_agreed, one.expected, other.expected)),
         certificate=_certificate(one.certificate, other.certificate),
         statement=search,

@@ -16,6 +16,7 @@ from sanql.plan.joined import repeated
 from sanql.plan.measurements import QuantileOf
 from sanql.release.answer import remaining_to_dict
 from sanql.release.certificate import Certificate, certify, number_upper
+from sanql.release.finding import Bounded, whole_charge, with_found
 from sanql.release.finish import AS_THEY_ARE, Finish, widened
 
 GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -115,17 +116,19 @@ def explain(
     cached: bool,
     fits: bool,
     finish: Finish = AS_THEY_ARE,
+    bounded: Bounded | None = None,
 ) -> Explanation:
-    """Return the explanation of a plan."""
+    """Return the explanation of a plan, and of the bounds that it needs found."""
+    certificate = certify(plan, finish.in_words())
     return Explanation(
-        charge=plan.charge,
+        charge=plan.charge if bounded is None else whole_charge(bounded, plan),
         remaining=remaining,
         fits=fits,
         cached=cached,
         confidence=confidence,
         expected=tuple(_expected(plan, confidence, finish)),
         hidden=tuple(_hidden(plan)),
-        certificate=certify(plan, finish.in_words()),
+        certificate=with_found(certificate, plan, bounded) if bounded is not None else certificate,
         statement=statement,
         notes=(*finish.in_words(), *repeated(plan.query, plan.outline.tables)),
     )

@@ -37,10 +37,14 @@ class Bounded:
     missing: tuple[Search, ...] = ()
 
     @property
+    def searches(self) -> tuple[Search, ...]:
+        """The searches for all bounds it needs, done or not."""
+        return (*(each.search for each in self.found), *self.missing)
+
+    @property
     def epsilon_apart(self) -> Fraction:
         """What of the question's epsilon pays for bounds, whether they are found yet or not."""
-        searches = [*(each.search for each in self.found), *self.missing]
-        return sum((each.plan.charge.epsilon for each in searches), Fraction(0))
+        return sum((each.plan.charge.epsilon for each in self.searches), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,9 @@ class BoundsDesk:
         self.till.check_fits(whole_charge(bounded, planned(bounded)))
         for each in bounded.missing:
             self.till.measure(each.plan)
-        return self.settle(posed, spent=True), [each.plan.charge for each in bounded.missing]
+        settled = self.settle(posed, spent=True)
+        assert not settled.missing  # noqa: S101  (all of them are on record now)
+        return settled, [each.plan.charge for each in bounded.missing]
 
     def _search(self, place: Place) -> Search:
         price = self.policy.auto_bounds
@@ -113,6 +119,32 @@ def whole_charge(bounded: Bounded, planned: Plan) -> Charge:
     if bounded.missing and own.delta == 0 and own.events:
         own = Charge((SelectionEvent(own.epsilon, own.delta, 1),), own.epsilon, own.delta)
     return together([*(each.plan.charge for each in bounded.missing), own])
+
+
+def less_bounds(epsilon: Fraction, bounded: Bounded) -> Fraction:
+    """Return what of a question's epsilon is left for itself."""
+    if epsilon > bounded.epsilon_apart:
+        return epsilon - bounded.epsilon_apart
+    names = ", ".join(".".join(each.place) for each in bounded.searches)
+    raise Refused(
+        "epsilon_below_bounds",
+        f"epsilon {show_upper(epsilon)} is no more than the price of the bounds that the question "
+        f"needs, {show_upper(bounded.epsilon_apart)} for {names}",
+        "ask with a larger epsilon, of which the rest is the question's own; or state bounds in it, "
+        "such as GREATEST(0, LEAST(100, x))",
+    )
+
+
+def check_bounds_known(bounded: Bounded) -> None:
+    """Refuse to find the epsilon for an accuracy while the bounds it depends on are unknown."""
+    if bounded.missing:
+        names = ", ".join(".".join(each.place) for each in bounded.missing)
+        raise Refused(
+            "accuracy_needs_bounds",
+            f"how much epsilon an accuracy takes depends on the bounds of {names}, which have not been "
+            "found yet",
+            "ask with epsilon first, which finds them; or state bounds in the question",
+        )
 
 
 @contextmanager
@@ -149,10 +181,9 @@ def _ends(each: Search, cells: NoisyCells, spent: bool) -> Ends:
 
 def with_found(certificate: Certificate, plan: Plan, bounded: Bounded) -> Certificate:
     """Return the certificate of an answer and of the bounds it rests on, taken together."""
-    searches = [*(each.search for each in bounded.found), *bounded.missing]
-    if not searches:
+    if not bounded.searches:
         return certificate
-    whole = together([plan.charge, *(each.plan.charge for each in searches)])
+    whole = together([plan.charge, *(each.plan.charge for each in bounded.searches)])
     return replace(
         certificate,
         epsilon=whole.epsilon,
@@ -162,8 +193,8 @@ def with_found(certificate: Certificate, plan: Plan, bounded: Bounded) -> Certif
             "bounds that were found are noisy: values beyond them are read as the nearest",
         ),
         meaning=meaning(whole, unit_in_words(plan.outline.table), plan.outline.neighbours),
-        bounds=tuple(
-            [each.to_dict() for each in bounded.found]
-            + [each.to_dict() for each in bounded.missing]
+        bounds=(
+            *(each.to_dict() for each in bounded.found),
+            *(each.to_dict() for each in bounded.missing),
         ),
     )

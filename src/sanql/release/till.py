@@ -27,6 +27,8 @@ class Till:
 
 def together(charges: Sequence[Charge]) -> Charge:
     """Return several charges as one: epsilons and deltas add up."""
+    if len(charges) == 1:
+        return charges[0]
     return Charge(
         tuple(event for charge in charges for event in charge.events),
         sum((charge.epsilon for charge in charges), Fraction(0)),
