@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -23,7 +24,7 @@ from sanql.mechanisms import ExactSampler, Sampler
 from sanql.mechanisms.noise import SymmetricNoise
 from sanql.parse import Asked, Parameters, Question, parse
 from sanql.parse.shared import PublicQuery
-from sanql.plan import Outline, Plan, least_epsilon, outline, plan
+from sanql.plan import Outlined, Plan, Planned, least_epsilon, outline_question, plan_question
 from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
 from sanql.plan.wishes import (
@@ -35,7 +36,14 @@ from sanql.plan.wishes import (
     parse_rounded,
 )
 from sanql.policy import Budget, Policy, Table, TableDomain, load
-from sanql.release import Answer, NoisyCells, add_noise, certify, show
+from sanql.release import (
+    Answer,
+    LevelCells,
+    NoisyCells,
+    add_noise_to_levels,
+    certify,
+    show_levels,
+)
 from sanql.release.certificate import Certificate, certify_public
 from sanql.release.exact_answer import ExactAnswer, ExactExplanation
 from sanql.release.exact_asking import ExactDesk, asks_exactly, with_remedy
@@ -195,11 +203,11 @@ class San:
         finish = _finish(bounded.question, wishes)
         check_finish(planned, finish)
         known = self.description
-        text = statement(planned, known, secret=0)
+        sent = tuple(statement(level, known, secret=0) for level in planned.levels)
         cached = self._ledger.find(self.analyst, planned.digest(known.fingerprint)) is not None
         return explain(
             planned,
-            text,
+            sent,
             _confidence(wishes),
             self.balances(),
             cached=cached,
@@ -326,13 +334,13 @@ class San:
         _check_domains(tables)
         return tables
 
-    def prepare(self, asked: str | Asked, wishes: Wishes) -> tuple[Plan, Question]:
+    def prepare(self, asked: str | Asked, wishes: Wishes) -> tuple[Planned, Question]:
         """Return the priced plan of a question; everything that can be refused is refused here."""
         desk = self.bounds_desk(asked)
         bounded = desk.settle(desk.pose())
         return self.planned(bounded, wishes), bounded.question
 
-    def planned(self, bounded: Bounded, wishes: Wishes) -> Plan:
+    def planned(self, bounded: Bounded, wishes: Wishes) -> Planned:
         """Return the priced plan of a question that has been read."""
         question, tables = bounded.question, bounded.tables
         groups = parse_groups(
@@ -343,12 +351,14 @@ class San:
             )
         )
         other = _finish(question, wishes).other is not None
-        outlined = outline(question.private, tables, self.policy.neighbours, groups, other)
+        outlined = outline_question(question.private, tables, self.policy.neighbours, groups, other)
         _check_unit(outlined.table, question.options.privacy_unit_column)
-        check_strategy(outlined.keys, question.options.group_selection_strategy)
+        for level in outlined.levels:
+            check_strategy(level.keys, question.options.group_selection_strategy)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
         epsilon = _one("epsilon", question.options.epsilon, wishes.epsilon)
-        return plan(outlined, _epsilon(outlined, epsilon, delta, wishes, bounded), delta)
+        own = _epsilon(outlined, epsilon, delta, wishes, bounded)
+        return plan_question(outlined, own, delta)
 
     def bounds_desk(self, asked: str | Asked, *, reads: bool = False) -> BoundsDesk:
         """Return where the bounds that a question needs are found, or only looked up."""
@@ -363,11 +373,11 @@ class San:
         return Till(
             recorded,
             partial(self._ledger.would_fit, self.analyst),
-            lambda planned: _cells(self, planned, lambda: None)[0],
+            lambda planned: _cells(self, planned, lambda: None)[0].levels[0],
             self.balances,
         )
 
-    def _delta(self, outlined: Outline, typed: Number | None) -> Fraction:
+    def _delta(self, outlined: Outlined, typed: Number | None) -> Fraction:
         if typed is not None:
             return parse_delta(typed)
         if not outlined.selects_keys:
@@ -396,7 +406,7 @@ def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
         check_plain(finish)
         return answer_publicly(san, posed.question.query, confidence)
 
-    def planned_with(bounded: Bounded) -> Plan:
+    def planned_with(bounded: Bounded) -> Planned:
         with saying_found(bounded.found):
             planned = san.planned(bounded, wishes)
             check_finish(planned, finish)
@@ -439,26 +449,30 @@ def answer_exactly(san: San, asked: Asked) -> ExactAnswer:
         return san._desk.answer(asked, san.source, run, san.balances)
 
 
-def _cells(san: San, planned: Plan, meanwhile: Callable[[], None]) -> tuple[NoisyCells, bool]:
+def _cells(san: San, planned: Planned, meanwhile: Callable[[], None]) -> tuple[LevelCells, bool]:
     """Return a plan's noisy cells, and whether they were on record, where they are free."""
-    sent = statement(planned, san.source, san.sampler.secret())
+    sent = [statement(level, san.source, san.sampler.secret()) for level in planned.levels]
     digest = planned.digest(san.source.fingerprint)
     recorded = san.ledger.find(san.analyst, digest)
     if recorded is not None:
-        return NoisyCells.from_bytes(recorded), True
+        return LevelCells.from_bytes(recorded, planned), True
     return _measure(san, planned, sent, digest, meanwhile), False
 
 
 def _measure(
-    san: San, planned: Plan, sent: Statement, digest: str, meanwhile: Callable[[], None]
-) -> NoisyCells:
+    san: San,
+    planned: Planned,
+    sent: Sequence[Statement],
+    digest: str,
+    meanwhile: Callable[[], None],
+) -> LevelCells:
     """Return noisy cells, charged before any row is read; a failure keeps its charge."""
     workers = san.workers
     reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
     started = time.monotonic()
     try:
-        exact = workers.run(sent.sql, sent.parameters, meanwhile)
-        cells = add_noise(planned, exact, san.sampler)
+        exact = _run_all(workers, sent, meanwhile, started + san.policy.engine.deadline_seconds)
+        cells = add_noise_to_levels(planned, exact, san.sampler)
         del exact
     except Exception:
         # whatever happened must not be told: it could depend on a row
@@ -470,11 +484,22 @@ def _measure(
     return cells
 
 
+def _run_all(
+    workers: Workers, sent: Sequence[Statement], meanwhile: Callable[[], None], deadline: float
+) -> list[pyarrow.Table]:
+    """Return the exact cells of every level; all of them have the time that one answer has."""
+    found = []
+    for number, each in enumerate(sent):
+        left = deadline - time.monotonic() if number else math.inf
+        found.append(workers.run(each.sql, each.parameters, None if number else meanwhile, left))
+    return found
+
+
 @dataclass(frozen=True)
 class _Preparation:
     """What an answer needs besides its cells, computed while the engine is busy."""
 
-    plan: Plan
+    plan: Planned
     confidence: Fraction
     finish: Finish
     bounded: Bounded
@@ -500,10 +525,10 @@ def _wait_for_bucket(started: float) -> None:
 
 
 def _shown(
-    san: San, preparation: _Preparation, cells: NoisyCells, charge: Charge, cached: bool
+    san: San, preparation: _Preparation, cells: LevelCells, charge: Charge, cached: bool
 ) -> Answer:
     planned, confidence = preparation.plan, preparation.confidence
-    shown = show(planned, cells, confidence, preparation.finish)
+    shown = show_levels(planned, cells, confidence, preparation.finish)
     return Answer(
         table=shown.table,
         ends=shown.intervals,
@@ -516,20 +541,25 @@ def _shown(
     )
 
 
-def _noise(planned: Plan) -> dict[str, float]:
-    """Return the noise's standard deviation in each column that is a count or a plain sum."""
+def _noise(planned: Planned) -> dict[str, float]:
+    """Return the noise's standard deviation in each column that is a count or a plain sum.
+
+    Of several levels it is the largest.
+    """
     from sanql.parse.tree import AggregateRef
     from sanql.plan.measurements import CountOf, SumOf
 
     found: dict[str, float] = {}
-    for output in planned.query.outputs:
-        if isinstance(output.expression, AggregateRef):
-            match planned.estimates[output.expression.index]:
-                case CountOf(index) | SumOf(index, None):
-                    grid = float(planned.measurements[index].grid)
-                    found[output.name] = planned.noises[index].standard_deviation * grid
-                case _:
-                    pass
+    for level in planned.levels:
+        for output in level.query.outputs:
+            if isinstance(output.expression, AggregateRef):
+                match level.estimates[output.expression.index]:
+                    case CountOf(index) | SumOf(index, None):
+                        size = float(level.measurements[index].grid)
+                        own = level.noises[index].standard_deviation * size
+                        found[output.name] = max(own, found.get(output.name, 0.0))
+                    case _:
+                        pass
     return found
 
 
@@ -644,7 +674,7 @@ def _confidence(wishes: Wishes) -> Fraction:
 
 
 def _epsilon(
-    outlined: Outline, typed: Number | None, delta: Fraction, wishes: Wishes, bounded: Bounded
+    outlined: Outlined, typed: Number | None, delta: Fraction, wishes: Wishes, bounded: Bounded
 ) -> Fraction:
     """Return what the question itself may cost: its epsilon less the price of bounds it needs."""
     if outlined.free and typed is None:

@@ -76,6 +76,18 @@ def test_a_json_answer_has_the_published_shape(policy: Path) -> None:
     assert answer["cached"] is False
 
 
+def test_subtotals_are_printed_and_have_nulls_in_json(policy: Path) -> None:
+    words = (
+        "query", "-p", str(policy), "-a", "ana", "-e", "0.5",
+        "SELECT sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex)",
+    )  # fmt: skip
+    answer = json.loads(run(*words, "--format", "json").stdout)
+    assert [row[0] for row in answer["rows"]] == ["F", "M", "X", None]
+    printed = run(*words)
+    assert printed.returncode == 0
+    assert "NULL" in printed.stdout and "a repeat, free" in printed.stdout
+
+
 def test_the_same_command_again_is_free(policy: Path) -> None:
     words = ("query", "-p", str(policy), "-a", "bo", "-e", "0.25", "--format", "json",
              "SELECT AVG(age) FROM people")  # fmt: skip

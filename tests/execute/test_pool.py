@@ -139,6 +139,12 @@ def test_a_query_past_its_deadline_is_killed_and_the_next_one_works(
         assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
 
 
+def test_what_is_left_of_a_deadline_may_be_less(workers: Workers) -> None:
+    with pytest.raises(Unavailable):
+        workers.run("SELECT 1", [], None, 0.0)
+    assert workers.run("SELECT 1 AS one", [], None, 60.0).column("one").to_pylist() == [1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "bomb",

@@ -96,6 +96,25 @@ class Grammar:
             text += f" LIMIT {rng.randint(0, 5)} OFFSET {rng.randint(0, 2)}"
         return text
 
+    def question_with_levels(self, table: str) -> str:
+        """Return one SELECT over a table with several grouping sets."""
+        rng = self._rng
+        keys = list(dict.fromkeys(self._key() for _ in range(rng.choice([1, 1, 2, 2, 3]))))
+        aggregates = [self._aggregate(table) for _ in range(rng.choice([1, 1, 2]))]
+        outputs = [f"{key} AS key{i}" for i, key in enumerate(keys)]
+        outputs += [f"{each} AS out{i}" for i, each in enumerate(aggregates)]
+        outputs.append(f"GROUPING({rng.choice(keys)}) AS bits")
+        places = [str(i + 1) for i in range(len(keys))]
+        some = [rng.sample(places, rng.randint(0, len(places))) for _ in range(rng.randint(2, 4))]
+        bracketed = [f"({', '.join(each)})" for each in [places, *some]]
+        sets = f"GROUPING SETS ({', '.join(bracketed)})"
+        listed = ", ".join(places)
+        grouping = rng.choice([f"ROLLUP ({listed})", f"CUBE ({listed})", sets])
+        if len(places) > 1 and rng.random() < 0.2:
+            grouping = f"{places[0]}, CUBE ({', '.join(places[1:])})"
+        where = f" WHERE {self.boolean(2)}" if rng.random() < 0.3 else ""
+        return f"SELECT {', '.join(outputs)} FROM {table}{where} GROUP BY {grouping}"
+
     def groups_asked(self) -> int | None:
         """Return a max_groups_contributed, or none."""
         return self._rng.choice([None, None, None, 1, 2, 5])

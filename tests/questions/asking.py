@@ -19,9 +19,9 @@ from sanql.execute.lockdown import attach
 from sanql.execute.statement import Statement, public_statement, statement
 from sanql.parse import parse
 from sanql.parse.shared import PublicQuery
-from sanql.plan import Plan, outline, plan
+from sanql.plan import Planned, outline_question, plan_question
 from sanql.policy import Policy, load
-from sanql.release import add_noise, show
+from sanql.release import add_noise_to_levels, show_levels
 
 EPSILON = Fraction(100_000)  # so much that a group of one person is over the threshold of its key
 DELTA = Fraction(1, 10**9)
@@ -39,28 +39,32 @@ class Shape:
     engine: duckdb.DuckDBPyConnection
     plain: duckdb.DuckDBPyConnection
 
-    def plan(self, sql: str) -> Plan | PublicQuery:
+    def plan(self, sql: str) -> Planned | PublicQuery:
         """Return the plan of a question, or the question itself where it reads nobody's data."""
         tables = self.san.tables
         query = parse(sql, tables).query
         if isinstance(query, PublicQuery):
             return query
-        return plan(outline(query, tables, self.policy.neighbours), EPSILON, DELTA)
+        return plan_question(
+            outline_question(query, tables, self.policy.neighbours), EPSILON, DELTA
+        )
 
-    def answer(self, planned: Plan | PublicQuery) -> Rows:
+    def answer(self, planned: Planned | PublicQuery) -> Rows:
         """Return the rows of an answer whose noise is zero."""
-        sent = self.write(planned)
-        exact = self.engine.sql(sent.sql, params=list(sent.parameters)).to_arrow_table()
+        exact = [
+            self.engine.sql(sent.sql, params=list(sent.parameters)).to_arrow_table()
+            for sent in self.write(planned)
+        ]
         if isinstance(planned, PublicQuery):
-            return _rows(exact)
-        cells = add_noise(planned, exact, SilentSampler())
-        return _rows(show(planned, cells, CONFIDENCE).table)
+            return _rows(exact[0])
+        cells = add_noise_to_levels(planned, exact, SilentSampler())
+        return _rows(show_levels(planned, cells, CONFIDENCE).table)
 
-    def write(self, planned: Plan | PublicQuery) -> Statement:
+    def write(self, planned: Planned | PublicQuery) -> list[Statement]:
         """Return what the engine is asked."""
         if isinstance(planned, PublicQuery):
-            return public_statement(planned, self.san.source, self.san.tables)
-        return statement(planned, self.san.source, secret=7)
+            return [public_statement(planned, self.san.source, self.san.tables)]
+        return [statement(level, self.san.source, secret=7) for level in planned.levels]
 
     def raw(self, sql: str) -> Rows:
         """Return what plain DuckDB answers."""

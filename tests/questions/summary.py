@@ -10,14 +10,14 @@ from sanql.mechanisms import NoNoise
 from sanql.parse.relations import Scan
 from sanql.parse.shared import PublicQuery
 from sanql.parse.tree import Call, ColumnRef, Expr, KeyRef, Literal, Subquery, Window
-from sanql.plan import Plan
+from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys
 from sanql.plan.lookups import Lookup
 from sanql.plan.measurements import Measurement
 from sanql.policy import ColumnUnit, RowUnit, TableDomain
 
 
-def summary(plan: Plan | PublicQuery) -> tuple[str, ...]:
+def summary(plan: Planned | PublicQuery) -> tuple[str, ...]:
     """Return what a plan reads, whom it protects within which limits, its groups and measurements.
 
     Sensitivities are the most one unit can move all cells together (L1), one cell (Linf), and all
@@ -25,15 +25,18 @@ def summary(plan: Plan | PublicQuery) -> tuple[str, ...]:
     """
     if isinstance(plan, PublicQuery):
         return (f"reads {', '.join(_tables(plan.rows))}; protects nobody; rows as they are",)
+    if isinstance(plan, LevelsPlan):
+        levels = zip(plan.names, plan.levels, strict=True)
+        return tuple(f"{name} {line}" for name, level in levels for line in summary(level))
     parts = zip(plan.measurements, plan.noises, strict=True)
     return (
         f"reads {', '.join(_tables(plan.query))}; protects {_unit(plan)}",
-        f"groups: {_keys(plan)}",
+        f"groups: {_keys(plan)}{_beside(plan)}",
         *(f"{_measurement(part)}; {_mechanism(noise)}" for part, noise in parts),
     )
 
 
-def key_columns(plan: Plan | PublicQuery) -> list[int]:
+def key_columns(plan: Planned | PublicQuery) -> list[int]:
     """Return the columns of the answer that are group keys."""
     if isinstance(plan, PublicQuery):
         return []
@@ -41,7 +44,7 @@ def key_columns(plan: Plan | PublicQuery) -> list[int]:
     return [index for index, output in outputs if isinstance(output.expression, KeyRef)]
 
 
-def is_ordered(plan: Plan | PublicQuery) -> bool:
+def is_ordered(plan: Planned | PublicQuery) -> bool:
     """Return whether the question says in which order the rows come."""
     return bool(plan.order if isinstance(plan, PublicQuery) else plan.query.order)
 
@@ -92,6 +95,12 @@ def _keys(plan: Plan) -> str:
         case PublicKeys(columns):
             pairs = zip(plan.query.keys, columns, strict=True)
             return "public, " + " × ".join(f"{_values(c)} of {_text(key)}" for key, c in pairs)
+
+
+def _beside(plan: Plan) -> str:
+    """Return the keys of other levels that a row must have to count."""
+    listed = (f"{_values(each.column)} of {_text(each.key)}" for each in plan.outline.beside)
+    return "".join(f"; rows have one of {each}" for each in listed)
 
 
 def _values(column: KeyColumn) -> str:

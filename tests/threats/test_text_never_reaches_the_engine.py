@@ -40,7 +40,7 @@ CLAUSES = [
     "WHERE COLUMNS('a.*') IS NULL", "QUALIFY ROW_NUMBER() OVER () = 1", "USING SAMPLE 5", "WINDOW w AS ()",
     "LIMIT (SELECT age FROM people LIMIT 1)", "LIMIT 50%", "LIMIT age", "ORDER BY age", "OFFSET age",
     "WHERE age = (SELECT MAX(age) FROM people)", "WHERE age IN (SELECT age FROM people)",
-    "WHERE EXISTS (FROM people)", "GROUP BY GROUPING SETS ((city), ())", "GROUP BY ROLLUP (city)",
+    "WHERE EXISTS (FROM people)", "GROUP BY GROUPING SETS ((person_id), ())", "GROUP BY ROLLUP (rowid)",
     "UNION ALL SELECT age FROM people", "EXCEPT SELECT 1", "; DROP TABLE people", "; SELECT age FROM people",
     "WHERE person_id = 1", "WHERE age = $1", "WHERE ?",
 ]  # fmt: skip

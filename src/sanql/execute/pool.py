@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import threading
 import time
@@ -97,16 +98,21 @@ class Workers:
         sql: str,
         parameters: Sequence[object],
         meanwhile: Callable[[], object] | None = None,
+        seconds_max: float = math.inf,
     ) -> pyarrow.Table:
         """Return the result of one SELECT, or raise the constant `Unavailable`.
 
-        `meanwhile` is done here while the worker is busy.
+        `meanwhile` is done here while the worker is busy. `seconds_max` is what is left of the
+        policy's deadline, where one answer takes several statements.
         """
+        if seconds_max <= 0:
+            raise unavailable()
         server = self._take()
         table = None
         try:
             query = Query(sql, tuple(parameters))
-            table = server.answer(query, self._limits.deadline_seconds, meanwhile)
+            seconds = min(self._limits.deadline_seconds, seconds_max)
+            table = server.answer(query, seconds, meanwhile)
         except Exception:  # noqa: S110  (whatever it was must not be told)
             pass
         finally:

@@ -35,7 +35,7 @@ from sanql.execute.sources import Description, Source
 from sanql.parse.shared import PublicQuery
 from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
-from sanql.plan.keys import PublicKeys
+from sanql.plan.keys import KeyColumn, PublicKeys
 from sanql.plan.lookups import Lookup
 from sanql.plan.measurements import Measured, Measurement
 from sanql.plan.quantiles import Leaves
@@ -111,16 +111,20 @@ class _Writer:
 
     def _write_domains(self) -> None:
         keys = self._plan.outline.keys
-        if not isinstance(keys, PublicKeys):
-            return
-        for index, column in enumerate(keys.columns):
-            if isinstance(column.values, Lookup):
-                if column.values.keys[0] == index:
-                    text = self._looked_up(column.values)
+        if isinstance(keys, PublicKeys):
+            for index, column in enumerate(keys.columns):
+                if not isinstance(column.values, Lookup) or column.values.keys[0] == index:
+                    text = self._domain(index, self._plan.query.keys[index], column)
                     self._parts.append(f"domain{index} AS MATERIALIZED ({text})")
-            else:
-                text = self._domain(index, column.values)
-                self._parts.append(f"domain{index} AS MATERIALIZED ({text})")
+        for index, other in enumerate(self._plan.outline.beside):
+            text = self._domain(0, other.key, other.column)
+            self._parts.append(f"beside{index} AS MATERIALIZED ({text})")
+
+    def _domain(self, index: int, key: Expr, column: KeyColumn) -> str:
+        """Return the public values of a key, as v and its number."""
+        if isinstance(column.values, Lookup):
+            return self._looked_up(column.values)
+        return self._values(index, key, column.values)
 
     def _looked_up(self, lookup: Lookup) -> str:
         """Return the different keys that public tables have; NULL is none."""
@@ -138,20 +142,18 @@ class _Writer:
         rows = public.filtered(lookup.source, None, tests)
         return f"SELECT DISTINCT {', '.join(named)} FROM {rows}"
 
-    def _domain(self, index: int, domain: tuple[LiteralValue, ...] | TableDomain) -> str:
+    def _values(self, index: int, key: Expr, domain: tuple[LiteralValue, ...] | TableDomain) -> str:
         if isinstance(domain, TableDomain):
             scan = self._source.scans[domain.table][domain.column]
             relation = self._source.relations[domain.table]
-            key = self._plan.query.keys[index]
             if key.facts.type is Type.REAL:
                 scan = on_grid(scan, _key_grid(key))
             return f"SELECT DISTINCT {scan} AS v{index} FROM {relation} WHERE {scan} IS NOT NULL"
-        expression = self._plan.query.keys[index]
-        engine_type = ENGINE_TYPES[expression.facts.type]
+        engine_type = ENGINE_TYPES[key.facts.type]
         values: list[object] = list(domain)
-        if expression.facts.type is Type.REAL:
+        if key.facts.type is Type.REAL:
             engine_type = "BIGINT"
-            values = [_steps(value, _key_grid(expression)) for value in domain]
+            values = [_steps(value, _key_grid(key)) for value in domain]
         listed = self._emitter.parameter(values, f"{engine_type}[]")
         return f"SELECT unnest({listed}) AS v{index}"
 
@@ -172,6 +174,8 @@ class _Writer:
                     listed.append(
                         f"{self._group(query.keys[index])} IN (SELECT {_listed(keys, index)})"
                     )
+        for index, other in enumerate(self._plan.outline.beside):
+            listed.append(f"{self._group(other.key)} IN (SELECT v0 FROM beside{index})")
         rows = self._relations.filtered(query.source, query.where, listed)
         self._add("input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}")
 

@@ -23,6 +23,7 @@ def before_bounds(one: Explanation, other: Explanation, search: Statement) -> Ex
         expected=tuple(map(_agreed, one.expected, other.expected)),
         certificate=_certificate(one.certificate, other.certificate),
         statement=search,
+        levels=(),  # their SQL rests on guesses too
     )
 
 
@@ -38,8 +39,7 @@ def _certificate(one: Certificate, other: Certificate) -> Certificate:
 
 
 def _later(measurement: dict[str, object]) -> dict[str, object]:
-    return dict.fromkeys(measurement) | {
-        "measures": measurement["measures"],
-        "mechanism": f"noise {LATER}",
-        "argument": measurement["argument"],
+    kept = {
+        name: measurement[name] for name in ("level", "measures", "argument") if name in measurement
     }
+    return dict.fromkeys(measurement) | kept | {"mechanism": f"noise {LATER}"}

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sanql.account import Balance, Charge
+from sanql.account import Balance, Charge, epsilon_upper
 from sanql.execute.statement import Statement
 from sanql.mechanisms import appearance_probability
 from sanql.parse.tree import AggregateRef
-from sanql.plan import Plan
+from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.accuracy import half_width, needs_rows
 from sanql.plan.joined import repeated
 from sanql.plan.measurements import QuantileOf
@@ -38,6 +38,26 @@ class Expected:
         return f"± {self.half_width:,.6g}{confidence}{self.note}"
 
 
+@dataclass(frozen=True)
+class LevelExplained:
+    """One of several grouping sets: what it would cost by itself, at the delta of the whole."""
+
+    name: str
+    epsilon_upper: Fraction
+    hidden: tuple[tuple[int, float], ...]
+    statement: Statement
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "level": self.name,
+            "epsilon_by_itself": number_upper(self.epsilon_upper),
+            "selection": _selection(self.hidden),
+            "sql": self.statement.sql,
+            "parameters": [_plain(value) for value in self.statement.parameters],
+        }
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """The price, the noise and the guarantee of an answer that has not been asked for yet."""
@@ -52,6 +72,7 @@ class Explanation:
     certificate: Certificate
     statement: Statement
     notes: tuple[str, ...] = ()
+    levels: tuple[LevelExplained, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -68,10 +89,8 @@ class Explanation:
                 {"column": part.column, "half_width": part.half_width, "note": part.note}
                 for part in self.expected
             ],
-            "selection": [
-                {"units": units, "probability_of_appearing": chance}
-                for units, chance in self.hidden
-            ],
+            "selection": _selection(self.hidden),
+            "levels": [level.to_dict() for level in self.levels],
             "notes": list(self.notes),
             "certificate": self.certificate.to_dict(),
             "sql": self.statement.sql,
@@ -95,12 +114,12 @@ class Explanation:
             for part in self.expected
         ]
         lines += [f"  {line}" for line in self.certificate.bounds_in_words()]
+        lines += _appearing(self.hidden)
+        for level in self.levels:
+            lines.append(f"level {level.name}: epsilon {float(level.epsilon_upper):.6g} by itself")
+            lines += _appearing(level.hidden)
         lines += [
-            f"  a group of {units} units appears with probability {chance:.3g}"
-            for units, chance in self.hidden
-        ]
-        lines += [
-            f"  {part['measures']}: {part['mechanism']}{_steps(part['grid'])}"
+            f"  {part['measures']}{_where(part)}: {part['mechanism']}{_steps(part['grid'])}"
             for part in self.certificate.measurements
         ]
         lines += [f"  {note}" for note in self.notes]
@@ -109,8 +128,8 @@ class Explanation:
 
 
 def explain(
-    plan: Plan,
-    statement: Statement,
+    plan: Planned,
+    statements: tuple[Statement, ...],
     confidence: Fraction,
     remaining: tuple[Balance, ...],
     cached: bool,
@@ -119,6 +138,7 @@ def explain(
     bounded: Bounded | None = None,
 ) -> Explanation:
     """Return the explanation of a plan, and of the bounds that it needs found."""
+    several = isinstance(plan, LevelsPlan)
     certificate = certify(plan, finish.in_words())
     return Explanation(
         charge=plan.charge if bounded is None else whole_charge(bounded, plan),
@@ -127,26 +147,49 @@ def explain(
         cached=cached,
         confidence=confidence,
         expected=tuple(_expected(plan, confidence, finish)),
-        hidden=tuple(_hidden(plan)),
+        hidden=() if several else tuple(_hidden(plan.levels[0])),
         certificate=with_found(certificate, plan, bounded) if bounded is not None else certificate,
-        statement=statement,
+        statement=_all_of(statements),
         notes=(*finish.in_words(), *repeated(plan.query, plan.outline.tables)),
+        levels=tuple(_levels(plan, statements)) if isinstance(plan, LevelsPlan) else (),
     )
 
 
-def _expected(plan: Plan, confidence: Fraction, finish: Finish) -> list[Expected]:
+def _all_of(statements: tuple[Statement, ...]) -> Statement:
+    """Return what is sent to the engine, one statement after the other."""
+    return Statement(
+        ";\n".join(sent.sql for sent in statements),
+        tuple(value for sent in statements for value in sent.parameters),
+    )
+
+
+def _levels(plan: LevelsPlan, statements: tuple[Statement, ...]) -> list[LevelExplained]:
+    return [
+        LevelExplained(
+            name,
+            epsilon_upper(level.charge.events, plan.charge.delta),
+            tuple(_hidden(level)),
+            sent,
+        )
+        for name, level, sent in zip(plan.names, plan.levels, statements, strict=True)
+    ]
+
+
+def _expected(plan: Planned, confidence: Fraction, finish: Finish) -> list[Expected]:
     found = []
-    for output in plan.query.outputs:
-        if not isinstance(output.expression, AggregateRef):
-            continue
-        index = output.expression.index
-        width = half_width(plan, index, confidence, ROWS_ASSUMED)
-        assumed = needs_rows(plan.estimates[index])
-        note = f" if the group has {ROWS_ASSUMED:,} rows" if assumed else ""
-        if isinstance(plan.estimates[index], QuantileOf):
-            note = " rows between it and the true one"
-        reach = widened(plan, index, finish, width or Fraction(0))
-        found.append(Expected(output.name, float(reach), note))
+    for number, level in enumerate(plan.levels):
+        name = f" in {plan.names[number]}" if isinstance(plan, LevelsPlan) else ""
+        for output in level.query.outputs:
+            if not isinstance(output.expression, AggregateRef):
+                continue
+            index = output.expression.index
+            width = half_width(level, index, confidence, ROWS_ASSUMED)
+            assumed = needs_rows(level.estimates[index])
+            note = f" if the group has {ROWS_ASSUMED:,} rows" if assumed else ""
+            if isinstance(level.estimates[index], QuantileOf):
+                note = " rows between it and the true one"
+            reach = widened(level, index, finish, width or Fraction(0))
+            found.append(Expected(output.name, float(reach), name + note))
     return found
 
 
@@ -160,6 +203,21 @@ def _hidden(plan: Plan) -> list[tuple[int, float]]:
     chances = [(size, appearance_probability(noise, threshold, size)) for size in GROUP_SIZES]
     surely = next((i for i, (_, chance) in enumerate(chances) if chance > 1 - 1e-9), len(chances))
     return chances[: surely + 1]
+
+
+def _selection(hidden: tuple[tuple[int, float], ...]) -> list[dict[str, Any]]:
+    return [{"units": units, "probability_of_appearing": chance} for units, chance in hidden]
+
+
+def _appearing(hidden: tuple[tuple[int, float], ...]) -> list[str]:
+    return [
+        f"  a group of {units} units appears with probability {chance:.3g}"
+        for units, chance in hidden
+    ]
+
+
+def _where(part: dict[str, object]) -> str:
+    return f" in {part['level']}" if "level" in part else ""
 
 
 def _steps(grid: object) -> str:

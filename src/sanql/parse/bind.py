@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sqlglot import exp
@@ -59,6 +60,8 @@ class Binder(Generic[A]):
         self.intervals_allowed = True
         self.aggregates: list[A] = []
         self.keys: tuple[Expr, ...] = ()
+        self.sets: tuple[tuple[int, ...], ...] = ()
+        self.grouping: Callable[[exp.Expression], Expr] | None = None
         self.outputs: list[Output] = []
 
     def row(self, node: exp.Expression) -> Expr:
@@ -86,6 +89,8 @@ class Binder(Generic[A]):
             end = interval_end(node, self.outputs)
             if end is not None:
                 return end
+        if isinstance(node, exp.Grouping | exp.GroupingId) and self.grouping is not None:
+            return self.grouping(node)
         key = self._key(node)
         if key is not None:
             return key
@@ -152,8 +157,13 @@ class Binder(Generic[A]):
             return None
         for index, key in enumerate(self.keys):
             if key == bound:
-                return KeyRef(index, key.facts)
+                return KeyRef(index, self._outside(index, key.facts))
         return None
+
+    def _outside(self, index: int, facts: Facts) -> Facts:
+        """Return a key's facts in rows of the answer: NULL where a row is not grouped by it."""
+        everywhere = all(index in chosen for chosen in self.sets)
+        return facts if everywhere else replace(facts, nullable=True)
 
     def key(self, node: exp.Expression) -> Expr:
         """Return what GROUP BY groups by: an expression, or an identifier where it is allowed."""
@@ -195,6 +205,4 @@ def _is_unit(identity: Identifier | None) -> bool:
 
 def _same(one: Aggregate | UnitAggregate, other: Aggregate | UnitAggregate) -> bool:
     """Return whether two aggregates are the same, however they are written."""
-    from dataclasses import replace
-
     return type(one) is type(other) and replace(one, text="") == replace(other, text="")

@@ -6,15 +6,23 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import sqlglot
 from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.aggregates import AGGREGATES
-from sanql.parse.bind import A, Binder
+from sanql.parse.bind import Binder
 from sanql.parse.counting import bind_statistic
 from sanql.parse.grammar import Dialect
+from sanql.parse.grouping import (
+    bad_position,
+    bind_grouping,
+    group_sets,
+    unaliased,
+    without_repeats,
+)
 from sanql.parse.guard import tokens_within_limits, too_deep, whole_number
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.naming import column_name
@@ -148,7 +156,8 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
         raise Refused("type_mismatch", "WHERE needs a condition", "compare, for example age > 40")
     check_joins(source, condition, reader.tables)
     narrow(scope, condition)
-    binder.keys = _keys(select, binder)
+    binder.keys, binder.sets = _keys(select, binder)
+    binder.grouping = partial(bind_grouping, select=select, binder=binder)
     _no_rows(select, binder, reader.tables)
     _bind_outputs(select, binder)
     having = select.args.get("having")
@@ -157,6 +166,7 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
         source=source,
         where=condition,
         keys=binder.keys,
+        sets=binder.sets,
         having=_condition(having.this, binder) if having is not None else None,
         order=tuple(_orderings(order, binder)) if order else (),
         limit=whole_number(select.args.get("limit"), "LIMIT"),
@@ -187,23 +197,34 @@ def _check_orphans(query: Query) -> None:
             )
 
 
-def _keys(select: exp.Select, binder: Binder[Aggregate]) -> tuple[Expr, ...]:
-    group = select.args.get("group")
-    for item in group.expressions if group is not None else ():
-        if isinstance(item, exp.Column) and isinstance(_key_of(item, binder), Identifier):
-            raise Refused(
-                "returns_individuals",
-                f"GROUP BY {item.name} makes a row for each individual; San answers with statistics "
-                "about many",
-                f"group by something many share, and count individuals with COUNT(DISTINCT "
-                f"{item.name}); or GROUP BY {item.name} in a subquery, with statistics outside",
-            )
+def _keys(
+    select: exp.Select, binder: Binder[Aggregate]
+) -> tuple[tuple[Expr, ...], tuple[tuple[int, ...], ...]]:
+    """Return the keys, and the grouping sets over them where there are several."""
     keys: list[Expr] = []
-    for node in group_nodes(select, binder):
-        key = binder.row(node)
-        if key not in keys:
-            keys.append(key)
-    return tuple(keys)
+    sets: list[tuple[int, ...]] = []
+    for nodes in group_sets(select, binder):
+        chosen = {_key_place(node, keys, binder) for node in nodes}
+        sets.append(tuple(sorted(chosen)))
+    if without_repeats(select):
+        sets = list(dict.fromkeys(sets))
+    return tuple(keys), tuple(sets) if len(sets) > 1 else ()
+
+
+def _key_place(node: exp.Expression, keys: list[Expr], binder: Binder[Aggregate]) -> int:
+    """Return the place of a key in the list, where it is put if it is not there yet."""
+    if isinstance(node, exp.Column) and isinstance(_key_of(node, binder), Identifier):
+        raise Refused(
+            "returns_individuals",
+            f"GROUP BY {node.name} makes a row for each individual; San answers with statistics "
+            "about many",
+            f"group by something many share, and count individuals with COUNT(DISTINCT "
+            f"{node.name}); or GROUP BY {node.name} in a subquery, with statistics outside",
+        )
+    key = binder.row(node)
+    if key not in keys:
+        keys.append(key)
+    return keys.index(key)
 
 
 def _key_of(item: exp.Column, binder: Binder[Aggregate]) -> Expr | None:
@@ -213,65 +234,15 @@ def _key_of(item: exp.Column, binder: Binder[Aggregate]) -> Expr | None:
         return None
 
 
-def group_nodes(select: exp.Select, binder: Binder[A]) -> list[exp.Expression]:
-    """Return what GROUP BY groups by: expressions, positions and aliases resolved."""
-    group = select.args.get("group")
-    if group is None:
-        return []
-    if group.args.get("all"):
-        return [
-            item
-            for item in (_unaliased(each) for each in select.expressions)
-            if not any(item.find_all(exp.AggFunc))
-        ]
-    extra = [name for name, value in group.args.items() if value and name != "expressions"]
-    if extra:
-        raise Refused(
-            "clause_unsupported",
-            f"GROUP BY {extra[0].replace('_', ' ').upper()} is not supported",
-            "ask one grouping at a time",
-        )
-    return [_group_item(item, select, binder) for item in group.expressions]
-
-
-def _group_item(item: exp.Expression, select: exp.Select, binder: Binder[A]) -> exp.Expression:
-    if isinstance(item, exp.Literal) and not item.args.get("is_string"):
-        position = str(item.this)
-        if position.isdecimal() and 1 <= int(position) <= len(select.expressions):
-            return _unaliased(select.expressions[int(position) - 1])
-        raise _bad_position("GROUP BY", position, len(select.expressions))
-    if isinstance(item, exp.Column) and not item.args.get("table"):
-        try:
-            binder.key(item)
-        except Refused:
-            for output in select.expressions:
-                if isinstance(output, exp.Alias) and output.alias.lower() == item.name.lower():
-                    return _unaliased(output)
-            raise
-    return item
-
-
-def _bad_position(clause: str, position: str, count: int) -> Refused:
-    return Refused(
-        "position_invalid",
-        f"{clause} {position} is not the position of a column of the answer",
-        f"positions run from 1 to {count}",
-    )
-
-
-def _unaliased(node: exp.Expression) -> exp.Expression:
-    return node.this if isinstance(node, exp.Alias) else node
-
-
 def _no_rows(select: exp.Select, binder: Binder[Aggregate], tables: Mapping[str, Table]) -> None:
     """Refuse what would return individual rows, showing the statistic nearest to it."""
-    star = any(isinstance(_unaliased(item), exp.Star) for item in select.expressions)
+    star = any(isinstance(unaliased(item), exp.Star) for item in select.expressions)
     aggregates = any(
         any(item.find_all(exp.AggFunc)) for item in select.expressions
     ) or select.args.get("having")
     if star or (not aggregates and not binder.keys):
         for item in select.expressions if not star else ():
-            binder.row(_unaliased(item))  # what cannot be asked at all is refused as such
+            binder.row(unaliased(item))  # what cannot be asked at all is refused as such
         raise Refused(
             "returns_rows",
             "the question returns individual rows; San answers with statistics only",
@@ -303,7 +274,7 @@ def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:
     for item in select.expressions:
         if isinstance(item, exp.Alias) and set(item.args) - {"this", "alias"}:
             raise unknown_construct(item)
-        node = _unaliased(item)
+        node = unaliased(item)
         expression = binder.outer(node)
         given = str(item.alias) if isinstance(item, exp.Alias) else column_name(node)
         name = _fresh_name(given, names)
@@ -349,7 +320,7 @@ def _ordering(item: exp.Expression, binder: Binder[Aggregate]) -> Ordering:
     if isinstance(node, exp.Literal) and not node.args.get("is_string"):
         position = str(node.this)
         if not position.isdecimal() or not 1 <= int(position) <= len(binder.outputs):
-            raise _bad_position("ORDER BY", position, len(binder.outputs))
+            raise bad_position("ORDER BY", position, len(binder.outputs))
         expression = binder.outputs[int(position) - 1].expression
     else:
         expression = _alias_first(node, binder)

@@ -224,7 +224,7 @@ def _unique(fields: Sequence[Field]) -> tuple[Field, ...]:
 def _grouped(
     select: exp.Select, around: Scope, reader: Reader
 ) -> tuple[Grouped, Binder[UnitAggregate]]:
-    from sanql.parse.question import group_nodes
+    from sanql.parse.grouping import group_nodes
     from sanql.parse.reader import refuse_clauses
 
     refuse_clauses(select, GROUP_CLAUSES)

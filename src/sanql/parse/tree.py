@@ -98,6 +98,14 @@ class KeyRef:
 
 
 @dataclass(frozen=True)
+class Grouping:
+    """Which of these keys a row is not grouped by, as bits; the first key has the highest."""
+
+    keys: tuple[int, ...]
+    facts: Facts
+
+
+@dataclass(frozen=True)
 class AggregateRef:
     """An aggregate's noisy value, seen from outside."""
 
@@ -175,6 +183,7 @@ Expr = (
     | Literal
     | Call
     | KeyRef
+    | Grouping
     | AggregateRef
     | IntervalEnd
     | Identifier
@@ -238,7 +247,11 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Query:
-    """A question: aggregates inside, ordinary SQL over their noisy values outside."""
+    """A question: aggregates inside, ordinary SQL over their noisy values outside.
+
+    `sets` are the grouping sets over the keys, in order and as often as they are asked for; none
+    stand for the one set of all keys. A key is NULL in the rows of a set that it is not in.
+    """
 
     source: From
     where: Expr | None
@@ -250,6 +263,7 @@ class Query:
     limit: int | None = None
     offset: int = 0
     distinct: bool = False
+    sets: tuple[tuple[int, ...], ...] = ()
 
     @property
     def table(self) -> str | None:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from sanql.account.numbers import EPSILON_MIN
 from sanql.errors import Refused
 from sanql.mechanisms import Geometric
+from sanql.plan.levels import Outlined, plan_question
 from sanql.plan.measurements import (
     AverageOf,
     CorrelationOf,
@@ -25,7 +26,7 @@ from sanql.plan.measurements import (
     SumOf,
     VarianceOf,
 )
-from sanql.plan.plan import Outline, Plan, plan
+from sanql.plan.plan import Plan
 from sanql.plan.quantiles import levels, rank_error_upper
 
 EPSILON_MAX = Fraction(1000)
@@ -143,9 +144,9 @@ def shared_confidence(confidence: Fraction, parts: int) -> Fraction:
     return 1 - (1 - confidence) / parts
 
 
-def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fraction:
+def least_epsilon(outlined: Outlined, delta: Fraction, wanted: Accuracy) -> Fraction:
     """Return the smallest epsilon (to a part in a thousand) whose intervals are narrow enough."""
-    estimates = outlined.measuring.estimates
+    estimates = [part for level in outlined.levels for part in level.measuring.estimates]
     if any(isinstance(estimate, CorrelationOf | QuantileOf) for estimate in estimates):
         raise Refused(
             "accuracy_not_applicable",
@@ -158,7 +159,7 @@ def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fract
             "how exact an average is depends on how many rows it is over",
             "add a guess of the rows in a group: accuracy = {half_width, rows}",
         )
-    if outlined.free or not outlined.measuring.estimates:
+    if outlined.free or not estimates:
         raise Refused(
             "accuracy_not_applicable",
             "nothing in this answer has noise that an accuracy could choose",
@@ -187,15 +188,18 @@ def _between(low: Fraction, high: Fraction) -> Fraction:
     return Fraction(f"{math.sqrt(low * high):.6g}")
 
 
-def _narrow_enough(outlined: Outline, epsilon: Fraction, delta: Fraction, wanted: Accuracy) -> bool:
+def _narrow_enough(
+    outlined: Outlined, epsilon: Fraction, delta: Fraction, wanted: Accuracy
+) -> bool:
     try:
-        planned = plan(outlined, epsilon, delta)
+        planned = plan_question(outlined, epsilon, delta)
     except Refused as refused:
         if refused.code != "noise_too_large":
             raise
         return False
     widths = [
-        half_width(planned, index, wanted.confidence, wanted.rows)
-        for index in range(len(planned.estimates))
+        half_width(level, index, wanted.confidence, wanted.rows)
+        for level in planned.levels
+        for index in range(len(level.estimates))
     ]
     return all(width is not None and width <= wanted.half_width for width in widths)

@@ -52,6 +52,12 @@ def plain_table(query: Query) -> str | None:
 
 def plan_exact(query: Query, declared: Mapping[str, Exact]) -> ExactPlan:
     """Return the plan of an exact question, or refuse it by name."""
+    if query.sets:
+        raise Refused(
+            "exact_grouping_sets",
+            "ROLLUP, CUBE and GROUPING SETS are not answered exactly",
+            f"ask for one grouping at a time, which costs nothing more, or {NOISE}",
+        )
     table = plain_table(query)
     releases = [exact for exact in declared.values() if exact.table == table]
     if table is None or not releases:

@@ -30,6 +30,14 @@ class KeyColumn:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A key that is not grouped by here; rows without one of its public values are left out."""
+
+    key: Expr
+    column: KeyColumn
+
+
+@dataclass(frozen=True)
 class OneGroup:
     """No GROUP BY: one group, always there."""
 

@@ -12,7 +12,7 @@ from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.parse import Query
 from sanql.parse.relations import Scan, scans
-from sanql.plan.keys import Keys, OneGroup, PrivateKeys, PublicKeys, keys_of
+from sanql.plan.keys import Beside, Keys, OneGroup, PrivateKeys, PublicKeys, keys_of
 from sanql.plan.limits import Limits, limits_of
 from sanql.plan.measurements import Estimate, Measurement, Measuring, measure
 from sanql.plan.price import Priced, price
@@ -34,6 +34,12 @@ class Outline:
     limits: Limits
     measuring: Measuring
     other: bool = False  # one row more holds what the groups that do not appear have together
+    beside: tuple[Beside, ...] = ()  # keys of other levels whose public values a row must have
+
+    @property
+    def levels(self) -> tuple[Outline, ...]:
+        """The outlines of all grouping sets: this one."""
+        return (self,)
 
     @property
     def selects_keys(self) -> bool:
@@ -52,6 +58,11 @@ class Plan:
 
     outline: Outline
     priced: Priced
+
+    @property
+    def levels(self) -> tuple[Plan, ...]:
+        """The plans of all grouping sets: this one."""
+        return (self,)
 
     @property
     def query(self) -> Query:
@@ -102,6 +113,7 @@ class Plan:
             self.priced,
             fingerprint,
             *(("other",) if outline.other else ()),
+            *outline.beside,
         )
         return hashlib.sha256(repr(inner).encode()).hexdigest()
 
@@ -112,8 +124,13 @@ def outline(
     neighbours: Neighbours,
     groups_asked: int | None = None,
     other: bool = False,
+    beside: tuple[Beside, ...] = (),
 ) -> Outline:
-    """Return what must be measured to answer a question, with sensitivities."""
+    """Return what must be measured to answer a question, with sensitivities.
+
+    A row that lacks a public value of a key `beside` is left out, as by a condition in WHERE.
+    """
+    assert not query.sets  # noqa: S101  (levels.py makes one question of each set)
     table = reading(query.source, tables)
     keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
     limits = limits_of(table, keys, groups_asked)
@@ -125,6 +142,7 @@ def outline(
         and isinstance(table.unit, RowUnit)
         and isinstance(query.source, Scan)
         and query.where is None
+        and not beside
         and isinstance(keys, OneGroup | PrivateKeys),
         merged=other,
     )
@@ -134,7 +152,7 @@ def outline(
     )
     if table.public:
         measuring = _insensitive(measuring)
-    outlined = Outline(query, table, tables, neighbours, keys, limits, measuring, other)
+    outlined = Outline(query, table, tables, neighbours, keys, limits, measuring, other, beside)
     if other:
         check_rest(outlined.selects_keys)
         return replace(outlined, measuring=with_rest(measuring, setting))
@@ -149,14 +167,19 @@ def _insensitive(measuring: Measuring) -> Measuring:
 
 def plan(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
-    if outlined.selects_keys and delta == 0:
+    check_delta(outlined.selects_keys, delta)
+    return Plan(outlined, price(outlined.measuring, epsilon, delta))
+
+
+def check_delta(selects_keys: bool, delta: Fraction) -> None:
+    """Refuse to select keys without a delta."""
+    if selects_keys and delta == 0:
         raise Refused(
             "delta_needed",
             "the groups of this question are not declared, so they are selected privately, "
             "which needs a delta above zero",
             "pass a delta (for example 1e-9), or let the owner declare the column's domain",
         )
-    return Plan(outlined, price(outlined.measuring, epsilon, delta))
 
 
 def unit_in_words(table: Table) -> str:

@@ -3,6 +3,17 @@
 from sanql.release.answer import Answer
 from sanql.release.cells import NoisyCells, add_noise
 from sanql.release.certificate import Certificate, certify
+from sanql.release.levels import LevelCells, add_noise_to_levels, show_levels
 from sanql.release.outer import show
 
-__all__ = ["Answer", "Certificate", "NoisyCells", "add_noise", "certify", "show"]
+__all__ = [
+    "Answer",
+    "Certificate",
+    "LevelCells",
+    "NoisyCells",
+    "add_noise",
+    "add_noise_to_levels",
+    "certify",
+    "show",
+    "show_levels",
+]

@@ -12,7 +12,7 @@ from sanql.account.numbers import show_upper
 from sanql.mechanisms import NoNoise
 from sanql.parse.relations import scans
 from sanql.parse.shared import PublicQuery
-from sanql.plan import Plan
+from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.joined import repeated
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
 from sanql.plan.measurements import (
@@ -130,32 +130,69 @@ def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:
     )
 
 
-def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
+def certify(plan: Planned, notes: tuple[str, ...] = ()) -> Certificate:
     """Return the certificate of a plan's answer; notes say what is done to noisy values."""
-    charge = plan.charge
+    charge, levels = plan.charge, plan.levels
+    table, neighbours = plan.outline.table, plan.outline.neighbours
     return Certificate(
         definition=_definition(plan),
         epsilon=charge.epsilon,
         delta=charge.delta,
-        neighbours=plan.outline.neighbours,
-        unit=unit_in_words(plan.outline.table),
-        mechanism=plan.priced.mechanism,
+        neighbours=neighbours,
+        unit=unit_in_words(table),
+        mechanism=_mechanism(plan),
         theorem=_theorem(plan),
         measurements=tuple(
-            _measurement(plan, index, part) for index, part in enumerate(plan.measurements)
+            _of_level(plan, number) | _measurement(level, index, part)
+            for number, level in enumerate(levels)
+            for index, part in enumerate(level.measurements)
         ),
         aggregates=tuple(
-            {"aggregate": aggregate.text, "from": _in_words(estimate)}
-            for aggregate, estimate in zip(plan.query.aggregates, plan.estimates, strict=True)
+            _of_level(plan, number) | {"aggregate": aggregate.text, "from": _in_words(estimate)}
+            for number, level in enumerate(levels)
+            for aggregate, estimate in zip(plan.query.aggregates, level.estimates, strict=True)
         ),
-        keys=_keys(plan),
-        limits=_limits(plan),
-        assumptions=(*_assumptions(plan), *notes),
-        meaning=meaning(charge, unit_in_words(plan.outline.table), plan.outline.neighbours),
+        keys="; ".join(f"{_prefix(plan, n)}{_keys(level)}" for n, level in enumerate(levels)),
+        limits={
+            f"{_prefix(plan, number)}{name}": limit
+            for number, level in enumerate(levels)
+            for name, limit in _limits(level).items()
+        },
+        assumptions=(
+            *dict.fromkeys(part for level in levels for part in _assumptions(level)),
+            *_levels_in_words(plan),
+            *notes,
+        ),
+        meaning=meaning(charge, unit_in_words(table), neighbours),
     )
 
 
-def _definition(plan: Plan) -> str:
+def _of_level(plan: Planned, number: int) -> dict[str, object]:
+    """Return which of several levels is meant; of one there is nothing to say."""
+    return {"level": plan.names[number]} if isinstance(plan, LevelsPlan) else {}
+
+
+def _prefix(plan: Planned, number: int) -> str:
+    return f"{plan.names[number]}: " if isinstance(plan, LevelsPlan) else ""
+
+
+def _levels_in_words(plan: Planned) -> tuple[str, ...]:
+    """Return what a reader must know of several levels together."""
+    if isinstance(plan, Plan):
+        return ()
+    found = [
+        "limits on a unit hold level by level, so exact numbers of different levels need not add up"
+    ]
+    if any(level.outline.beside for level in plan.levels):
+        found.append(
+            "rows with other keys than the declared ones are left out of every level whose keys are "
+            "declared, also of totals"
+        )
+    found.append("all numbers are shown as measured, so parts need not add up to totals")
+    return tuple(found)
+
+
+def _definition(plan: Planned) -> str:
     if plan.outline.free:
         return "perfect privacy: the answer is the same on all neighbouring datasets"
     if plan.charge.delta == 0:
@@ -163,8 +200,14 @@ def _definition(plan: Plan) -> str:
     return "(epsilon, delta)-differential privacy"
 
 
-def _theorem(plan: Plan) -> str:
-    match plan.priced.mechanism:
+def _mechanism(plan: Planned) -> str:
+    """Return the mechanism of the levels that have noise: it is one for all of them."""
+    noisy = [level for level in plan.levels if not level.outline.free]
+    return (noisy or plan.levels)[0].priced.mechanism
+
+
+def _theorem(plan: Planned) -> str:
+    match _mechanism(plan):
         case "discrete Laplace":
             return (
                 "Epsilons and deltas of the measurements add up (basic composition); what is "

@@ -17,7 +17,7 @@ from sanql.account import Charge, SelectionEvent
 from sanql.account.numbers import show_upper
 from sanql.errors import Refused
 from sanql.parse import Question
-from sanql.plan import Plan
+from sanql.plan import Planned
 from sanql.plan.auto_bounds import Ends, Found, Place, Search, search, with_bounds
 from sanql.plan.plan import unit_in_words
 from sanql.plan.posing import Posed, Read, guess, pose
@@ -83,7 +83,7 @@ class BoundsDesk:
             return Bounded(self.read(tables), tables, tuple(found), tuple(missing))
 
     def find(
-        self, posed: Posed, planned: Callable[[Bounded], Plan]
+        self, posed: Posed, planned: Callable[[Bounded], Planned]
     ) -> tuple[Bounded, list[Charge]]:
         """Return the question with all its bounds, and what was paid for those not on record.
 
@@ -108,7 +108,7 @@ class BoundsDesk:
         return guess(self.tables[place[0]].columns[place[1]], width)
 
 
-def whole_charge(bounded: Bounded, planned: Plan) -> Charge:
+def whole_charge(bounded: Bounded, planned: Planned) -> Charge:
     """Return what a question costs together with the bounds still to be found for it.
 
     Its own noise will depend on them, and with it what Rényi accounting makes of the charge. So that
@@ -179,7 +179,7 @@ def _ends(each: Search, cells: NoisyCells, spent: bool) -> Ends:
     )
 
 
-def with_found(certificate: Certificate, plan: Plan, bounded: Bounded) -> Certificate:
+def with_found(certificate: Certificate, plan: Planned, bounded: Bounded) -> Certificate:
     """Return the certificate of an answer and of the bounds it rests on, taken together."""
     if not bounded.searches:
         return certificate

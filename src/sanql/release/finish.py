@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sanql.errors import Refused
 from sanql.parse.tree import Type
-from sanql.plan import Plan
+from sanql.plan import Plan, Planned
 from sanql.plan.measurements import CountOf, SumOf
 from sanql.plan.rest import is_told
 from sanql.release.bands import Band
@@ -65,13 +65,13 @@ class Finish:
 AS_THEY_ARE = Finish()
 
 
-def check_finish(plan: Plan, finish: Finish) -> None:
+def check_finish(plan: Planned, finish: Finish) -> None:
     """Refuse a multiple that whole numbers cannot be rounded to."""
     step = finish.rounded
     if step is None or 1 in (step.numerator, step.denominator):
         return
     for index, aggregate in enumerate(plan.query.aggregates):
-        if _is_whole(plan, index):
+        if _is_whole(plan.levels[0], index):
             raise Refused(
                 "rounded_invalid",
                 f"rounded = {float(step):.15g} does not suit {aggregate.text}, which is a whole number",

@@ -12,7 +12,17 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sanql.execute.emit import Emitter
-from sanql.parse.tree import AggregateRef, Expr, IntervalEnd, KeyRef, Output, Query, Type, walk
+from sanql.parse.tree import (
+    AggregateRef,
+    Expr,
+    Grouping,
+    IntervalEnd,
+    KeyRef,
+    Output,
+    Query,
+    Type,
+    walk,
+)
 from sanql.plan import Plan
 from sanql.release.bands import Band, Reals
 from sanql.release.cells import NoisyCells
@@ -33,22 +43,32 @@ class Shown:
     intervals: dict[str, tuple[Reals, Reals]]
 
 
+@dataclass(frozen=True)
+class Layer:
+    """The groups of one grouping set; `keys` are its keys' places among those of the whole question."""
+
+    plan: Plan
+    keys: tuple[int, ...]
+    cells: NoisyCells
+
+
 def show(
     plan: Plan, cells: NoisyCells, confidence: Fraction, finish: Finish = AS_THEY_ARE
 ) -> Shown:
     """Return the answer: what the analyst wrote around the aggregates, on noisy values."""
-    query = plan.query
-    bands = {}
-    if not _merges_groups(query):
-        found = (
-            (i, output_band(plan, cells, o.expression, confidence, finish))
-            for i, o in enumerate(query.outputs)
-        )
-        bands = {index: band for index, band in found if band is not None}
-    emitter = Emitter(partial(_leaf, bands))
-    last = [REST] if plan.outline.other else []
-    sql = _select(query, emitter, bands, last)
-    table = run_on_cells(sql, emitter.parameters, _input(plan, cells, bands, finish))
+    keys = tuple(range(len(plan.query.keys)))
+    return show_layers(plan.query, [Layer(plan, keys, cells)], confidence, finish)
+
+
+def show_layers(
+    query: Query, layers: Sequence[Layer], confidence: Fraction, finish: Finish
+) -> Shown:
+    """Return the answer to a question whose groups come from several grouping sets."""
+    bands = [_bands(query, layer, confidence, finish) for layer in layers]
+    emitter = Emitter(partial(_leaf, bands[0]))
+    last = [REST] if any(layer.plan.outline.other for layer in layers) else []
+    sql = _select(query, emitter, bands[0], last)
+    table = run_on_cells(sql, emitter.parameters, _stacked(query, layers, bands, finish))
     return Shown(
         table.select([f"o{i}" for i in range(len(query.outputs))]).rename_columns(
             [output.name for output in query.outputs]
@@ -58,9 +78,52 @@ def show(
                 table.column(f"low{index}").to_numpy(),
                 table.column(f"high{index}").to_numpy(),
             )
-            for index in bands
+            for index in bands[0]
         },
     )
+
+
+def _bands(query: Query, layer: Layer, confidence: Fraction, finish: Finish) -> dict[int, Band]:
+    """Return the intervals of the columns that have any; which these are, the question decides."""
+    if _merges_groups(query):
+        return {}
+    found = (
+        (i, output_band(layer.plan, layer.cells, o.expression, confidence, finish))
+        for i, o in enumerate(query.outputs)
+    )
+    return {index: band for index, band in found if band is not None}
+
+
+def _stacked(
+    query: Query, layers: Sequence[Layer], bands: Sequence[dict[int, Band]], finish: Finish
+) -> pyarrow.Table:
+    """Return the groups of all layers; a key that a layer does not have is NULL, and its g is 1."""
+    import pyarrow as pa
+
+    tables = [
+        _input(layer.plan, layer.cells, own, finish)
+        for layer, own in zip(layers, bands, strict=True)
+    ]
+    if not query.sets:
+        return tables[0]
+    kinds = {
+        key: table.schema.field(f"k{place}").type
+        for layer, table in zip(layers, tables, strict=True)
+        for place, key in enumerate(layer.keys)
+    }
+    stacked = []
+    for layer, table in zip(layers, tables, strict=True):
+        columns = {name: table.column(name) for name in table.column_names if name[0] in "alh"}
+        for key, kind in sorted(kinds.items()):
+            missing = key not in layer.keys
+            columns[f"k{key}"] = (
+                pa.nulls(layer.cells.count, kind)
+                if missing
+                else table.column(f"k{layer.keys.index(key)}")
+            )
+            columns[f"g{key}"] = pa.array([int(missing)] * layer.cells.count, pa.int64())
+        stacked.append(pa.table(columns))
+    return pa.concat_tables(stacked)
 
 
 def arrange(query: Query, groups: pyarrow.Table) -> pyarrow.Table:
@@ -73,13 +136,16 @@ def arrange(query: Query, groups: pyarrow.Table) -> pyarrow.Table:
 def _merges_groups(query: Query) -> bool:
     """Whether DISTINCT may merge groups, so that a row of the answer is not one group."""
     shown = {o.expression.index for o in query.outputs if isinstance(o.expression, KeyRef)}
-    return query.distinct and shown != set(range(len(query.keys)))
+    return query.distinct and (bool(query.sets) or shown != set(range(len(query.keys))))
 
 
 def _leaf(bands: dict[int, Band], expression: Expr) -> str:
     match expression:
         case KeyRef(index):
             return f"k{index}"
+        case Grouping(keys):
+            bits = (f"g{key} * {2**bit}" for bit, key in enumerate(reversed(keys)))
+            return f"({' + '.join(bits)})"
         case AggregateRef(index):
             return f"a{index}"
         case IntervalEnd(index, high):
@@ -105,7 +171,9 @@ def _select(
     ]
     if not distinct:
         order += last
-        order += [f"k{index} ASC NULLS LAST" for index in range(len(query.keys))]
+        for index in range(len(query.keys)):
+            order += [f"g{index}"] if query.sets else []  # a total stands behind its parts
+            order.append(f"k{index} ASC NULLS LAST")
     ordering = f" ORDER BY {', '.join(order)}" if order else ""
     limit = f" LIMIT {query.limit}" if query.limit is not None else ""
     offset = f" OFFSET {query.offset}" if query.offset else ""
@@ -126,7 +194,10 @@ def _select(
 
 def _varies(expression: Expr) -> bool:
     """Return whether the expression can differ from one row of the answer to the next."""
-    return any(isinstance(part, KeyRef | AggregateRef | IntervalEnd) for part in walk(expression))
+    return any(
+        isinstance(part, KeyRef | Grouping | AggregateRef | IntervalEnd)
+        for part in walk(expression)
+    )
 
 
 def _output(emitter: Emitter, output: Output) -> str:

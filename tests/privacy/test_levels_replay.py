@@ -1,0 +1,93 @@
+"""Record and replay of grouping sets: each level keeps to the sensitivities it declares.
+
+Levels differ from ordinary questions in what they leave out (rows without a public key of another
+level), so worlds with every kind of unit, limit and neighbour relation are run through each of them.
+"""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from privacy.grammar import Grammar
+from privacy.replay import check
+from privacy.samplers import SilentSampler
+from privacy.test_replay import GROUPS_MAX, ORDERS
+from privacy.worlds import (
+    UNITS,
+    Database,
+    draw_bounding,
+    draw_units,
+    neighbour_of,
+    source_of,
+    write_policy,
+)
+from sanql.errors import Refused
+from sanql.execute.statement import statement
+from sanql.parse import parse
+from sanql.plan import LevelsPlan, outline_question, plan_question
+from sanql.policy import Policy
+from sanql.release import add_noise_to_levels, show_levels
+
+
+def planned(sql: str, policy: Policy, groups: int | None) -> LevelsPlan | None:
+    """Return the plan of a question, or None where it is refused, has one set or very many groups."""
+    try:
+        query = parse(sql, policy.tables).query
+        outlined = outline_question(query, policy.tables, policy.neighbours, groups)
+        found = plan_question(outlined, Fraction(1), Fraction(1, 1000))
+    except Refused:
+        return None
+    many = any((getattr(each.keys, "count", 0) or 0) > GROUPS_MAX for each in outlined.levels)
+    return found if isinstance(found, LevelsPlan) and not many else None
+
+
+def replay_levels(seed: int, count: int, folder: Path) -> None:
+    """Check a stream of questions level by level; some bounds must be attained."""
+    rng = random.Random(seed)
+    grammar = Grammar(rng)
+    ours, theirs = Database(), Database()
+    accepted = attained = left_out = 0
+    while accepted < count:
+        neighbours = rng.choice(ORDERS)
+        limits = {table: draw_bounding(rng) for table, unit in UNITS.items() if unit is not None}
+        policy = write_policy(folder, neighbours, limits)
+        for table in UNITS:
+            units = draw_units(rng, table)
+            other = neighbour_of(rng, table, units, neighbours)
+            ours.load(table, [row for unit in units for row in unit])
+            theirs.load(table, [row for unit in other for row in unit])
+        for _ in range(8):
+            sql = grammar.question_with_levels(rng.choice(list(UNITS)))
+            found = planned(sql, policy, grammar.groups_asked())
+            if found is None:
+                continue
+            accepted += 1
+            cells = []
+            for level in found.levels:
+                try:
+                    sent = statement(level, source_of(policy), rng.getrandbits(63))
+                except Refused:
+                    break
+                cells.append(ours.cells(sent))
+                note = f"{neighbours}, {level.outline.limits}, {level.outline.beside}: {sql}"
+                try:
+                    attained += sum(check(level, cells[-1], theirs.cells(sent)))
+                except AssertionError as error:
+                    raise AssertionError(note) from error
+                left_out += bool(level.outline.beside)
+            if len(cells) == len(found.levels) and accepted % 4 == 0:
+                show_levels(
+                    found, add_noise_to_levels(found, cells, SilentSampler()), Fraction(19, 20)
+                )
+    assert attained >= count // 10
+    assert left_out >= count // 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_neighbours_move_no_level_by_more_than_it_declares(seed: int, tmp_path: Path) -> None:
+    replay_levels(seed, 40, tmp_path)

@@ -1,0 +1,138 @@
+"""Grouping sets are one question: one charge on disk before a row is read, one record, one repeat."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import pytest
+
+from sanql.engine import San, _run_all
+from sanql.errors import Refused, Unavailable
+from sanql.execute.statement import Statement
+from sanql.mechanisms import ExactSampler, Noise
+from sanql.policy import Policy
+
+pytestmark = pytest.mark.slow
+
+CUBE = (
+    "SELECT member, age // 30 AS band, COUNT(*) AS n, AVG(income) FROM people "
+    "GROUP BY CUBE (member, band)"
+)
+MIXED = "SELECT city, member, COUNT(*) AS n FROM people GROUP BY CUBE (city, member)"
+
+
+class Place(Protocol):
+    """The folder of the shared fixture."""
+
+    def policy(self, source: str, name: str) -> Policy: ...
+
+
+class FailsLate:
+    """A sampler that fails once the first level has its noise."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def sample(self, noise: Noise, count: int) -> np.ndarray:
+        self.calls += 1
+        if self.calls > 3:
+            raise OSError("Alice-7f3a")
+        return ExactSampler().sample(noise, count)
+
+    def secret(self) -> int:
+        return 1
+
+
+@pytest.fixture(scope="module")
+def asked(place: Place, policy: Policy) -> Iterator[San]:
+    """Return San with a ledger of its own."""
+    with San(place.policy(policy.source, "levels"), "ana") as opened:
+        yield opened
+
+
+def test_all_levels_are_one_charge_and_one_record_and_repeats_are_free(asked: San) -> None:
+    first = asked.query(CUBE, epsilon=1)
+    records = [record.kind for record in asked.ledger.records()]
+    assert records[-2:] == ["reserve", "spend"]
+    assert records.count("reserve") == 1
+    assert first.charge.epsilon == 1
+    assert len(first.charge.events) == 4 * 3  # a sum and two counts in each of four levels
+    again = asked.query(CUBE, epsilon=1)
+    assert again.cached
+    assert (again.rows, again.intervals) == (first.rows, first.intervals)
+    assert asked.explain(CUBE, epsilon=1).cached
+    listed = "GROUPING SETS ((), (band), (member), (member, band), ())"
+    same_keys = CUBE.replace("CUBE (member, band)", listed)
+    reordered = asked.query(f"{same_keys} HAVING COUNT(*) > 3 ORDER BY n LIMIT 5", epsilon=1)
+    assert reordered.cached and len(reordered.rows) <= 5
+    assert not asked.query(CUBE.replace("CUBE", "ROLLUP"), epsilon=1).cached
+    assert [balance.spent_upper.epsilon for balance in asked.balances()] == [2, 2]
+
+
+def test_a_failure_between_levels_keeps_the_whole_charge(
+    asked: San, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [balance.spent_upper.epsilon for balance in asked.balances()]
+    monkeypatch.setattr(asked, "_sampler", FailsLate())
+    with pytest.raises(Unavailable) as caught:
+        asked.query(CUBE, epsilon="0.5")
+    assert "Alice" not in str(caught.value)
+    after = [balance.spent_upper.epsilon for balance in asked.balances()]
+    assert after == [spent + Fraction(1, 2) for spent in before]
+    assert [record.kind for record in asked.ledger.records()][-2:] == ["reserve", "void"]
+
+
+def test_all_levels_together_have_the_deadline_of_one_answer(asked: San) -> None:
+    one = Statement("SELECT 1 AS one", ())
+    passed = time.monotonic() - 1
+    assert len(_run_all(asked.workers, [one], lambda: None, passed)) == 1  # its own clock is ahead
+    assert len(_run_all(asked.workers, [one, one], lambda: None, passed + 60)) == 2
+    with pytest.raises(Unavailable):
+        _run_all(asked.workers, [one, one], lambda: None, passed)
+
+
+def test_explain_tells_price_exactness_and_sql_of_every_level(asked: San) -> None:
+    explained = asked.explain(MIXED, epsilon=1, delta="1e-6")
+    assert explained.charge.epsilon == 1
+    names = [level.name for level in explained.levels]
+    assert names == ["(city, member)", "(city)", "(member)", "()"]
+    assert [part.note for part in explained.expected] == [f" in {name}" for name in names]
+    hides = [bool(level.hidden) for level in explained.levels]
+    assert hides == [True, True, False, False]
+    assert all(0 < level.epsilon_upper < 1 for level in explained.levels)
+    assert all("GROUP BY" in level.statement.sql for level in explained.levels)
+    shape = explained.to_dict()
+    assert [level["level"] for level in shape["levels"]] == names
+    for name in names:
+        assert f"level {name}: epsilon" in str(explained)
+
+
+def test_the_answer_in_every_form_has_null_where_a_key_is_missing(asked: San) -> None:
+    answer = asked.query(MIXED, epsilon=1, delta="1e-6")
+    shape = answer.to_dict()
+    assert shape["rows"][-1][:2] == [None, None]
+    assert len(shape["intervals"]["n"]) == len(shape["rows"])
+    assert answer.to_csv().splitlines()[-1].startswith(",,")
+    assert "NULL" in str(answer)
+    levels = [part["level"] for part in shape["certificate"]["measurements"]]
+    assert set(levels) == {"(city, member)", "(city)", "(member)", "()"}
+
+
+def test_an_exact_answer_and_a_row_of_others_are_refused_by_name(asked: San) -> None:
+    with pytest.raises(Refused) as exactly:
+        asked.query(CUBE, exact=True)
+    assert exactly.value.code.startswith("exact_")
+    with pytest.raises(Refused) as others:
+        asked.query(MIXED, epsilon=1, delta="1e-6", other="(other)")
+    assert others.value.code == "other_levels"
+    with pytest.raises(Refused) as strategy:
+        asked.query(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(group_selection_strategy=PUBLIC_GROUPS) "
+            "city, COUNT(*) FROM people GROUP BY ROLLUP (city)",
+            epsilon=1,
+        )
+    assert strategy.value.code == "groups_private"
