@@ -10,6 +10,11 @@ COMMANDS = {
     "init": ("sanql.cli.policy", "init", "Draft a policy from the schemas of data files."),
     "import": ("sanql.cli.policy", "import_", "Draft a policy from SmartNoise metadata."),
     "check": ("sanql.cli.policy", "check", "Check a policy and its source; report every fault."),
+    "suggest": (
+        "sanql.cli.suggest",
+        "suggest",
+        "Suggest contribution limits for a table, privately.",
+    ),
     "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
     "explain": ("sanql.cli.ask", "explain", "Show the price and exactness of an answer first."),
     "budget": ("sanql.cli.account", "budget", "Show what is spent and what is left."),

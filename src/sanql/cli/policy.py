@@ -68,9 +68,10 @@ def check(policy: Path, form: str) -> None:
         else:
             click.echo(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
-                click.echo(
-                    f"  {table.name}: {_unit(table.public, getattr(table.unit, 'column', 'row'))}"
-                )
+                whose = _unit(table.public, getattr(table.unit, "column", "row"))
+                undecided = not table.public and table.rows_per_unit_max is None
+                wait = f"; until it has limits only `sanql suggest -t {table.name}` can be asked"
+                click.echo(f"  {table.name}: {whose}{wait if undecided else ''}")
 
 
 def _unit(public: bool, unit: str) -> str:

@@ -10,7 +10,7 @@ has the least of both together, at an epsilon that is typical of questions:
     standard deviation of the noise of one count  +  rows lost
 
 For groups it is the noise of COUNT(DISTINCT unit) in one group and what an average group loses. Near the
-best limit one step more keeps about as many rows as it adds noise: some 1/epsilon units are above it.
+best limit one step more keeps about as many rows as it adds noise: some 1.4/epsilon units are above it.
 """
 
 from __future__ import annotations
