@@ -246,3 +246,10 @@ def test_the_command_writes_the_draft_once(tmp_path: Path) -> None:
     assert run("-o", "policy.toml").returncode == 2
     (tmp_path / "meta.yaml").write_text("3", encoding="utf-8")
     assert run().returncode == 2
+
+
+def test_a_number_without_bounds_is_pointed_to_both_ways_of_having_them(tmp_path: Path) -> None:
+    text = table_of(tmp_path, "row_privacy: true\na: { type: int }\nb: { type: string }")
+    lines = {line.partition(" = ")[0]: line for line in text.splitlines() if " = { " in line}
+    assert lines["a"].endswith('SUM and AVG need bounds, or bounds = "auto"')
+    assert "auto" not in lines["b"]

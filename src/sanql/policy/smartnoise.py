@@ -272,6 +272,8 @@ class _Columns:
             facts.append(f"bounds = [{show_number(low)}, {show_number(high)}]")
         elif low is not None or high is not None:
             notes.append("lower and upper are bounds of a number, and need each other: left out")
+        elif type_ in ("int", "float"):
+            notes.append('no lower and upper: SUM and AVG need bounds, or bounds = "auto"')
         comment = f"  # {'; '.join(notes)}" if notes else ""
         self.lines.append(f"{toml_key(name)} = {{ {', '.join(facts)} }}{comment}")
 
