@@ -76,10 +76,52 @@ class PolicyError(SanqlError):
         return shape
 
 
+Place = tuple[int, int]
+
+
 class Refused(SanqlError):
-    """The question is not understood or cannot be private; decided before any row is read."""
+    """The question is not understood or cannot be private; decided before any row is read.
+
+    `place` is the line and column of the question that it is about, and `nearest` a question that would
+    be answered; the message ends with the one, the remedy with the other.
+    """
 
     exit_code = 2
+
+    def __init__(
+        self, code: str, message: str, remedy: str, place: Place | None = None, nearest: str = ""
+    ) -> None:
+        where = f" (line {place[0]}, column {place[1]})" if place is not None else ""
+        super().__init__(
+            code, f"{message}{where}", f"{remedy}; ask: {nearest}" if nearest else remedy
+        )
+        self.place = place
+        self.nearest = nearest
+        self._said = message, remedy
+
+    def at(self, place: Place | None) -> Refused:
+        """Return the same refusal, about a place in the question."""
+        return Refused(self.code, *self._said, place, self.nearest)
+
+    def showing(self, nearest: str) -> Refused:
+        """Return the same refusal with a question that would be answered."""
+        return Refused(self.code, *self._said, self.place, nearest)
+
+    def adding(self, remedy: str) -> Refused:
+        """Return the same refusal with one more remedy."""
+        message, first = self._said
+        return Refused(self.code, message, f"{first}; {remedy}", self.place, self.nearest)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the one JSON shape of every error, with what is known besides."""
+        shape = super().to_dict()
+        error = shape["error"]
+        assert isinstance(error, dict)  # noqa: S101  (super() built it)
+        if self.place is not None:
+            error |= {"line": self.place[0], "column": self.place[1]}
+        if self.nearest:
+            error["nearest"] = self.nearest
+        return shape
 
 
 class BudgetExceeded(SanqlError):

@@ -157,7 +157,7 @@ def test_what_is_no_parameter_is_refused_by_name(
 def test_a_missing_parameter_is_named_with_its_place_and_a_near_one(tables: Tables) -> None:
     with pytest.raises(Refused) as caught:
         parse(Asked(WHERE + "\n  age > $agee", {"age": 1}), tables)
-    assert "$agee (line 2" in caught.value.message
+    assert "$agee has no value (line 2, column 9)" in caught.value.message
     assert "did you mean age?" in caught.value.remedy
 
 

@@ -329,6 +329,7 @@ def test_it_is_refused_by_its_own_code_quickly_and_with_a_remedy(
         found = refusal(sql)
     assert found.code == code
     assert found.message
+    assert found.place is not None
     assert found.remedy.strip()
     assert len(found.message) + len(found.remedy) < 1000
 
@@ -412,7 +413,7 @@ TYPED = [
     ("pow2(age) = 1", "the function pow2 "),
     ("list_contains([1], age)", "the function list_contains "),
     ("city || [1] = 'x'", "a list […]"),
-    ("age = ?", "the parameter ? number 1 (line 1, column 41) has no value"),
+    ("age = ?", "the parameter ? number 1 has no value (line 1, column 41)"),
 ]
 
 
@@ -450,3 +451,36 @@ def test_where_each_row_is_a_unit_no_remedy_speaks_of_its_column(
     refused = refusal(sql)
     assert "unit's column" not in refused.remedy
     assert "protected by itself" in refused.message
+
+
+PLACED = [
+    ("SELECT COUNT(*)\nFROM people\n  WHERE aeg > 3", "aeg"),
+    ("SELECT COUNT(*) FROM people WHERE age > 3 AND LCASE(age) = 'x'", "LCASE"),
+    ("SELECT SUM(age), AVG(rowid + 1) FROM people", "rowid"),
+    ("SELECT COUNT(*) FROM people JOIN peple USING (city)", "peple"),
+    ("SELECT COUNT(*) FROM people AS a JOIN people AS b ON a.city = b.city", "people AS b"),
+    ("SELECT COUNT(*) FROM people ORDER BY age", "age"),
+    ("SELECT city, COUNT(*) FROM people GROUP BY city HAVING AVG(free) > 3", "AVG"),
+    ("SELECT COUNT(*) FROM people LIMIT 1.5", "1.5"),
+    ("SELECT COUNT(*) FROM (SELECT DISTINCT city FROM people) AS t", "city"),
+    ("SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM people AS b WHERE b.agee = 1)", "b.agee"),
+    ("SELECT COUNT(*) FROM people WHERE 'a' || 'b = city", "'b"),
+    ("SELECT COUNT(*) FROM people WHERE city = 'ü' AND größe > 1", "größe"),
+    ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1,\n delta=1e-9) SUM(agee) FROM people", "agee"),
+    ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, eps=2) SUM(age) FROM people", "eps=2"),
+    ("WITH v AS (SELECT 1) SELECT COUNT(*) FROM people", "v AS"),
+    ("SELECT COUNT(*) FROM people; SELECT AVG(age) FROM people", "AVG"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "part"), PLACED)
+def test_the_place_of_a_refusal_is_that_of_the_refused_part(
+    refusal: Refusal, sql: str, part: str
+) -> None:
+    refused = refusal(sql)
+    assert refused.place is not None
+    line, column = refused.place
+    told = sql.split("\n")[line - 1][column - 1 :]
+    assert told.startswith(part)
+    assert refused.message.endswith(f"(line {line}, column {column})")
+    assert refused.to_dict()["error"].items() >= {"line": line, "column": column}.items()

@@ -164,7 +164,7 @@ REFUSED = [
     ("SUM(price, contribution_bounds_per_row => (day, 9))", "contribution_invalid"),
     ("SUM(price, contribution_bounds_per_row => 3)", "contribution_invalid"),
     ("SUM(price, contribution_bounds => (1, 3))", "argument_unknown"),
-    ("ABS(price, contribution_bounds_per_row => (1, 3))", "not_sql"),
+    ("ABS(price, contribution_bounds_per_row => (1, 3))", "arguments_wrong"),
     (
         "SUM(price, contribution_bounds_per_row => (1, 3), contribution_bounds_per_row => (1, 3))",
         "argument_twice",

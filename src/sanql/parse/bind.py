@@ -12,7 +12,8 @@ from sanql.errors import Refused
 from sanql.parse.guard import DEPTH_MAX, too_deep
 from sanql.parse.interval_ends import interval_end
 from sanql.parse.operators import operator, unknown_construct
-from sanql.parse.operators.refusals import place, typed_name
+from sanql.parse.operators.refusals import typed_name
+from sanql.parse.places import located
 from sanql.parse.scope import UNIT, Scope, Visible
 from sanql.parse.tree import (
     NUMERIC,
@@ -66,6 +67,12 @@ class Binder(Generic[A]):
 
     def row(self, node: exp.Expression) -> Expr:
         """Return an expression over one row: inside WHERE, GROUP BY and aggregates."""
+        try:
+            return self._row(node)
+        except Refused as refused:
+            raise located(refused, node) from None
+
+    def _row(self, node: exp.Expression) -> Expr:
         if isinstance(node, exp.Column):
             return self._value(node)
         if isinstance(node, exp.Window):
@@ -75,7 +82,7 @@ class Binder(Generic[A]):
         if isinstance(node, exp.AggFunc):
             raise Refused(
                 "aggregate_inside",
-                f"the aggregate {typed_name(node)}{place(node)} cannot stand here",
+                f"the aggregate {typed_name(node)} cannot stand here",
                 "use aggregates in SELECT, HAVING and ORDER BY; never one inside another",
             )
         special = self._identity(node) or self._subquery(node)
@@ -83,6 +90,12 @@ class Binder(Generic[A]):
 
     def outer(self, node: exp.Expression, aliases: bool = False) -> Expr:
         """Return an expression over keys and aggregates: SELECT, HAVING and ORDER BY."""
+        try:
+            return self._outer(node, aliases)
+        except Refused as refused:
+            raise located(refused, node) from None
+
+    def _outer(self, node: exp.Expression, aliases: bool) -> Expr:
         if isinstance(node, self._kinds):
             return self._aggregate(node)
         if isinstance(node, exp.Anonymous) and self.intervals_allowed:

@@ -6,14 +6,21 @@ and everything outside quotes must be plain ASCII (look-alike letters and digits
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sanql.errors import Refused
+from sanql.parse.places import place_of, place_of_letter, place_of_token
 
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")  # all but tab, line ends and form feed
+CLOSED = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$|(?P<open>['"]|/\*|\$\w*\$)|.""",
+    re.DOTALL | re.ASCII,
+)
 BYTES_MAX = 64 * 1024
 TOKENS_MAX = 5_000
 DEPTH_MAX = 100
@@ -34,6 +41,7 @@ def tokens_within_limits(sql: str) -> list[Token]:
             "query_too_long",
             f"the question has {len(tokens):,} words and signs; the limit is {TOKENS_MAX:,}",
             "shorten it, or ask it in parts",
+            place_of_token(tokens[TOKENS_MAX]),
         )
     _check_letters(tokens)
     _check_nesting(tokens)
@@ -44,23 +52,27 @@ def check_text(text: str, what: str) -> int:
     """Return how many bytes a text has, or refuse one that is too long or cannot be read."""
     try:
         size = len(text.encode())
-    except UnicodeEncodeError:
+    except UnicodeEncodeError as error:
         raise Refused(
             "not_text",
             f"{what} holds half of a character (a lone surrogate), which no engine can read",
             "pass well-formed Unicode text",
+            place_of_letter(text, error.start),
         ) from None
     if size > BYTES_MAX:
         raise Refused(
             "query_too_long",
             f"{what} has {size:,} bytes; the limit is {BYTES_MAX:,}",
             "shorten it: replace long IN lists by a range, a LIKE pattern or a public table",
+            place_of_letter(text, len(text.encode()[:BYTES_MAX].decode(errors="ignore"))),
         )
-    if any(character < " " and character not in "\t\n\r\f" for character in text):
+    control = CONTROL.search(text)
+    if control is not None:
         raise Refused(
             "control_character",
             f"{what} contains a control character",
             "remove it; only tabs and line ends are taken",
+            place_of_letter(text, control.start()),
         )
     return size
 
@@ -75,9 +87,15 @@ def _tokenize(sql: str) -> list[Token]:
     except (SqlglotError, RecursionError, ValueError):
         raise Refused(
             "not_sql",
-            "the question cannot be read as SQL",
+            "the question cannot be read as SQL: a quote or a comment is not closed",
             "check quotes and comments: each must be closed",
+            place_of_letter(sql, _unclosed(sql)),
         ) from None
+
+
+def _unclosed(sql: str) -> int:
+    """Return where the first quote or comment begins that does not end, or the end of the text."""
+    return next((part.start() for part in CLOSED.finditer(sql) if part["open"]), len(sql))
 
 
 def _check_letters(tokens: list[Token]) -> None:
@@ -88,8 +106,9 @@ def _check_letters(tokens: list[Token]) -> None:
         if token.token_type not in quoted and not token.text.isascii():
             raise Refused(
                 "not_ascii",
-                f"letters outside ASCII stand outside quotes at line {token.line}",
+                f"{token.text[:60]!r} has letters outside ASCII and stands outside quotes",
                 "write values in single quotes and names in double quotes, and use the digits 0-9",
+                place_of_token(token),
             )
 
 
@@ -106,7 +125,7 @@ def _check_nesting(tokens: list[Token]) -> None:
         casts += kind is TokenType.DCOLON
         run = run + 1 if kind in chaining else 0
         if max(depth, run, casts) > DEPTH_MAX:
-            raise too_deep()
+            raise too_deep().at(place_of_token(token))
 
 
 def too_deep() -> Refused:
@@ -138,6 +157,9 @@ def whole_number(node: exp.Expression | None, clause: str) -> int | None:
         or len(str(value.this)) > 15
     ):
         raise Refused(
-            "limit_invalid", f"{clause} takes a constant whole number", f"write {clause} 10"
+            "limit_invalid",
+            f"{clause} takes a constant whole number",
+            f"write {clause} 10",
+            place_of(node),
         )
     return int(str(value.this))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sanql.errors import Refused
 from sanql.parse.guard import tokens_within_limits
+from sanql.parse.places import place_of_token
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -47,52 +48,64 @@ def options_of(sql: str) -> Options:
 def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:
     """Return the question without its clause, and the clause's options.
 
-    >>> from sanql.parse.guard import tokens_within_limits
-    >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
-    >>> split_options(text, tokens_within_limits(text))[1].epsilon
-    '0.5'
+        >>> from sanql.parse.guard import tokens_within_limits
+    from sanql.parse.places import place_of_token
+        >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
+        >>> split_options(text, tokens_within_limits(text))[1].epsilon
+        '0.5'
     """
     words = [token.text.upper() for token in tokens[:3]]
     if words != ["SELECT", "WITH", "DIFFERENTIAL_PRIVACY"]:
         return sql, Options()
     if len(tokens) < 5 or tokens[3].text.upper() != "OPTIONS" or tokens[4].text != "(":
-        rest = sql[: tokens[1].start] + " " + sql[tokens[2].end + 1 :]
-        return rest, Options()
+        return _without(sql, tokens[1].start, tokens[2].end), Options()
     end = next((i for i, token in enumerate(tokens[5:], 5) if _is_sign(token, ")")), None)
     if end is None:
-        raise _malformed()
+        raise _malformed().at(place_of_token(tokens[1]))
     found = _pairs(sql, tokens[5:end])
-    rest = sql[: tokens[1].start] + " " + sql[tokens[end].end + 1 :]
-    return rest, Options(**found)
+    return _without(sql, tokens[1].start, tokens[end].end), Options(**found)
+
+
+def _without(sql: str, first: int, last: int) -> str:
+    """Return the text with blanks in place of a part, so that all else stays where it is."""
+    blank = "".join(letter if letter == "\n" else " " for letter in sql[first : last + 1])
+    return f"{sql[:first]}{blank}{sql[last + 1 :]}"
 
 
 def _pairs(sql: str, tokens: list[Token]) -> dict[str, str]:
     found: dict[str, str] = {}
     while tokens:
-        if len(tokens) < 3 or tokens[1].text not in ("=", "=>"):
-            raise _malformed()
-        name = tokens[0].text.lower()
-        name = "max_groups_contributed" if name == "kappa" else name
-        if name not in KNOWN:
-            raise Refused(
-                "option_unknown",
-                f"the privacy option {tokens[0].text} is not known",
-                f"the options are {', '.join(KNOWN)}",
-            )
-        if name in found:
-            raise Refused(
-                "option_twice", f"the privacy option {name} is given twice", "give it once"
-            )
         stop = next((i for i, token in enumerate(tokens) if _is_sign(token, ",")), len(tokens))
-        if name == "other" and [*map(_is_text, tokens[2:stop])] != [True]:
-            raise Refused(
-                "other_invalid",
-                "the privacy option other names a row, and is not one text in quotes",
-                "write, for example, other = '(other)'",
-            )
-        found[name] = _as_typed(sql, tokens[2:stop])
+        try:
+            name, value = _pair(sql, tokens, stop, found)
+        except Refused as refused:
+            raise refused.at(place_of_token(tokens[0])) from None
+        found[name] = value
         tokens = tokens[stop + 1 :]
     return found
+
+
+def _pair(sql: str, tokens: list[Token], stop: int, found: dict[str, str]) -> tuple[str, str]:
+    """Return the first option of a list, which ends at `stop`."""
+    if len(tokens) < 3 or tokens[1].text not in ("=", "=>"):
+        raise _malformed()
+    name = tokens[0].text.lower()
+    name = "max_groups_contributed" if name == "kappa" else name
+    if name not in KNOWN:
+        raise Refused(
+            "option_unknown",
+            f"the privacy option {tokens[0].text} is not known",
+            f"the options are {', '.join(KNOWN)}",
+        )
+    if name in found:
+        raise Refused("option_twice", f"the privacy option {name} is given twice", "give it once")
+    if name == "other" and [*map(_is_text, tokens[2:stop])] != [True]:
+        raise Refused(
+            "other_invalid",
+            "the privacy option other names a row, and is not one text in quotes",
+            "write, for example, other = '(other)'",
+        )
+    return name, _as_typed(sql, tokens[2:stop])
 
 
 def _is_sign(token: Token, sign: str) -> bool:

@@ -21,7 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sanql.errors import Refused
 from sanql.parse.constants import number_literal
 from sanql.parse.guard import BYTES_MAX, TOKENS_MAX, check_text
-from sanql.parse.operators.refusals import place
+from sanql.parse.places import at
 
 Value = None | bool | int | float | Decimal | Fraction | str | date | datetime
 Parameters = Sequence[Value] | Mapping[str, Value]
@@ -45,9 +45,10 @@ def put_in(tree: exp.Expression, marks: int, asked: Asked) -> None:
     found = sorted(tree.find_all(exp.Placeholder), key=lambda node: node.meta.get("start", 0))
     named = list(_names(found, marks))
     for node, name in named:
-        if name not in given:
-            raise _missing(node, name, given)
-        _check_place(node, name)
+        with at(node):
+            if name not in given:
+                raise _missing(node, name, given)
+            _check_place(node, name)
     used = {name for _, name in named}
     for name in given:
         if name not in used:
@@ -58,16 +59,17 @@ def put_in(tree: exp.Expression, marks: int, asked: Asked) -> None:
             )
     left = BYTES_MAX - len(asked.sql.encode())
     for node, name in named:
-        value = given[name]
-        if isinstance(value, str):
-            left -= check_text(value, f"the parameter {_shown(node, name)}")
-        if left < 0:
-            raise Refused(
-                "query_too_long",
-                f"the question and its parameters have more than {BYTES_MAX:,} bytes",
-                "shorten the texts that are passed",
-            )
-        constant = _constant(value, _shown(node, name))
+        with at(node):
+            value = given[name]
+            if isinstance(value, str):
+                left -= check_text(value, f"the parameter {_shown(node, name)}")
+            if left < 0:
+                raise Refused(
+                    "query_too_long",
+                    f"the question and its parameters have more than {BYTES_MAX:,} bytes",
+                    "shorten the texts that are passed",
+                )
+            constant = _constant(value, _shown(node, name))
         constant.meta.update(node.meta)
         node.replace(constant)
 
@@ -131,7 +133,7 @@ def _missing(node: exp.Expression, name: str, given: Mapping[str, object]) -> Re
     how = f"[…], {name} of them or more" if name.isdecimal() else f"{{{name[:60]!r}: …}}"
     return Refused(
         "parameter_missing",
-        f"the parameter {_shown(node, name)}{place(node)} has no value",
+        f"the parameter {_shown(node, name)} has no value",
         f"{hint}pass parameters={how}",
     )
 
@@ -150,7 +152,7 @@ def _check_place(node: exp.Expression, name: str) -> None:
     if names or alias or word or isinstance(around, exp.Group | exp.Ordered):
         raise Refused(
             "parameter_place",
-            f"the parameter {_shown(node, name)}{place(node)} stands where no constant can: its value "
+            f"the parameter {_shown(node, name)} stands where no constant can: its value "
             "would decide what the question asks",
             "write names, positions and NULL into the question; a value is compared or computed with",
         )

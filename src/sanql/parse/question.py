@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from sanql.parse.narrow import narrow
 from sanql.parse.operators import unknown_construct
 from sanql.parse.options import Options, split_options
 from sanql.parse.parameters import Asked, put_in, question_marks
+from sanql.parse.places import at, place_of, place_of_token
 from sanql.parse.reader import Reader, refuse_clauses
 from sanql.parse.relations import From, is_private
 from sanql.parse.scope import Scope
@@ -79,16 +81,30 @@ class Question:
 
 def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
+    select, options = _read(asked, tables)
+    with at(select):
+        try:
+            return Question(_question(select, tables), options)
+        except RecursionError:
+            raise too_deep() from None
+
+
+def _read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, Options]:
+    """Return the tree of a text, its parameters put in, and the options it carries."""
     asked = asked if isinstance(asked, Asked) else Asked(asked)
     tokens = tokens_within_limits(asked.sql)
     text, options = split_options(asked.sql, tokens)
+    start = place_of_token(tokens[0]) if tokens else (1, 1)
     try:
         select = _one_select(text, tables)
-        put_in(select, question_marks(tokens), asked)
-        respelled(select)
-        return Question(_question(select, tables), options)
+        with at(select):
+            put_in(select, question_marks(tokens), asked)
+            respelled(select)
     except RecursionError:
-        raise too_deep() from None
+        raise too_deep().at(start) from None
+    except Refused as refused:
+        raise (refused if refused.place is not None else refused.at(start)) from None
+    return select, options
 
 
 def _one_select(text: str, tables: Mapping[str, Table]) -> exp.Select:
@@ -101,6 +117,7 @@ def _one_select(text: str, tables: Mapping[str, Table]) -> exp.Select:
             "one_statement",
             f"a question is one SELECT, and {len(statements)} statements were given",
             "ask one question at a time",
+            place_of(statements[1]) if len(statements) > 1 else None,
         )
     statement = statements[0]
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
@@ -119,14 +136,25 @@ def _quoted(name: str) -> str:
 
 
 def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
-    details = getattr(error, "errors", None)
-    place = (
-        f" near line {details[0].get('line')}, column {details[0].get('col')}" if details else ""
-    )
+    details = (getattr(error, "errors", None) or [{}])[0]
+    word = str(details.get("highlight") or "")
+    line, column = details.get("line"), details.get("col")
+    place = (line, max(1, column - len(word) + 1)) if line and column else None
+    if "number of provided arguments" in str(details.get("description")):
+        name = re.search(r"(\w+)\s*\([^()]*$", str(details.get("start_context")))
+        what = name[1][:60] if name is not None else "a function"
+        return Refused(
+            "arguments_wrong",
+            f"{what} has too many operands",
+            "docs/functions.md lists what each function takes",
+            place,
+        )
+    near = f" at {word[:60]!r}" if word else ""
     return Refused(
         "not_sql",
-        f"the question cannot be read as SQL{place}",
+        f"the question cannot be read as SQL{near}",
         "check spelling, commas, quotes and brackets",
+        place,
     )
 
 
@@ -153,8 +181,12 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
     where = select.args.get("where")
     condition = binder.row(where.this) if where is not None else None
     if condition is not None and condition.facts.type not in (Type.BOOLEAN, Type.NULL):
-        raise Refused("type_mismatch", "WHERE needs a condition", "compare, for example age > 40")
-    check_joins(source, condition, reader.tables)
+        with at(where):
+            raise Refused(
+                "type_mismatch", "WHERE needs a condition", "compare, for example age > 40"
+            )
+    with at(select.args.get("joins") or select.args.get("from_")):
+        check_joins(source, condition, reader.tables)
     narrow(scope, condition)
     binder.keys, binder.sets = _keys(select, binder)
     binder.grouping = partial(bind_grouping, select=select, binder=binder)
@@ -220,6 +252,7 @@ def _key_place(node: exp.Expression, keys: list[Expr], binder: Binder[Aggregate]
             "about many",
             f"group by something many share, and count individuals with COUNT(DISTINCT "
             f"{node.name}); or GROUP BY {node.name} in a subquery, with statistics outside",
+            place_of(node),
         )
     key = binder.row(node)
     if key not in keys:
@@ -273,7 +306,7 @@ def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:
     names: set[str] = set()
     for item in select.expressions:
         if isinstance(item, exp.Alias) and set(item.args) - {"this", "alias"}:
-            raise unknown_construct(item)
+            raise unknown_construct(item).at(place_of(item))
         node = unaliased(item)
         expression = binder.outer(node)
         given = str(item.alias) if isinstance(item, exp.Alias) else column_name(node)
@@ -295,7 +328,10 @@ def _condition(node: exp.Expression, binder: Binder[Aggregate]) -> Expr:
     condition = binder.outer(node, aliases=True)
     if condition.facts.type not in (Type.BOOLEAN, Type.NULL):
         raise Refused(
-            "type_mismatch", "HAVING needs a condition", "compare, for example COUNT(*) > 10"
+            "type_mismatch",
+            "HAVING needs a condition",
+            "compare, for example COUNT(*) > 10",
+            place_of(node),
         )
     return condition
 
@@ -315,12 +351,12 @@ def _direction(item: exp.Expression) -> tuple[bool, bool]:
 
 def _ordering(item: exp.Expression, binder: Binder[Aggregate]) -> Ordering:
     if {name for name, value in item.args.items() if value} - {"this", "desc", "nulls_first"}:
-        raise unknown_construct(item)
+        raise unknown_construct(item).at(place_of(item))
     node = item.this
     if isinstance(node, exp.Literal) and not node.args.get("is_string"):
         position = str(node.this)
         if not position.isdecimal() or not 1 <= int(position) <= len(binder.outputs):
-            raise bad_position("ORDER BY", position, len(binder.outputs))
+            raise bad_position("ORDER BY", position, len(binder.outputs)).at(place_of(node))
         expression = binder.outputs[int(position) - 1].expression
     else:
         expression = _alias_first(node, binder)
@@ -340,5 +376,10 @@ def _distinct(select: exp.Select) -> bool:
     if distinct is None:
         return False
     if distinct.args.get("on"):
-        raise Refused("clause_unsupported", "DISTINCT ON is not supported", "use GROUP BY")
+        raise Refused(
+            "clause_unsupported",
+            "DISTINCT ON is not supported",
+            "use GROUP BY",
+            place_of(distinct),
+        )
     return True

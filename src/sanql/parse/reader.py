@@ -14,6 +14,7 @@ from sanql.errors import Refused
 from sanql.parse import subqueries, windows
 from sanql.parse.bind import Binder
 from sanql.parse.joins import bind_join
+from sanql.parse.places import at
 from sanql.parse.relations import Derived, From, Join, JoinKind, Rows, Scan, UnitAggregate
 from sanql.parse.scope import Item, Scope, derived_item, table_item
 from sanql.parse.tree import Expr
@@ -52,7 +53,7 @@ class Reader:
         self.tables = tables
         self._by_name = {name.lower(): table for name, table in tables.items()}
         self._slots = count()
-        self._unread: dict[int, str] = {}
+        self._unread: dict[int, exp.Expression] = {}
 
     def scope(self, select: exp.Select, around: Scope | None) -> Scope:
         """Return the scope of a SELECT: what its FROM, with its joins, makes visible."""
@@ -85,16 +86,17 @@ class Reader:
         if clause is None:
             return known
         if clause.args.get("recursive"):
-            raise Refused(
-                "clause_unsupported",
-                "WITH RECURSIVE is not supported: nothing bounds how much of one unit it repeats",
-                "write the steps out, or join the table once more for each",
-            )
+            with at(clause):
+                raise Refused(
+                    "clause_unsupported",
+                    "WITH RECURSIVE is not supported: nothing bounds how much of one unit it repeats",
+                    "write the steps out, or join the table once more for each",
+                )
         names = dict(known)
         for item in clause.expressions:
             alias = item.args["alias"]
             columns = tuple(str(column.name) for column in alias.args.get("columns") or ())
-            self._unread[id(item.this)] = str(alias.name)
+            self._unread[id(item.this)] = alias
             names[str(alias.name).lower()] = Named(
                 item.this, columns, MappingProxyType(dict(names))
             )
@@ -102,6 +104,10 @@ class Reader:
 
     def _item(self, node: exp.Expression, scope: Scope) -> From:
         """Return one item of FROM, and make its columns visible."""
+        with at(node):
+            return self._read(node, scope)
+
+    def _read(self, node: exp.Expression, scope: Scope) -> From:
         if isinstance(node, exp.Subquery):
             return self._subquery(node, scope)
         if isinstance(node, exp.Paren):
@@ -222,12 +228,14 @@ class Reader:
     def _joined(self, left: From, join: exp.Join, scope: Scope) -> Join:
         before = list(scope.items)
         right = self._item(join.this, scope)
-        return bind_join(left, right, join, before, scope, self)
+        with at(join):
+            return bind_join(left, right, join, before, scope, self)
 
     def check_read(self) -> None:
         """Refuse a WITH that nothing reads: it has not been looked at."""
-        for name in self._unread.values():
-            raise Refused("with_unread", f"WITH {name} is never read", "leave it out")
+        for alias in self._unread.values():
+            with at(alias):
+                raise Refused("with_unread", f"WITH {alias.name} is never read", "leave it out")
 
     def binder(self, scope: Scope) -> Binder[UnitAggregate]:
         """Return a binder for one unit's rows, whose aggregates are exact."""
@@ -235,7 +243,8 @@ class Reader:
 
     def rows(self, node: exp.Expression, around: Scope) -> Rows:
         """Return a subquery's rows."""
-        return subqueries.bind_rows(node, around, self)
+        with at(node):
+            return subqueries.bind_rows(node, around, self)
 
     def exists(self, node: exp.Exists, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return whether a subquery has a row."""
@@ -285,4 +294,5 @@ def refuse_clauses(select: exp.Select, known: frozenset[str]) -> None:
         if not value or name in known:
             continue
         what, remedy = UNSUPPORTED.get(name, (name.strip("_").upper(), "leave it out"))
-        raise Refused("clause_unsupported", f"{what} is not supported", remedy)
+        with at(value):
+            raise Refused("clause_unsupported", f"{what} is not supported", remedy)

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.operators import unknown_construct
+from sanql.parse.places import at
 from sanql.parse.relations import From, Grouped, Rows
 from sanql.parse.tree import ColumnRef, Expr, Facts, Identifier, KeyRef, Type
 from sanql.policy import Column, ColumnUnit, Table, ViaUnit, identifiers
@@ -180,12 +181,13 @@ class Scope:
         name = str(node.name)
         prefix = str(qualifier.name) if qualifier is not None else None
         scope: Scope | None = self
-        while scope is not None:
-            found = scope.find(prefix, name)
-            if found is not None:
-                return found
-            scope = scope.around
-        raise self._unknown(prefix, name)
+        with at(node):
+            while scope is not None:
+                found = scope.find(prefix, name)
+                if found is not None:
+                    return found
+                scope = scope.around
+            raise self._unknown(prefix, name)
 
     def find(self, prefix: str | None, name: str) -> Visible | None:
         """Return the column of this name here, or None; one that several items have is refused."""

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.guard import whole_number
+from sanql.parse.places import place_of
 from sanql.parse.reader import Reader
 from sanql.parse.relations import Rows
 from sanql.parse.scope import Scope
@@ -60,5 +61,6 @@ def _place(item: exp.Expression, rows: Rows) -> Place:
             "position_invalid",
             "over public tables, ORDER BY names columns of the answer",
             "select what you order by",
+            place_of(item),
         )
     return Place(index, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))

@@ -13,6 +13,7 @@ from sanql.parse.bind import Binder
 from sanql.parse.joins import CONDITION, check_joins, keeps_orphans
 from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
+from sanql.parse.places import at
 from sanql.parse.relations import (
     Derived,
     Field,
@@ -152,7 +153,10 @@ def _where(select: exp.Select, binder: Binder[UnitAggregate]) -> Expr | None:
     where = select.args.get("where")
     condition = binder.row(where.this) if where is not None else None
     if condition is not None and condition.facts.type not in (Type.BOOLEAN, Type.NULL):
-        raise Refused("type_mismatch", "WHERE needs a condition", "compare, for example age > 40")
+        with at(where):
+            raise Refused(
+                "type_mismatch", "WHERE needs a condition", "compare, for example age > 40"
+            )
     assert binder.scope.source is not None  # noqa: S101
     return condition
 
@@ -165,7 +169,8 @@ def _selected(select: exp.Select, around: Scope, reader: Reader) -> Selected:
     assert scope.source is not None  # noqa: S101
     binder = unit_binder(scope, reader)
     where = _where(select, binder)
-    check_joins(scope.source, where, reader.tables)
+    with at(select.args.get("joins") or select.args.get("from_")):
+        check_joins(scope.source, where, reader.tables)
     narrow(scope, where)
     binder.windows_allowed = True
     fields = _unique([field for item in select.expressions for field in _fields(item, binder)])
@@ -238,7 +243,8 @@ def _grouped(
     assert scope.source is not None  # noqa: S101
     binder = unit_binder(scope, reader)
     where = _where(select, binder)
-    check_joins(scope.source, where, reader.tables)
+    with at(select.args.get("joins") or select.args.get("from_")):
+        check_joins(scope.source, where, reader.tables)
     narrow(scope, where)
     nodes = group_nodes(select, binder)
     identities = [_identity(node, binder) for node in nodes]

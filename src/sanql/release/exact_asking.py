@@ -140,4 +140,4 @@ def with_remedy(refused: Refused, noise: str) -> Refused:
     """Return an exact refusal that also says what noise would cost."""
     if not noise:
         return refused
-    return Refused(refused.code, refused.message, f"{refused.remedy}; {noise}")
+    return refused.adding(noise)

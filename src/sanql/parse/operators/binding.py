@@ -22,7 +22,7 @@ from sanql.parse.operators.calls import WRITTEN_OUT, Bind, applied, as_text, fun
 from sanql.parse.operators.casts import cast
 from sanql.parse.operators.dates import DATE_CALLS
 from sanql.parse.operators.formats import FORMAT_CALLS
-from sanql.parse.operators.refusals import place, unknown_construct, wrong_number
+from sanql.parse.operators.refusals import unknown_construct, wrong_number
 from sanql.parse.tree import TEMPORAL, Expr, Literal, Type
 
 BINARY: dict[type[exp.Expression], str] = {
@@ -143,7 +143,7 @@ def _shift_left(node: exp.Expression, bind: Bind) -> Expr:
     if not isinstance(places.value, int) or not 0 <= places.value <= 62:
         raise Refused(
             "constant_needed",
-            f"the number of places in << must be a constant from 0 to 62{place(node)}",
+            "the number of places in << must be a constant from 0 to 62",
             "write the number itself, for example x << 3",
         )
     return applied(node, "multiply", bind(node.this), integer_literal(2**places.value))
@@ -163,14 +163,14 @@ def _in(node: exp.Expression, bind: Bind) -> Expr:
     if not items or node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
         raise Refused(
             "in_not_a_list",
-            f"IN takes a list of constants{place(node)}",
+            "IN takes a list of constants",
             "write IN ('a', 'b'); ask about another table in a question of its own",
         )
     value, *choices = _as_dates(bind(node.this), *(bind(item) for item in items))
     if not all(isinstance(choice, Literal) for choice in choices):
         raise Refused(
             "in_not_a_list",
-            f"IN takes a list of constants{place(node)}",
+            "IN takes a list of constants",
             "write the values themselves, or chain comparisons with OR",
         )
     return applied(node, "in", value, *choices)
@@ -214,7 +214,7 @@ def _similar(node: exp.Expression, bind: Bind) -> Expr:
     if isinstance(pattern, Literal) and set(str(pattern.value)) & set("%_"):
         raise Refused(
             "pattern_invalid",
-            f"% and _ mean different things in SIMILAR TO, from one database to the next{place(node)}",
+            "% and _ mean different things in SIMILAR TO, from one database to the next",
             "write .* and . for any letters, or use LIKE",
         )
     return applied(node, "regexp_full_match", value, pattern)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.constants import NULL, integer_literal, text_literal
 from sanql.parse.functions import NAMES, call
-from sanql.parse.operators.refusals import placed, unknown_construct, wrong_number
+from sanql.parse.operators.refusals import renamed, unknown_construct, wrong_number
 from sanql.parse.tree import Expr, Type
 
 Bind = Callable[[exp.Expression], Expr]
@@ -112,12 +112,12 @@ def function(node: exp.Expression, bind: Bind, builds: Mapping[str, Build]) -> E
 
 
 def applied(node: exp.Expression, op: str, *args: Expr) -> Expr:
-    """Return an operator applied; its refusal says where in the text."""
+    """Return an operator applied; its refusal uses the name that was typed."""
     try:
         return call(op, *args)
     except Refused as refused:
         names = next((entry.names for entry in NAMES.values() if entry.op == op), ())
-        raise placed(refused, node, names) from None
+        raise renamed(refused, node, names) from None
 
 
 def as_text(node: exp.Expression, value: Expr) -> Expr:

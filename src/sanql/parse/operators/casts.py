@@ -7,7 +7,6 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.constants import integer_literal, temporal_literal
 from sanql.parse.operators.calls import Bind, applied
-from sanql.parse.operators.refusals import place
 from sanql.parse.tree import Expr, Type
 
 TARGETS = {
@@ -34,7 +33,7 @@ def cast(node: exp.Expression, bind: Bind) -> Expr:
     if name not in TARGETS:
         raise Refused(
             "cast_unsupported",
-            f"CAST AS {name[:60]} is not supported{place(node)}",
+            f"CAST AS {name[:60]} is not supported",
             f"the types are {', '.join(sorted(TARGETS))}",
         )
     value = applied(node, TARGETS[name], bind(inner))

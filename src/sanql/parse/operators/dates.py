@@ -12,7 +12,7 @@ from sanql.parse.constants import integer_literal, moment_literal, temporal_lite
 from sanql.parse.functions import DATE_PARTS, TRUNCATIONS
 from sanql.parse.functions.calendar import DIFFERENCES, move
 from sanql.parse.operators.calls import Bind, Build, applied
-from sanql.parse.operators.refusals import place, wrong_number
+from sanql.parse.operators.refusals import wrong_number
 from sanql.parse.tree import TEMPORAL, Expr, Literal, Type
 
 ALIASES = {
@@ -63,7 +63,7 @@ def _part(node: exp.Expression, unit: exp.Expression, moment: exp.Expression, bi
     if name is None:
         raise Refused(
             "date_part_unknown",
-            f"{str(unit.name)!r} is not a part of a date that can be asked for{place(node)}",
+            f"{str(unit.name)!r} is not a part of a date that can be asked for",
             f"the parts are {', '.join([*DATE_PARTS, 'epoch'])}",
         )
     if name == "year" and _named(moment, "AGE") and len(moment.expressions) == 2:
@@ -98,7 +98,7 @@ def truncate(node: exp.Expression, bind: Bind) -> Expr:
     if name not in TRUNCATIONS:
         raise Refused(
             "date_unit_unknown",
-            f"DATE_TRUNC does not know the unit {name!r}{place(node)}",
+            f"DATE_TRUNC does not know the unit {name!r}",
             f"the units are {', '.join(TRUNCATIONS)}",
         )
     return applied(node, f"trunc_{name}", moment_of(moment, bind))
@@ -141,7 +141,7 @@ def _days_between(node: exp.Expression, first: Expr, second: Expr) -> Expr:
         return applied(node, "diff_day", first, second)
     raise Refused(
         "type_mismatch",
-        f"the difference of timestamps is an interval, which is no number{place(node)}",
+        "the difference of timestamps is an interval, which is no number",
         "say in what it is counted: DATE_DIFF('day', earlier, later), or DATE_DIFF('minute', …)",
     )
 
@@ -152,7 +152,7 @@ def _by_days(node: exp.Expression, moment: Expr, days: Expr, sign: int) -> Expr:
     raise Refused(
         "type_mismatch",
         f"a {days.facts.type.value} value cannot be added to a {moment.facts.type.value}, "
-        f"or taken from it{place(node)}",
+        f"or taken from it",
         "write d + INTERVAL 3 DAY; for the time between two dates write DATE_DIFF('day', d, e)",
     )
 
@@ -198,7 +198,7 @@ def _amounts(interval: exp.Expression, bind: Bind) -> list[tuple[Expr, str]]:
         return [(bind(written), str(unit_named(unit)))]
     raise Refused(
         "interval_invalid",
-        f"this interval is not understood{place(interval)}",
+        "this interval is not understood",
         f"write whole numbers of {', '.join(STEPS)}: INTERVAL 3 MONTH, INTERVAL '1 year 2 days'",
     )
 
@@ -225,7 +225,7 @@ def _moved(node: exp.Expression, moment: Expr, unit: str, steps: Expr) -> Expr:
         if shifted is None:
             raise Refused(
                 "date_invalid",
-                f"this date lies outside the years 1 to 9999{place(node)}",
+                "this date lies outside the years 1 to 9999",
                 "use a shorter interval",
             )
         return moment_literal(shifted)
@@ -299,7 +299,7 @@ def _difference(
     if name not in DIFFERENCES:
         raise Refused(
             "date_unit_unknown",
-            f"the time between two dates is not counted in {str(unit.name)!r}{place(node)}",
+            f"the time between two dates is not counted in {str(unit.name)!r}",
             f"the units are {', '.join(DIFFERENCES)}",
         )
     return applied(node, f"{kind}_{name}", moment_of(first, bind), moment_of(last, bind))

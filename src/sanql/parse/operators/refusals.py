@@ -52,24 +52,15 @@ def as_typed(node: exp.Expression) -> str:
     return shown if len(shown) <= FRAGMENT_MAX else shown[:FRAGMENT_MAX] + " …"
 
 
-def place(node: exp.Expression) -> str:
-    """Return where in the text a node begins, as far as the grammar remembers."""
-    known = [part.meta for part in node.walk() if "start" in part.meta and "line" in part.meta]
-    if not known:
-        return ""
-    first = min(known, key=lambda meta: meta["start"])
-    return f" (line {first['line']}, column {first['col'] - first['end'] + first['start']})"
-
-
-def placed(refused: Refused, node: exp.Expression, known: tuple[str, ...] = ()) -> Refused:
-    """Return a rule's refusal with the name that was typed and its place in the text."""
+def renamed(refused: Refused, node: exp.Expression, known: tuple[str, ...] = ()) -> Refused:
+    """Return a rule's refusal with the name that was typed."""
     message = refused.message
     typed = typed_name(node)
     for name in known:
         if message.startswith(f"{name} ") and typed.upper() in known:
             message = typed + message.removeprefix(name)
             break
-    return Refused(refused.code, message + place(node), refused.remedy)
+    return Refused(refused.code, message, refused.remedy)
 
 
 def unknown_construct(node: exp.Expression) -> Refused:
@@ -84,7 +75,7 @@ def unknown_construct(node: exp.Expression) -> Refused:
         why, remedy = NAMED[str(node.this).upper()]
     return Refused(
         "construct_unsupported",
-        f"{_shown(node)}{place(node)} is not supported: {why}",
+        f"{_shown(node)} is not supported: {why}",
         f"{hint}{remedy}",
     )
 
@@ -101,7 +92,7 @@ def wrong_number(node: exp.Expression, written: str) -> Refused:
     """Return the refusal of a function with too few or too many operands."""
     return Refused(
         "arguments_wrong",
-        f"{typed_name(node)}{place(node)} has the wrong number of operands",
+        f"{typed_name(node)} has the wrong number of operands",
         f"write {written}",
     )
 
