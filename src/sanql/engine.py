@@ -544,7 +544,7 @@ def _shown(
 def _noise(planned: Planned) -> dict[str, float]:
     """Return the noise's standard deviation in each column that is a count or a plain sum.
 
-    Of several levels it is the largest.
+    Of several levels it is the largest; fitting them to each other does not enlarge it.
     """
     from sanql.parse.tree import AggregateRef
     from sanql.plan.measurements import CountOf, SumOf

@@ -83,6 +83,7 @@ def test_subtotals_are_printed_and_have_nulls_in_json(policy: Path) -> None:
     )  # fmt: skip
     answer = json.loads(run(*words, "--format", "json").stdout)
     assert [row[0] for row in answer["rows"]] == ["F", "M", "X", None]
+    assert sum(row[1] for row in answer["rows"][:3]) == answer["rows"][3][1]
     printed = run(*words)
     assert printed.returncode == 0
     assert "NULL" in printed.stdout and "a repeat, free" in printed.stdout

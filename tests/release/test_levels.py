@@ -139,7 +139,7 @@ def test_one_level_is_recorded_as_ever() -> None:
     assert LevelCells.from_bytes(cells.to_bytes(), plan).levels[0].table == cells.table
 
 
-def test_the_certificate_tells_every_level() -> None:
+def test_the_certificate_tells_every_level_and_what_was_fitted() -> None:
     plan = planned("SELECT sex, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex)")
     found = certify(plan)
     assert [part["level"] for part in found.measurements] == ["(sex)", "()"]
@@ -148,4 +148,7 @@ def test_the_certificate_tells_every_level() -> None:
     assert found.limits["(): groups_per_unit"] == 1
     assert found.epsilon == 1
     told = " ".join(found.assumptions)
+    assert "the levels (sex), () are fitted" in told
     assert "left out of every level" in told
+    private = planned("SELECT city, COUNT(*) FROM visits GROUP BY ROLLUP (city)", "1e-6")
+    assert "shown as measured, so parts need not add up" in " ".join(certify(private).assumptions)

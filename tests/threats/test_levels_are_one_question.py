@@ -73,6 +73,16 @@ def test_all_levels_are_one_charge_and_one_record_and_repeats_are_free(asked: Sa
     assert [balance.spent_upper.epsilon for balance in asked.balances()] == [2, 2]
 
 
+def test_totals_of_a_real_answer_add_up(asked: San) -> None:
+    rows = asked.query(CUBE, epsilon=1).rows
+    fine = [row for row in rows if None not in row[:2]]
+    (total,) = (row for row in rows if row[0] is None and row[1] is None)
+    assert sum(row[2] for row in fine) == total[2]
+    for value in (False, True):
+        (part,) = (row[2] for row in rows if row[0] is value and row[1] is None)
+        assert part == sum(row[2] for row in fine if row[0] is value)
+
+
 def test_a_failure_between_levels_keeps_the_whole_charge(
     asked: San, monkeypatch: pytest.MonkeyPatch
 ) -> None:

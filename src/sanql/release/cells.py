@@ -37,6 +37,13 @@ class NoisyCells:
         """Return the integers of a measurement that has several, group by group."""
         return [cell.values.to_numpy() for cell in self.table.column(f"m{index}")]
 
+    def with_measurement(self, index: int, values: NDArray[np.int64]) -> NoisyCells:
+        """Return the cells with other integers for a measurement."""
+        import pyarrow as pa
+
+        place = self.table.column_names.index(f"m{index}")
+        return NoisyCells(self.table.set_column(place, f"m{index}", pa.array(values)))
+
     @property
     def rest(self) -> NDArray[np.bool_]:
         """Which row holds what the groups that do not appear have together: one, or none."""

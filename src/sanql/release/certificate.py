@@ -29,6 +29,7 @@ from sanql.plan.measurements import (
 )
 from sanql.plan.plan import unit_in_words
 from sanql.policy import ColumnUnit, Neighbours
+from sanql.release.consistency import in_common
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
@@ -188,7 +189,16 @@ def _levels_in_words(plan: Planned) -> tuple[str, ...]:
             "rows with other keys than the declared ones are left out of every level whose keys are "
             "declared, also of totals"
         )
-    found.append("all numbers are shown as measured, so parts need not add up to totals")
+    shared = in_common(plan)
+    if shared:
+        names = ", ".join(plan.names[level] for level in sorted(set().union(*shared)))
+        found.append(
+            f"rows, values and sums of the levels {names} are fitted to each other (weighted least "
+            "squares), so that parts add up to totals; everything else is shown as measured. An "
+            "interval is that of the number as measured, widened to hold the number shown"
+        )
+    else:
+        found.append("all numbers are shown as measured, so parts need not add up to totals")
     return tuple(found)
 
 

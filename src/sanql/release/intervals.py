@@ -12,23 +12,42 @@ from sanql.plan import Plan
 from sanql.plan.measurements import measurements_of
 from sanql.release.bands import Band
 from sanql.release.cells import NoisyCells
-from sanql.release.finish import Finish, finished_band
+from sanql.release.finish import Finish, finished_band, finished_value
 
 
 def output_band(
-    plan: Plan, cells: NoisyCells, expression: Expr, confidence: Fraction, finish: Finish
+    plan: Plan,
+    cells: NoisyCells,
+    expression: Expr,
+    confidence: Fraction,
+    finish: Finish,
+    shown: NoisyCells,
 ) -> Band | None:
-    """Return the interval of an output column, or None where it has none."""
+    """Return the interval of an output column, or None where it has none.
+
+    It is that of the cells as measured. Where other values are `shown` in their place, the interval of
+    each aggregate is widened to hold its value, and then that of the column holds the column's: what
+    is computed from intervals holds whatever is computed from numbers in them.
+    """
     used = {node.index for node in walk(expression) if isinstance(node, AggregateRef)}
     if not used:
         return None
     resting = frozenset().union(*(measurements_of(plan.estimates[index]) for index in used))
 
     def leaf(index: int) -> Band:
-        return finished_band(plan, cells, index, confidence, len(resting), finish)
+        band = finished_band(plan, cells, index, confidence, len(resting), finish)
+        if shown is cells:
+            return band
+        values = finished_value(plan, shown, index, finish)
+        return _holding(band, values.to_numpy(zero_copy_only=False))
 
     with np.errstate(all="ignore"):
         return _band(expression, leaf, cells.count)
+
+
+def _holding(band: Band, values: np.ndarray) -> Band:
+    """Return the band widened to hold these values, those that there are."""
+    return Band(np.fmin(band.low, values), np.fmax(band.high, values))
 
 
 def _band(expression: Expr, leaf: Callable[[int], Band], count: int) -> Band | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sanql.mechanisms import Sampler
 from sanql.plan import Plan, Planned
 from sanql.release.cells import NoisyCells, add_noise
+from sanql.release.consistency import fitted
 from sanql.release.finish import AS_THEY_ARE, Finish
 from sanql.release.outer import Layer, Shown, show, show_layers
 
@@ -53,11 +54,12 @@ def add_noise_to_levels(
 def show_levels(
     plan: Planned, cells: LevelCells, confidence: Fraction, finish: Finish = AS_THEY_ARE
 ) -> Shown:
-    """Return the answer to a question with one level or several."""
+    """Return the answer to a question with one level or several, whose totals add up."""
     if isinstance(plan, Plan):
         return show(plan, cells.levels[0], confidence, finish)
-    layers = [
-        Layer(plan.levels[level], plan.sets[level], cells.levels[level])
-        for level in map(plan.level_of, plan.query.sets)
-    ]
+    shown = fitted(plan, cells.levels)
+    layers = []
+    for level in map(plan.level_of, plan.query.sets):
+        own = plan.levels[level], plan.sets[level]
+        layers.append(Layer(*own, cells.levels[level], shown[level]))
     return show_layers(plan.query, layers, confidence, finish)

@@ -45,11 +45,15 @@ class Shown:
 
 @dataclass(frozen=True)
 class Layer:
-    """The groups of one grouping set; `keys` are its keys' places among those of the whole question."""
+    """The groups of one grouping set: their cells as measured, and as their values are shown.
+
+    `keys` are the places of its keys among those of the whole question.
+    """
 
     plan: Plan
     keys: tuple[int, ...]
-    cells: NoisyCells
+    measured: NoisyCells
+    shown: NoisyCells
 
 
 def show(
@@ -57,7 +61,7 @@ def show(
 ) -> Shown:
     """Return the answer: what the analyst wrote around the aggregates, on noisy values."""
     keys = tuple(range(len(plan.query.keys)))
-    return show_layers(plan.query, [Layer(plan, keys, cells)], confidence, finish)
+    return show_layers(plan.query, [Layer(plan, keys, cells, cells)], confidence, finish)
 
 
 def show_layers(
@@ -88,7 +92,7 @@ def _bands(query: Query, layer: Layer, confidence: Fraction, finish: Finish) -> 
     if _merges_groups(query):
         return {}
     found = (
-        (i, output_band(layer.plan, layer.cells, o.expression, confidence, finish))
+        (i, output_band(layer.plan, layer.measured, o.expression, confidence, finish, layer.shown))
         for i, o in enumerate(query.outputs)
     )
     return {index: band for index, band in found if band is not None}
@@ -101,7 +105,7 @@ def _stacked(
     import pyarrow as pa
 
     tables = [
-        _input(layer.plan, layer.cells, own, finish)
+        _input(layer.plan, layer.shown, own, finish)
         for layer, own in zip(layers, bands, strict=True)
     ]
     if not query.sets:
@@ -117,11 +121,11 @@ def _stacked(
         for key, kind in sorted(kinds.items()):
             missing = key not in layer.keys
             columns[f"k{key}"] = (
-                pa.nulls(layer.cells.count, kind)
+                pa.nulls(layer.shown.count, kind)
                 if missing
                 else table.column(f"k{layer.keys.index(key)}")
             )
-            columns[f"g{key}"] = pa.array([int(missing)] * layer.cells.count, pa.int64())
+            columns[f"g{key}"] = pa.array([int(missing)] * layer.shown.count, pa.int64())
         stacked.append(pa.table(columns))
     return pa.concat_tables(stacked)
 
