@@ -160,3 +160,18 @@ def test_what_makes_no_sense_is_refused_by_name(refusal: Refusal, code: str, sql
     found = refusal(sql)
     assert found.code == code
     assert found.remedy
+
+
+@pytest.mark.parametrize(
+    ("sql", "place"),
+    [
+        ("SELECT city, COUNT(*) FROM people\nGROUP BY age, ROLLUP (age, 9)", (2, 28)),
+        ("SELECT COUNT(*) FROM people\nGROUP BY CUBE (age, city, big, age, city, big)", (2, 16)),
+        ("SELECT COUNT(*) FROM people\nGROUP BY ROLLUP (city, person_id)", (2, 24)),
+        ("SELECT COUNT(*),\n GROUPING(age) FROM people GROUP BY ROLLUP (city)", (2, 2)),
+    ],
+)
+def test_a_refusal_says_which_set_it_is_about(
+    refusal: Refusal, sql: str, place: tuple[int, int]
+) -> None:
+    assert refusal(sql).place == place

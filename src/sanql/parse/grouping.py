@@ -16,6 +16,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.bind import A, Binder
 from sanql.parse.constants import integer_literal
+from sanql.parse.places import at, place_of
 from sanql.parse.tree import Expr, Facts, Grouping, Type
 
 SETS_MAX = 32
@@ -33,14 +34,15 @@ def group_sets(select: exp.Select, binder: Binder[A]) -> list[Nodes]:
     if group.args.get("all"):
         items = [unaliased(each) for each in select.expressions]
         return [tuple(item for item in items if not any(item.find_all(exp.AggFunc)))]
-    items = _items(group)
-    if math.prod(map(_count, items)) > SETS_MAX:
-        raise Refused(
-            "grouping_sets_too_many",
-            f"GROUP BY asks for more than {SETS_MAX} grouping sets",
-            "list those that matter with GROUPING SETS, or ask several questions",
-        )
-    sets = [sum(chosen, ()) for chosen in product(*map(_sets, items))]
+    with at(group):
+        items = _items(group)
+        if math.prod(map(_count, items)) > SETS_MAX:
+            raise Refused(
+                "grouping_sets_too_many",
+                f"GROUP BY asks for more than {SETS_MAX} grouping sets",
+                "list those that matter with GROUPING SETS, or ask several questions",
+            )
+        sets = [sum(chosen, ()) for chosen in product(*map(_sets, items))]
     return [tuple(group_item(node, select, binder) for node in nodes) for nodes in sets]
 
 
@@ -52,6 +54,7 @@ def group_nodes(select: exp.Select, binder: Binder[A]) -> Nodes:
             "clause_unsupported",
             "ROLLUP, CUBE and GROUPING SETS are not supported in a subquery",
             "use GROUP BY with the finest keys inside, and ROLLUP, CUBE or GROUPING SETS outside",
+            place_of(select.args["group"]),
         )
     return sets[0]
 
@@ -140,7 +143,7 @@ def group_item(item: exp.Expression, select: exp.Select, binder: Binder[A]) -> e
         position = str(item.this)
         if position.isdecimal() and 1 <= int(position) <= len(select.expressions):
             return unaliased(select.expressions[int(position) - 1])
-        raise bad_position("GROUP BY", position, len(select.expressions))
+        raise bad_position("GROUP BY", position, len(select.expressions)).at(place_of(item))
     if isinstance(item, exp.Column) and not item.args.get("table"):
         try:
             binder.key(item)
