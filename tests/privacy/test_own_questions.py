@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from privacy import chains
 from privacy.replay import check
 from privacy.worlds import (
     UNITS,
@@ -142,3 +143,31 @@ def test_rows_and_groups_of_units_are_counted_as_by_hand(tmp_path: Path) -> None
         cities = [{row["city"] for row in unit} - {None} for unit in people]
         assert counts(planned, policy, database) == Counter(bin_of(len(each)) for each in cities)
     assert beyond > 0
+
+
+CHAINED = {"people": "age", "orders": "big", "items": "quantity", "returns": "quantity"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_units_behind_foreign_keys_are_one_each_too(tmp_path: Path, neighbours: Neighbours) -> None:
+    rng = random.Random(6)
+    ours, theirs = chains.Database(), chains.Database()
+    attained = 0
+    for _ in range(3):
+        policy = chains.write_policy(tmp_path, neighbours, rng)
+        people = chains.draw_people(rng)
+        public = {table: chains.draw_public(rng, table) for table in chains.PUBLIC}
+        ours.load(chains.tables_of(people, public, []))
+        for table, column in CHAINED.items():
+            other = chains.neighbour_of(rng, people, neighbours)
+            theirs.load(chains.tables_of(other, public, []))
+            by = grouped_by(table, column, policy.tables)
+            for planned in (
+                search((table, column), policy.tables, neighbours, EPSILON).plan,
+                rows_of_units(table, policy.tables, neighbours, EPSILON),
+                groups_of_units(table, by, policy.tables, neighbours, EPSILON),
+            ):
+                sent = statement(planned, chains.source_of(policy), rng.getrandbits(63))
+                attained += sum(check(planned, ours.cells(sent), theirs.cells(sent)))
+    assert attained > 2

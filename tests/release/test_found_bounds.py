@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from operator import le
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ import duckdb
 import numpy as np
 import pytest
 
-from sanql.account import verify
+from sanql.account import SelectionEvent, verify
+from sanql.account.filter import Totals
 from sanql.engine import San, open_policy
 from sanql.errors import BudgetExceeded, Refused
 from sanql.mechanisms import DiscreteLaplace, Noise
-from sanql.policy import load
+from sanql.parse import parse
+from sanql.plan import outline, plan
+from sanql.plan.auto_bounds import with_bounds
+from sanql.policy import Column, ColumnUnit, Neighbours, Table, load
 
 POLICY = """
 [dataset]
@@ -269,7 +274,10 @@ DYING = """
 import os, sys
 import numpy as np
 from sanql.engine import San
-from sanql.policy import load
+from sanql.parse import parse
+from sanql.plan import outline, plan
+from sanql.plan.auto_bounds import with_bounds
+from sanql.policy import Column, ColumnUnit, Neighbours, Table, load
 class Dying:
     left = int(sys.argv[2])
     def sample(self, noise, count):
@@ -308,6 +316,26 @@ def test_killed_halfway_the_books_are_right(
         assert answer.value == sum(n % 100 for n in range(PEOPLE) if n % 5)
         assert len(reserved(san)) == kinds.count("reserve") + after
     assert verify(ledger).sound
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
+def test_what_is_checked_beforehand_covers_whatever_bounds_are_found(
+    neighbours: Neighbours,
+) -> None:
+    """In Rényi accounting a charge depends on the bounds; the check counts the most it can be."""
+    own = Fraction(3, 10)
+    most = Totals.of((SelectionEvent(own, Fraction(0), 1),), own, Fraction(0))
+    column = Column("x", "decimal", None, Fraction(1, 4), bounds_auto=True)
+    tables = {"t": Table("t", ColumnUnit("id"), {"x": column}, 5, None, 2)}
+    for low, high in [(0, 1), (1, 127), (-64, 3), (1000, 1001), (-(2**40), 2**40)]:
+        bounded = with_bounds(tables, {("t", "x"): (Fraction(low), Fraction(high))})
+        for asked in ("SUM(x)", "COUNT(*), AVG(x)", "STDDEV(x), SUM(x)", "MEDIAN(x)"):
+            query = parse(f"SELECT {asked} FROM t", bounded).private
+            charge = plan(outline(query, bounded, neighbours), own, Fraction(0)).charge
+            totals = Totals.of(charge.events, charge.epsilon, charge.delta)
+            assert totals.pure is not None and most.pure is not None
+            assert totals.pure <= most.pure
+            assert all(map(le, totals.renyi, most.renyi))
 
 
 class Seeded:
