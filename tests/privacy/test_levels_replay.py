@@ -17,7 +17,9 @@ from privacy.replay import check
 from privacy.samplers import SilentSampler
 from privacy.test_replay import GROUPS_MAX, ORDERS
 from privacy.worlds import (
+    ENGINE,
     UNITS,
+    Bounding,
     Database,
     draw_bounding,
     draw_units,
@@ -29,7 +31,7 @@ from sanql.errors import Refused
 from sanql.execute.statement import statement
 from sanql.parse import parse
 from sanql.plan import LevelsPlan, outline_question, plan_question
-from sanql.policy import Policy
+from sanql.policy import Neighbours, Policy
 from sanql.release import add_noise_to_levels, show_levels
 
 
@@ -91,3 +93,25 @@ def replay_levels(seed: int, count: int, folder: Path) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_neighbours_move_no_level_by_more_than_it_declares(seed: int, tmp_path: Path) -> None:
     replay_levels(seed, 40, tmp_path)
+
+
+@pytest.mark.parametrize("table", ["readings", "visits"])
+@pytest.mark.parametrize("neighbours", ORDERS)
+def test_a_row_that_loses_its_key_leaves_every_level_and_moves_none_too_far(
+    table: str, neighbours: Neighbours, tmp_path: Path
+) -> None:
+    limits = {name: Bounding(2, 2, None) for name, unit in UNITS.items() if unit is not None}
+    policy = write_policy(tmp_path, neighbours, limits)
+    sql = f"SELECT sex, flag, COUNT(*), SUM(age), AVG(temp) FROM {table} GROUP BY CUBE (sex, flag)"
+    found = planned(sql, policy, None)
+    assert found is not None
+    row = {**dict.fromkeys(ENGINE), "person": 1, "sex": "F", "flag": True, "age": 40, "temp": 40.0}
+    ours, theirs = Database(), Database()
+    ours.load(table, [row, {**row, "person": 2}])
+    theirs.load(table, [row, {**row, "person": 2, "sex": "other", "age": 0}])
+    for level in found.levels:
+        sent = statement(level, source_of(policy), 5)
+        left, right = ours.cells(sent), theirs.cells(sent)
+        check(level, left, right)
+        counts = [cells.column("m0").to_numpy().sum() for cells in (left, right)]
+        assert counts == [2, 1]
