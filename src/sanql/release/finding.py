@@ -159,8 +159,8 @@ def saying_found(found: Sequence[Found]) -> Iterator[None]:
             f"{'.'.join(each.search.place)} [{float(each.ends[0]):g}, {float(each.ends[1]):g}]"
             for each in found
         )
-        remedy = f"{refused.remedy}; the bounds found, {which}, stay found and cost nothing again"
-        raise Refused(refused.code, refused.message, remedy) from None
+        kept = f"the bounds found, {which}, stay found and cost nothing again"
+        raise refused.adding(kept) from None
 
 
 def _ends(each: Search, cells: NoisyCells, spent: bool) -> Ends:
