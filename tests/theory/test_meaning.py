@@ -121,4 +121,26 @@ def test_exact_percentages_are_not_shown_a_tenth_off() -> None:
     told = meaning_of(GuaranteedPair(0.0), prior=0.5).sentences()
     assert "50.0% to 50.0%" in told[0]
     assert "at least 95.0% of the time" in told[1]
-    assert "more than 0.0 percentage points" in told[2]
+    assert "right at most 50.0% of the time" in told[2]
+    assert "more than 0.0 percentage points" in told[3]
+
+
+def test_an_even_guess_gains_half_of_the_advantage() -> None:
+    # by hand: the best guess between two answers of odds e is right with probability e/(1 + e)
+    told = meaning_of(GuaranteedPair(1.0), prior=0.5)
+    right = math.e / (1 + math.e)
+    assert right <= told.even_guess_upper < right + 1e-12
+    assert told.even_guess_upper >= told.band[1] - 1e-12
+    assert "at most 73.2% of the time" in told.sentences()[2]
+    assert "more than 46.3 percentage points" in told.sentences()[3]
+    assert meaning_of(GuaranteedPair(700.0), prior=0.5).even_guess_upper == 1.0
+
+
+@given(distributions(), distributions())
+def test_no_guess_between_two_equally_likely_laws_is_right_more_often_than_said(
+    p: Distribution, q: Distribution
+) -> None:
+    best = sum((max(a, b) for a, b in align(p, q)), Fraction(0)) / 2
+    gamma = max(max_divergence_gamma(p, q), max_divergence_gamma(q, p))
+    epsilon = 700.0 if gamma == math.inf else math.log(gamma) * (1 + 1e-15)
+    assert best <= meaning_of(GuaranteedPair(epsilon), prior=0.5).even_guess_upper

@@ -93,7 +93,10 @@ class Meaning:
     """What one release lets the informed attacker learn about one person.
 
     `band` holds for every output, `usual_band` except with probability `failure`. `tests` pairs
-    false alarm rates with the least miss rate. `advantage_upper` bounds the gain over guessing.
+    false alarm rates with the least miss rate. `advantage_upper` bounds how far the hit rate of any
+    test exceeds its false alarm rate: the total variation distance TV of the pair. Who holds both
+    possibilities for equally likely is then right with probability at most (1 + TV)/2, so the gain
+    over guessing is half the advantage.
     """
 
     prior: float
@@ -102,6 +105,11 @@ class Meaning:
     usual_band: tuple[float, float]
     advantage_upper: float
     tests: tuple[tuple[float, float], ...]
+
+    @property
+    def even_guess_upper(self) -> float:
+        """How often a guess between two equally likely possibilities is right, at most."""
+        return min(1.0, up((1 + self.advantage_upper) / 2, 1)) if self.advantage_upper else 0.5
 
     def sentences(self) -> tuple[str, ...]:
         """Return the meaning in plain words."""
@@ -118,7 +126,11 @@ class Meaning:
             f"at least {_tenths_down(miss):.1f}% of the time."
         )
         told.append(
-            "No test beats guessing by more than "
+            "A guess that is right 50% of the time without the answer is right at most "
+            f"{_tenths_up(self.even_guess_upper):.1f}% of the time with it."
+        )
+        told.append(
+            "No test's rate of hits exceeds its rate of false alarms by more than "
             f"{_tenths_up(self.advantage_upper):.1f} percentage points."
         )
         return tuple(told)
@@ -131,6 +143,7 @@ class Meaning:
             "failure": self.failure,
             "posterior_except_failure": list(self.usual_band),
             "advantage_upper": self.advantage_upper,
+            "even_guess_upper": self.even_guess_upper,
             "tests": [{"false_positive": a, "false_negative_lower": b} for a, b in self.tests],
             "sentences": list(self.sentences()),
         }
