@@ -47,13 +47,15 @@ def group_sets(select: exp.Select, binder: Binder[A]) -> list[Nodes]:
 
 
 def group_nodes(select: exp.Select, binder: Binder[A]) -> Nodes:
-    """Return what GROUP BY groups by where several sets make no sense: inside, about one unit."""
+    """Return what GROUP BY groups by where there is one set: inside, and in rows of public tables."""
     sets = group_sets(select, binder)
     if len(sets) > 1:
         raise Refused(
             "clause_unsupported",
-            "ROLLUP, CUBE and GROUPING SETS are not supported in a subquery",
-            "use GROUP BY with the finest keys inside, and ROLLUP, CUBE or GROUPING SETS outside",
+            "ROLLUP, CUBE and GROUPING SETS are not supported in a subquery, nor where rows of public "
+            "tables are shown as they are",
+            "use GROUP BY with the finest keys inside, and ROLLUP, CUBE or GROUPING SETS around it, with "
+            "COUNT, SUM and AVG",
             place_of(select.args["group"]),
         )
     return sets[0]
