@@ -21,7 +21,7 @@ import pytest
 
 from sanql.errors import PolicyError
 from sanql.execute import Source, Workers, describe, prepare
-from sanql.policy.model import Column, Policy
+from sanql.policy.model import Column, ColumnType, Policy
 
 pytestmark = pytest.mark.slow
 
@@ -445,3 +445,24 @@ def test_a_preparation_killed_half_way_leaves_nothing_that_is_taken_for_whole(
         assert not list(policy.ledger.with_suffix(".cache").glob("*.json"))
     assert len(rows(prepare(policy), policy, "people")) == 2_000_000
     assert not list(policy.ledger.with_suffix(".cache").glob("*building*"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "good"),
+    [
+        ("integer", "7"),
+        ("decimal", "1.5"),
+        ("float", "1.5"),
+        ("boolean", "true"),
+        ("date", "2020-01-01"),
+        ("timestamp", "2020-01-01 12:00:00"),
+    ],
+)
+def test_a_csv_field_that_is_not_of_its_type_is_missing_and_its_row_stays(
+    folder: Path, make_policy: MakePolicy, kind: ColumnType, good: str
+) -> None:
+    lines = [f"{i},{'n/a' if i % 2 else good}\n" for i in range(10)]
+    (folder / "t.csv").write_text("id,x\n" + "".join(lines))
+    policy = make_policy({"t": ("id", {"x": kind})})
+    found = rows(prepare(policy), policy, "t")
+    assert [row["x"] is None for row in found] == [bool(i % 2) for i in range(10)]

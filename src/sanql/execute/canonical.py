@@ -52,7 +52,8 @@ def convert(expression: str, physical: str, to: ColumnType) -> str | None:
     """Return SQL that yields the canonical type for any stored value; None if there is no such.
 
     A time outside the years 1 to 9999 (infinities among them) is read as NULL: neither the engine's
-    calendar functions nor Python's dates are total beyond.
+    calendar functions nor Python's dates are total beyond. Text goes through `nullif`: a cast that
+    stands directly on a CSV file is done by its reader, which drops the *row* of a field it cannot read.
 
     >>> convert('"age"', "INTEGER", "integer")
     'TRY_CAST("age" AS BIGINT)'
@@ -62,6 +63,8 @@ def convert(expression: str, physical: str, to: ColumnType) -> str | None:
     if family(physical) not in _ACCEPTED[to]:
         return None
     target = CANONICAL[to]
+    if physical == "VARCHAR" and target != "VARCHAR":
+        expression = f"nullif({expression}, '')"
     converted = expression if physical == target else f"TRY_CAST({expression} AS {target})"
     match to:
         case "date":
