@@ -66,7 +66,7 @@ def test_every_edge_joins_known_kinds_and_cites_a_source() -> None:
         assert edge.premise in KINDS
         assert edge.conclusion in KINDS
         assert edge.source
-        if edge.verdict == "false as printed":
+        if edge.verdict == "false in general":
             assert edge.printed is not None
 
 
@@ -126,3 +126,49 @@ def test_theorem_7_without_a_wish_balances_level_and_failure() -> None:
     found = edge_named("cw-thm-7").apply(given, Setting(binary_secrets=True))
     assert found["delta_hat"] == pytest.approx(1e-3)
     assert found["failure"] == pytest.approx(1e-3)
+
+
+def test_a_theorem_that_is_false_in_general_may_be_true_of_one_guarantee() -> None:
+    pure = {item.guarantee.kind: item for item in implications(parse("pure_dp(epsilon=1)"))}
+    assert str(pure["pointwise_dp"].printed) == "pointwise_dp(epsilon=2, delta=0)"
+    assert pure["pointwise_dp"].verdict == "false in general"
+    assert pure["pointwise_dp"].printed_here == "holds"
+    assert pure["semantic"].printed_here is None
+    given = parse("approximate_dp(epsilon=1, delta=1e-6)")
+    approximate = {item.guarantee.kind: item for item in implications(given)}
+    assert approximate["pointwise_dp"].printed_here == "fails"
+
+
+@pytest.mark.parametrize("asked", [None, 0.3])
+@pytest.mark.parametrize("name", ["cw-thm-1", "cw-thm-2"])
+def test_theorems_1_and_2_of_coupled_worlds_hold_just_while_the_erratum_says(
+    name: str, asked: float | None
+) -> None:
+    edge, setting = edge_named(name), Setting(records=2, protections=2, delta_hat=asked)
+    for odds in (2.0, 3.0, 3.1, 3.3, 4.0, 50.0):
+        for delta in (1e-9, 1e-4, 0.01, 0.05):
+            given = guarantee(edge.premise, epsilon=math.log(odds), delta=delta)
+            true = odds * (1 - 2 * math.sqrt(2 * delta)) <= 3
+            assert (edge.printed_here(given, setting) == "holds") == true, (odds, delta)
+
+
+@pytest.mark.parametrize("tau", [0.01, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.3])
+def test_a_printed_level_fails_just_where_randomised_response_breaks_it(
+    tau: float, delta: float
+) -> None:
+    odds = ((1 + tau) / (1 - tau)) ** 2
+    excess = odds / (1 + odds) - (1 + 2 * tau) ** 2 / (1 + odds)
+    for name in ("ks-2.4b", "ks-2.4b-uniform", "ks-footnote-4"):
+        edge = edge_named(name)
+        given = guarantee(edge.premise, tau=tau, delta=delta)
+        assert (edge.printed_here(given, Setting()) == "fails") == (excess > 2 * delta), name
+    given = guarantee("semantic", tau=tau)
+    assert edge_named("ks-2.2b").printed_here(given, Setting()) == "fails"
+
+
+def test_a_printed_step_is_not_called_wrong_of_what_was_given_first() -> None:
+    steps = implications(parse("testing(epsilon=1, delta=1e-6)"))
+    told = next(item for item in steps if item.guarantee.kind == "pointwise_dp")
+    assert len(told.path) == 2
+    assert told.printed_here == "not known"

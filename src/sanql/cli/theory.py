@@ -243,7 +243,14 @@ def _as_printed(item: Any) -> str:
     if item.verdict == "holds":
         return "holds"
     shown = "" if item.printed is None else f": {item.printed}"
-    return f"{item.verdict}{shown}"
+    if item.printed_here is None:
+        return f"{item.verdict}{shown}"
+    here = {
+        "holds": "here it holds",
+        "fails": "here it fails",
+        "not known": "whether it holds here is not known",
+    }[item.printed_here]
+    return f"the printed theorem is false in general, {here}{shown}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

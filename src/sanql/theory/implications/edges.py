@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -11,7 +11,8 @@ from sanql.theory.exact import Extended, float_upper, log_upper
 from sanql.theory.implications.guarantees import Guarantee, Setting
 from sanql.theory.implications.guarantees import guarantee as make
 
-Verdict: TypeAlias = Literal["holds", "corrected", "false as printed"]
+Verdict: TypeAlias = Literal["holds", "corrected", "false in general"]
+Here: TypeAlias = Literal["holds", "fails", "not known"]
 Apply: TypeAlias = Callable[[Guarantee, Setting], Guarantee]
 
 
@@ -28,7 +29,8 @@ class Edge:
     """One implication: from a premise, under hypotheses, to a conclusion with explicit numbers.
 
     `apply` returns the corrected, tightest known conclusion; `printed` the one in the source, where
-    it differs and can be written in the same form.
+    it differs and can be written in the same form. A printed theorem that is "false in general" may
+    be true of one guarantee; `refuted` says for which a mechanism is known that breaks it.
     """
 
     name: str
@@ -40,10 +42,28 @@ class Edge:
     printed: Apply | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
     remark: str = ""
+    refuted: Callable[[Guarantee, Setting], bool] | None = None
 
     def unmet(self, given: Guarantee, setting: Setting) -> tuple[str, ...]:
         """Return the hypotheses that do not hold or are not stated."""
         return tuple(h.text for h in self.hypotheses if not h.met(given, setting))
+
+    def printed_here(self, given: Guarantee, setting: Setting) -> Here | None:
+        """Return whether a printed theorem that is false in general is true of this guarantee.
+
+        It holds where the corrected conclusion, at the levels that the printed one speaks of, is at
+        least as strong. Theorems that are true have nothing to say here.
+        """
+        if self.verdict != "false in general" or self.printed is None:
+            return None
+        if self.refuted is not None and self.refuted(given, setting):
+            return "fails"
+        printed = self.printed(given, setting)
+        asked = dict(printed.parameters).get("delta_hat") or setting.delta_hat
+        proved = (setting, replace(setting, delta_hat=asked))
+        if printed.is_vacuous or any(self.apply(given, s).is_at_most(printed) for s in proved):
+            return "holds"
+        return "not known"
 
 
 def level(kind: str, gamma: Extended, **rest: Extended) -> Guarantee:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sanql.theory.implications import differential_privacy, semantics, worlds
-from sanql.theory.implications.edges import Edge
+from sanql.theory.implications.edges import Edge, Here
 from sanql.theory.implications.guarantees import Guarantee, Setting
 from sanql.theory.implications.operations import CLOSURES
 
@@ -20,11 +20,16 @@ _DEPTH = 4
 
 @dataclass(frozen=True)
 class Implied:
-    """A guarantee that follows, the edges that lead to it, and the last edge as printed."""
+    """A guarantee that follows, the edges that lead to it, and the last edge as printed.
+
+    Where the last theorem is false in general as printed, `printed_here` says whether the printed
+    conclusion follows all the same from what was given.
+    """
 
     guarantee: Guarantee
     path: tuple[Edge, ...]
     printed: Guarantee | None
+    printed_here: Here | None = None
 
     @property
     def source(self) -> str:
@@ -47,6 +52,7 @@ class Implied:
             "path": [edge.name for edge in self.path],
             "verdict": self.verdict,
             "printed": None if self.printed is None else str(self.printed),
+            "printed_here": self.printed_here,
             "remark": self.path[-1].remark if self.path else "",
         }
 
@@ -96,7 +102,13 @@ def _steps(item: Implied, setting: Setting) -> Iterable[Implied]:
         reached = edge.apply(item.guarantee, setting)
         if not reached.is_vacuous:
             printed = None if edge.printed is None else edge.printed(item.guarantee, setting)
-            yield Implied(reached, (*item.path, edge), printed)
+            yield Implied(reached, (*item.path, edge), printed, _here(item, edge, setting))
+
+
+def _here(item: Implied, edge: Edge, setting: Setting) -> Here | None:
+    """What is known of the printed step; a mechanism that breaks it may lack an earlier premise."""
+    here = edge.printed_here(item.guarantee, setting)
+    return "not known" if here == "fails" and item.path else here
 
 
 def _add(kept: list[Implied], new: Implied) -> bool:

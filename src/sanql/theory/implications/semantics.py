@@ -95,6 +95,19 @@ def _printed_dp(g: Guarantee, s: Setting) -> Guarantee:
     return level("approximate_dp", gamma, delta=2 * g.exact("delta"))
 
 
+def _printed_dp_refuted(g: Guarantee, s: Setting) -> bool:
+    """Whether randomised response by one person, with odds ((1 + tau)/(1 - tau))^2, breaks it.
+
+    Its semantic level is exactly tau, and its delta at the printed level g is (odds - g)/(odds + 1).
+    """
+    tau = g.exact("tau")
+    if not 0 < tau < 1:
+        return False
+    odds, printed = Fraction(constants.gamma_from_tau(tau)), (1 + 2 * tau) ** 2
+    allowed = Fraction(0) if g.kind == "semantic" else 2 * g.exact("delta")
+    return (odds - printed) / (odds + 1) > allowed
+
+
 def _believed(g: Guarantee, s: Setting) -> Guarantee:
     tau = semantic_level(g, s)
     joint = constants.mixture_bound(g.exact("failure"), g.exact("delta"))
@@ -122,10 +135,11 @@ EDGES: tuple[Edge, ...] = (
         remark="tanh(eps/2), tight; posteriors move by e^(2 eps), not e^eps",
     ),
     Edge(
-        "ks-2.2b", f"{KS} Theorem 2.2, second half", "semantic", "pure_dp", "false as printed",
+        "ks-2.2b", f"{KS} Theorem 2.2, second half", "semantic", "pure_dp", "false in general",
         lambda g, s: level("pure_dp", constants.gamma_from_tau(g.exact("tau"))),
         printed=_printed_dp,
         remark="4 artanh(tau), exact; printed: (e^eps - 1)/2-semantic gives 2 eps",
+        refuted=_printed_dp_refuted,
     ),
     Edge(
         "semantic-zero", f"{KS} Def. 2.3", "semantic", "approximate_semantic", "holds",
@@ -138,16 +152,18 @@ EDGES: tuple[Edge, ...] = (
     ),
     Edge(
         "ks-2.4b", f"{KS} Theorem 2.4, second half", "approximate_semantic", "approximate_dp",
-        "false as printed", _dp_from_semantic, printed=_printed_dp,
+        "false in general", _dp_from_semantic, printed=_printed_dp,
         remark="belief weight (1 - tau)/2: (4 artanh tau, 2 delta/(1 - tau))",
+        refuted=_printed_dp_refuted,
     ),
     Edge(
         "ks-2.4b-uniform", f"{KS} Theorem 2.4, second half", "approximate_semantic",
-        "approximate_dp", "false as printed", _dp_from_semantic_half, printed=_printed_dp,
+        "approximate_dp", "false in general", _dp_from_semantic_half, printed=_printed_dp,
         remark="uniform belief, tau < 1/2: (ln((1 + 2 tau)/(1 - 2 tau)), 2 delta)",
+        refuted=_printed_dp_refuted,
     ),
     Edge(
-        "ks-4.1", f"{KS} Lemma 4.1", "approximate_dp", "posteriors", "false as printed",
+        "ks-4.1", f"{KS} Lemma 4.1", "approximate_dp", "posteriors", "false in general",
         _posteriors, printed=_posteriors_printed, hypotheses=(KNOWN_RECORDS,),
         remark="(2 eps, dh) fails with at most n (delta/dh)(1 + e^eps (1 - dh)), any dh; sharp",
     ),
@@ -173,10 +189,11 @@ EDGES: tuple[Edge, ...] = (
     ),
     Edge(
         "ks-footnote-4", f"{KS} footnote 4", "reality_oblivious", "approximate_dp",
-        "false as printed",
+        "false in general",
         lambda g, s: level(
             "approximate_dp", constants.gamma_from_tau(g.exact("tau")), delta=g.exact("delta")
         ),
         printed=_printed_dp, remark="(4 artanh tau, delta)",
+        refuted=_printed_dp_refuted,
     ),
 )  # fmt: skip

@@ -88,14 +88,14 @@ EDGES: tuple[Edge, ...] = (
         remark="when the protections are those of the records",
     ),
     Edge(
-        "cw-thm-1", f"{CW} Theorem 1", "ddp", "inference_ddp", "false as printed",
+        "cw-thm-1", f"{CW} Theorem 1", "ddp", "inference_ddp", "false in general",
         _inference("inference_ddp", _records),
         printed=_inference_printed("inference_ddp", _records), hypotheses=(KNOWN_RECORDS,),
         remark="2 eps suffices; printed (3 eps, 2 sqrt(delta n)) is false for large eps",
     ),
     Edge(
         "cw-thm-2", f"{CW} Theorem 2, with Lemma 1", "coupled_worlds", "inference_coupled_worlds",
-        "false as printed", _inference("inference_coupled_worlds", _protections),
+        "false in general", _inference("inference_coupled_worlds", _protections),
         printed=_inference_printed("inference_coupled_worlds", _protections),
         hypotheses=(KNOWN_PROTECTIONS,),
         remark="as printed it is true when e^eps (1 - 2 sqrt(delta |Gamma|)) <= 3",
