@@ -34,6 +34,7 @@ from sanql.theory.definitions.worlds import Protection, World, records
 from sanql.theory.distributions import Distribution
 from sanql.theory.divergences import tight_gamma_two_sided
 from sanql.theory.errors import TheoryError
+from sanql.theory.exact import exp_lower
 from theory.strategies import beliefs, channels, gammas, probabilities
 from theory.vectors import ALL, row_table
 
@@ -107,6 +108,16 @@ def test_the_least_level_is_proved_and_no_simulator_goes_below(
         assert lower >= 10**9
     else:
         assert attained - lower <= NEAR * Fraction(attained)
+
+
+def test_above_the_level_that_needs_no_delta_the_delta_is_exactly_zero() -> None:
+    channel = randomised_response(2, odds=3)
+    ends = World.of({((0, 0), None): "1/2", ((1, 1), "seen"): "1/2"})
+    some = World.of({(x, None): "1/3" for x in ((0, 0), (0, 1), (1, 1))})
+    level = coupled_worlds.distributional_dp_gamma(channel, [ends, some], 0)["gamma"]
+    for above in (Fraction(1001, 1000), Fraction(2), Fraction(exp_lower(2.0)) / level, 10**6):
+        found = coupled_worlds.distributional_dp_delta(channel, [ends, some], level * above)
+        assert (found["delta"], found.status) == (0, "tight")
 
 
 def test_a_level_that_no_simulator_reaches_is_proved_infinite() -> None:

@@ -87,9 +87,23 @@ def best_simulator(conditions: Sequence[Condition], gamma: Fraction) -> Best:
         tests.append((mixed.delta_lower(gamma), mixed))
         if tests[-1][0] == found[-1][0]:
             break
+    if all(delta > 0 for delta, _ in found) and all(lower == 0 for lower, _ in tests):
+        found += _with_room(conditions, gamma)
     delta, simulator = min(found, key=lambda pair: pair[0])
     lower, mixed = max(tests, key=lambda pair: pair[0])
     return Best(delta, lower, simulator, mixed)
+
+
+def _with_room(conditions: Sequence[Condition], gamma: Fraction) -> list[tuple[Fraction, Channel]]:
+    """Return simulators far inside a level, with the delta they attain.
+
+    The simulator of least delta may lie on the edge of delta = 0, and rounding puts it just outside.
+    Above the least level that needs no delta there is room, and what has room survives rounding.
+    """
+    inputs, outputs = _sizes(conditions)
+    rough = _solve(conditions, inputs, outputs, float(min(gamma, Fraction(_HIGHEST))), 0.0)
+    found = [_rationalised(rough.simulator, inputs, outputs, limit) for limit in _DENOMINATORS]
+    return [(worst_condition(conditions, each, gamma)[0], each) for each in found]
 
 
 def best_level(
