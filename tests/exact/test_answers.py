@@ -82,6 +82,27 @@ def test_a_declared_value_stands_for_missing_ones(town: Town) -> None:
     assert san.query("SELECT AVG(score) FROM people", exact=True).value == 4.0
 
 
+@pytest.mark.parametrize(("column", "value"), [("amount", "0"), ("score", "1")])
+def test_an_average_says_that_records_without_a_value_count(
+    town: Town, column: str, value: str
+) -> None:
+    san, asked = town(column), f"SELECT AVG({column}) FROM people"
+    answer = san.query(asked, exact=True)
+    words = f"those without a value count as {value}, where SQL leaves them out"
+    for told in (str(answer), answer._repr_html_(), *answer.to_dict()["certificate"]["notes"]):
+        assert words in told
+    assert words in str(san.explain(asked, exact=True))
+
+
+@pytest.mark.parametrize(("declared", "said"), [("", False), ("missing = 4\n", True)])
+def test_a_sum_says_so_where_missing_is_not_zero(town: Town, declared: str, said: bool) -> None:
+    wide = POLICY.replace("bounds = [1, 5]", "bounds = [0, 4]")
+    san = town(SCORE + declared, policy=wide)
+    answer = san.query("SELECT SUM(score), COUNT(*) FROM people", exact=True)
+    assert ("records without a value count as 4" in answer.summary()) is said
+    assert ("notes" in answer.certificate.to_dict()) is said
+
+
 def test_a_person_with_several_rows_counts_once(town: Town) -> None:
     rows = f"SELECT * FROM ({ROWS}) UNION ALL SELECT * FROM ({ROWS}) WHERE person_id < 100"
     assert town(rows=rows).query("SELECT COUNT(*) FROM people", exact=True).value == 1600

@@ -113,7 +113,8 @@ def test_two_columns_together_have_the_guarantee_of_theorem_6(town: Town) -> Non
     )
     san = town(both)
     one = san.query(SUM, exact=True).certificate.to_dict()
-    two = san.query("SELECT SUM(amount) FROM people", exact=True).certificate.to_dict()
+    answer = san.query("SELECT SUM(amount) FROM people", exact=True)
+    two = answer.certificate.to_dict()
     assert "together" not in one
     joint = two["together"]
     assert joint["releases"] == ["score", "amount"] and joint["epsilon"] == 2.0
@@ -121,6 +122,9 @@ def test_two_columns_together_have_the_guarantee_of_theorem_6(town: Town) -> Non
     e = 2.718281828459045
     assert joint["delta"] == pytest.approx(max(first * e + second, first + second * e), rel=1e-9)
     assert joint["delta"] >= max(first * e + second, first + second * e)
+    shown = f"[exact.score] and [exact.amount] together: (2, {joint['delta']:.3g})-DDP by Theorem 6"
+    explained = san.explain("SELECT SUM(amount) FROM people", exact=True)
+    assert shown in answer.summary() and shown in str(explained)
 
 
 SMALL = f"SELECT * FROM ({ROWS}) WHERE region <> 'north' OR person_id % 16 = 0"

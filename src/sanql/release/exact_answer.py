@@ -15,6 +15,7 @@ from sanql.parse.tree import ColumnRef, Expr
 from sanql.plan.exact import ExactPlan, Reading
 from sanql.policy import Table
 from sanql.policy.exact import ExactValues
+from sanql.policy.values import show_number
 from sanql.release.answer import Answer
 from sanql.release.exact_cells import ExactCells, Released
 from sanql.release.exact_terms import ExactCertificate, certificate_of
@@ -44,10 +45,22 @@ class ExactAnswer(Answer):
                 column["type"] = "decimal"
         return plain
 
+    def footer(self) -> list[str]:
+        """Return what stands under the rows: no limits cut exact cells."""
+        return [self.summary()]
+
     def summary(self) -> str:
-        """Return one line: that there is no noise, and the guarantee."""
-        price = "a repeat of recorded cells" if self.cached else "now on record"
-        return f"exact, no noise; {price}; {self.certificate.guarantee()}; no budget is spent"
+        """Return one line: that there is no noise, what differs from SQL, and the guarantee."""
+        return "; ".join(
+            [
+                "exact, no noise",
+                *self.certificate.notes,
+                "a repeat of recorded cells" if self.cached else "now on record",
+                self.certificate.guarantee(),
+                *self.certificate.in_all(),
+                "no budget is spent",
+            ]
+        )
 
 
 def exact_answer(
@@ -65,9 +78,28 @@ def exact_answer(
         noise={},
         charge=Charge((), Fraction(0), Fraction(0)),
         remaining=remaining,
-        certificate=certificate_of(released.entry.claim, book),
+        certificate=certificate_of(released.entry.claim, book, notes_on(plan)),
         cached=released.cached,
     )
+
+
+def notes_on(plan: ExactPlan) -> list[str]:
+    """Return in what the numbers differ from SQL's: a record without a value counts all the same.
+
+    It cannot be otherwise: how many values are missing is data, and only sums over records whose
+    number is public are certified. No policy says that a column has a value in every record.
+    """
+    if not isinstance(plan.exact, ExactValues):
+        return []
+    value = show_number(plan.exact.missing * plan.exact.grid)
+    if Reading.MEAN in plan.readings:
+        return [
+            f"AVG is over all records: those without a value count as {value}, where SQL leaves "
+            "them out"
+        ]
+    if Reading.TOTAL in plan.readings and plan.exact.missing:
+        return [f"records without a value count as {value}, where SQL leaves them out"]
+    return []
 
 
 def _shown(plan: ExactPlan, table: Table, cells: ExactCells) -> pyarrow.Table:
@@ -184,7 +216,5 @@ class ExactExplanation:
                 f"exact, no noise: from {self.plan.exact.cells.count} cells, {recorded}",
                 *self.certificate.sentences(),
                 *([self.noise] if self.noise else []),
-                "SQL sent to the engine:",
-                self.statement.sql,
             ]
         )

@@ -17,7 +17,12 @@ from sanql.parse.options import Options, options_of
 from sanql.plan.exact import ExactPlan, plan_exact
 from sanql.policy import Table
 from sanql.policy.exact import Exact
-from sanql.release.exact_answer import ExactAnswer, ExactExplanation, exact_answer
+from sanql.release.exact_answer import (
+    ExactAnswer,
+    ExactExplanation,
+    exact_answer,
+    notes_on,
+)
 from sanql.release.exact_cells import release_cells
 from sanql.release.exact_terms import certificate_of, certified_claim, claim_of, too_small
 
@@ -124,7 +129,7 @@ class ExactDesk:
         claim = entry.claim if entry is not None else certified_claim(exact, source.fingerprint)
         return ExactExplanation(
             plan=planned,
-            certificate=certificate_of(claim, self.ledger.exact_releases()),
+            certificate=certificate_of(claim, self.ledger.exact_releases(), notes_on(planned)),
             cached=entry is not None and entry.answer is not None,
             statement=exact_statement(exact, self.tables[exact.table], source),
             noise=with_noise(exact.accept.epsilon),

@@ -19,7 +19,7 @@ no size at all: their certificate holds for every size, and small cells are show
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -186,15 +186,35 @@ class ExactCertificate:
         assert isinstance(found, list)  # noqa: S101  (certified_claim wrote a list)
         return found
 
+    @property
+    def notes(self) -> list[str]:
+        """In what the numbers of the answer differ from those of SQL."""
+        found = self.words.get("notes", [])
+        assert isinstance(found, list)  # noqa: S101  (certificate_of wrote a list)
+        return found
+
     def guarantee(self) -> str:
         """Return the guarantee in one line."""
         words = self.words
         return f"({words['epsilon']:.6g}, {words['delta']:.3g})-DDP against: {words['class']}"
 
+    def in_all(self) -> list[str]:
+        """Return the guarantee of all releases of the book, where there are several."""
+        joint = self.words.get("together")
+        if not isinstance(joint, Mapping):
+            return []
+        names = " and ".join(f"[exact.{name}]" for name in joint["releases"])
+        return [
+            f"{names} together: ({joint['epsilon']:.6g}, {joint['delta']:.3g})-DDP by Theorem 6, "
+            "each class holding for somebody who knows the other columns"
+        ]
+
     def sentences(self) -> list[str]:
         """Return the certificate for people."""
         return [
             self.guarantee(),
+            *self.in_all(),
+            *(f"note: {note}" for note in self.notes),
             f"protects: {self.words['protects']}",
             f"by {self.words['theorem']}",
             *(f"assumes: {assumption}" for assumption in self.assumptions),
@@ -202,10 +222,21 @@ class ExactCertificate:
         ]
 
 
-def certificate_of(claim: ExactClaim, book: Iterable[ExactEntry] = ()) -> ExactCertificate:
-    """Return the certificate of a release, beside the others of the book if there are any."""
+def certificate_of(
+    claim: ExactClaim, book: Iterable[ExactEntry] = (), notes: Sequence[str] = ()
+) -> ExactCertificate:
+    """Return the certificate of a release, beside the others of the book if there are any.
+
+    `notes` say in what the numbers asked for differ from those of SQL.
+    """
     joint = together(book)
-    return ExactCertificate({**claim.certificate, **({"together": joint} if joint else {})})
+    return ExactCertificate(
+        {
+            **claim.certificate,
+            **({"together": joint} if joint else {}),
+            **({"notes": list(notes)} if notes else {}),
+        }
+    )
 
 
 def too_small(exact: Exact) -> Refused:
