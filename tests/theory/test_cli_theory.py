@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from sanql.cli.theory import theory
+from sanql.theory.channel_file import _KEYS
 from sanql.theory.channels import randomised_response
 
 pytestmark = pytest.mark.slow
+
+DOCS = Path(__file__).parents[2] / "docs" / "theory"
 
 COIN = {
     "databases": {"0": ["3/4", "1/4"], "1": [0.25, 0.75]},
@@ -97,6 +101,71 @@ def test_check_prints_a_table_and_what_it_left_out(tmp_path: Path) -> None:
     assert 'ddp: the file gives no worlds; add "worlds": [{database: mass}]' in output
 
 
+def test_check_says_how_it_read_the_databases(tmp_path: Path) -> None:
+    joined = {"databases": {x: [1] for x in ("00", "01", "10", "11")}}
+    code, output = run("check", written(tmp_path / "c.json", joined), "--definition", "pure-dp")
+    assert code == 0
+    assert "4 databases of 1 record with 4 values (00, 01, 10, 11)" in output
+    assert "default: 00, the first record in the file, as it names none" in output
+    assert 'two records are written "0,0"' in output
+    apart = {"databases": {x: [1] for x in ("0,0", "0,1", "1,0", "1,1")}, "default": "1"}
+    code, output = run("check", written(tmp_path / "d.json", apart), "--definition", "pure-dp")
+    assert code == 0
+    assert "4 databases of 2 records with 2 values (0, 1), neighbours change-one (4" in output
+    assert "default: 1\n" in output
+    assert "note:" not in output
+
+
+def test_definitions_that_do_not_use_the_listed_neighbours_say_so(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.json", {**COIN, "neighbours": [["0", "1"]]})
+    code, output = run("check", path, "--format", "json")
+    assert code == 0
+    uses = {
+        found["definition"]
+        for found in json.loads(output)["findings"]
+        if "does not use the neighbours" not in found["why"]
+    }
+    related = {"pure differential privacy", "approximate differential privacy", "perfect privacy"}
+    assert uses == related
+    code, output = run("check", written(tmp_path / "d.json", COIN), "--format", "json")
+    assert "does not use the neighbours" not in output
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"databases": {"0": [1], "1": ["1/2"]}}, 'the row of database "1": the masses sum to 1/2'),
+        ({"databases": {"0": [1], "1": [1]}, "worlds": [{"0": "2/3"}]}, "world 1: the masses sum"),
+        ({"databases": {"0": [1], "1": [2, -1]}}, 'the row of database "1": a mass is -1'),
+    ],
+)
+def test_a_faulty_row_or_world_is_named(tmp_path: Path, content: object, told: str) -> None:
+    code, output = run("check", written(tmp_path / "c.json", content))
+    assert code == 2
+    assert told in output
+    assert "Distribution" not in output
+
+
+def test_the_files_of_the_textbook_are_read(tmp_path: Path) -> None:
+    page = (DOCS / "4_definitions.md").read_text(encoding="utf-8")
+    files = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert len(files) == 2
+    for text in files:
+        assert set(json.loads(text)) <= _KEYS
+        (tmp_path / "c.json").write_text(text, encoding="utf-8")
+        code, output = run("check", str(tmp_path / "c.json"), "--format", "json")
+        assert code == 0
+    assert set(json.loads(text)) == _KEYS - {"outputs"}
+    assert json.loads(output)["skipped"] == []
+
+
+def test_every_key_of_the_file_is_explained_in_the_help() -> None:
+    code, output = run("check", "--help")
+    assert code == 0
+    for key in _KEYS:
+        assert f"\n    {key} " in output
+
+
 def test_one_definition_can_be_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "c.json", COIN)
     code, output = run("check", path, "--definition", "semantic", "--format", "json")
@@ -131,6 +200,10 @@ def test_a_sixty_four_by_sixty_four_channel_is_checked_in_two_seconds(tmp_path: 
         ({"databases": {"0": [1], "1": [1]}, "worlds": [{"5": 1}]}, "unknown_database"),
         ({"databases": {"0": [1], "1": [1]}, "secrets": {"s": {"0": 1}}}, "channel_file"),
         ({"databases": {"0": "all", "1": [1]}}, "channel_file"),
+        (
+            {"databases": {"10": [1], "12": [1]}, "neighbours": "private-attribute"},
+            "unknown_neighbours",
+        ),
         ({"databases": {"0,1": [1], "0, 1": [1]}}, "channel_file"),
         ({"databases": {"0": [1], "1": [1]}, "worlds": [{"0|a": 0, "0 | a": 1}]}, "channel_file"),
         ({"databases": {"0": [1], "1": [1]}, "worlds": None}, "channel_file"),

@@ -64,21 +64,37 @@ def theory() -> None:
 def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -> None:
     """Apply every definition to a mechanism written as JSON.
 
-    Prints the tight parameters and the witness that attains them.
+    Prints the tight parameters and the witness that attains them. CHANNEL is a file with one object:
+
+    \b
+      databases   {"0,1": [masses]} or {"0,1": {output: mass}}; records
+                  with commas between them, masses such as "1/3" or 0.25
+      outputs     ["no", "yes"], names for rows that are lists
+      neighbours  "change-one" (default), "add-remove", "all", or a list
+                  of pairs [["0,0", "0,1"], …]
+      default     the value that replaces a left-out record; without it
+                  the first record in the file
+      worlds      [{"0,1": mass, "1,1 | side information": mass}, …]
+      secrets     {name: {"0,1": 0, "1,1": 1, "0,0": null}, …}
+
+    Only databases is needed. Examples: docs/theory/4_definitions.md.
     """
     from sanql.theory.channel_file import read_channel
     from sanql.theory.check import Levels
     from sanql.theory.check import check as run
 
     asked = Levels(**_exact(levels, "epsilon", "delta", "tau"))
-    findings, skipped = run(read_channel(channel), asked, definitions)
+    given = read_channel(channel)
+    findings, skipped = run(given, asked, definitions)
     if form == "json":
         told = {
+            "as_read": given.as_read(),
             "findings": [finding.to_dict() for finding in findings],
             "skipped": [asdict(left_out) for left_out in skipped],
         }
         click.echo(json.dumps(told, indent=2))
         return
+    click.echo("\n".join(given.as_read()))
     rows = [
         (finding.definition, finding.shown_parameters(), finding.status, finding.why)
         for finding in findings

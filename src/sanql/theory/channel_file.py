@@ -9,14 +9,16 @@
       "secrets":    {"ill": {"0,0": 0, "0,1": 1, "1,0": null}}
     }
 
-Databases with commas are tuples of records. Numbers may be exact strings; JSON decimals are read
-exactly as written. Unknown keys are refused.
+A database is its records with commas between them; without a comma it is one record, so "01" is one
+record of value 01. Numbers may be exact strings; JSON decimals are read exactly as written. Unknown
+keys are refused. docs/theory/4_definitions.md has an example of each key.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -34,13 +36,46 @@ _KEYS = frozenset({"databases", "outputs", "neighbours", "default", "worlds", "s
 
 @dataclass(frozen=True)
 class ChannelFile:
-    """A channel with the choices its definitions need."""
+    """A channel with the choices its definitions need.
+
+    Where the file names no default it is the first record of the first database.
+    """
 
     channel: Channel
     neighbours: Neighbours
     default: Outcome | None
     worlds: tuple[World, ...]
     secrets: tuple[Secret, ...]
+    default_given: bool = True
+
+    def as_read(self) -> tuple[str, ...]:
+        """Return in words how the file was read, and a warning where it may be meant otherwise.
+
+        >>> rows = {"00": [1], "01": [1], "10": [1], "11": [1]}
+        >>> print("\\n".join(parse_channel({"databases": rows}).as_read()))
+        read: 4 databases of 1 record with 4 values (00, 01, 10, 11), neighbours change-one (6 pairs)
+        default: 00, the first record in the file, as it names none
+        note: "00" has no comma, so it is one record; two records are written "0,0"
+        """
+        known = [x for x in self.channel.databases if isinstance(x, tuple)]
+        values = list(dict.fromkeys(str(record) for x in known for record in x))
+        sizes = sorted({len(x) for x in known})
+        lengths = " or ".join(str(size) for size in sizes)
+        told = [
+            f"read: {_counted(len(known), 'database')} of {lengths} "
+            f"record{'' if sizes == [1] else 's'} with {_counted(len(values), 'value')} "
+            f"({', '.join(values[:8])}{', …' if len(values) > 8 else ''}), neighbours "
+            f"{self.neighbours.name} ({_counted(len(self.neighbours.pairs), 'pair')})",
+            f"default: {self.default}"
+            + ("" if self.default_given else ", the first record in the file, as it names none"),
+        ]
+        if sizes == [1] and len({len(value) for value in values}) == 1 < len(values[0]):
+            split = ",".join(values[0][:2]) + (",…" if len(values[0]) > 2 else "")
+            told.append(
+                f'note: "{values[0]}" has no comma, so it is one record; '
+                f'{"two" if len(values[0]) == 2 else "several"} records are written "{split}"'
+            )
+        return tuple(told)
 
 
 def read_channel(path: Path) -> ChannelFile:
@@ -80,20 +115,38 @@ def parse_channel(content: object) -> ChannelFile:
             'write "worlds": [{database: mass}] and "secrets": {name: {database: 0|1|null}}',
         )
     outputs = content.get("outputs")
-    rows = [(_database(x), _row(row, outputs)) for x, row in content["databases"].items()]
+    rows = [(_database(x), _named_row(x, row, outputs)) for x, row in content["databases"].items()]
     channel = Channel.of(dict(_refuse_duplicates(rows)))
     return ChannelFile(
         channel,
         _neighbours(content.get("neighbours", "change-one"), channel),
         _default(content.get("default"), channel),
-        tuple(_world(world, channel) for world in worlds),
+        tuple(_numbered_world(k, world, channel) for k, world in enumerate(worlds, 1)),
         tuple(_secret(name, table, channel) for name, table in secrets.items()),
+        default_given=content.get("default") is not None,
     )
 
 
 def _database(text: str) -> Database:
     parts = tuple(part.strip() for part in text.split(","))
     return parts if len(parts) > 1 else (text.strip(),)
+
+
+@contextmanager
+def _speaking_of(what: str) -> Iterator[None]:
+    """Say of which part of the file an error speaks, and remedy it in the file."""
+    try:
+        yield
+    except TheoryError as error:
+        remedy = error.remedy
+        if error.code == "mass_sum":
+            remedy = 'let its masses sum to 1; exact strings such as "1/3" lose nothing'
+        raise TheoryError(error.code, f"{what}: {error.message}", remedy) from error
+
+
+def _named_row(name: str, row: object, outputs: object) -> Distribution:
+    with _speaking_of(f'the row of database "{name}"'):
+        return _row(row, outputs)
 
 
 def _row(row: object, outputs: object) -> Distribution:
@@ -136,6 +189,11 @@ def _default(value: object, channel: Channel) -> Outcome | None:
     return records[0] if records else None
 
 
+def _numbered_world(number: int, masses: object, channel: Channel) -> World:
+    with _speaking_of(f"world {number}"):
+        return _world(masses, channel)
+
+
 def _world(masses: object, channel: Channel) -> World:
     if not isinstance(masses, dict):
         raise _wrong(f"the world {masses!r} is not an object", "write {database | side: mass}")
@@ -172,6 +230,10 @@ def _refuse_duplicates(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise _wrong(f"{twice!r} is given twice", "give each key once")
     return found
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _refuse_constant(name: str) -> object:

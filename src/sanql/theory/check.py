@@ -7,7 +7,7 @@ with the reason, and so is what would take long on a large channel unless it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sanql.theory.channel_file import ChannelFile
@@ -89,8 +89,16 @@ def check(
                 raise TheoryError("not_applicable", f"{name}: {reason}", remedy)
             skipped.append(Skipped(name, reason, _REMEDIES[reason].format(name=name)))
         else:
-            findings += checker(given, levels)
+            findings += [_marked(found, given, needs) for found in checker(given, levels)]
     return findings, skipped
+
+
+def _marked(found: Finding, given: ChannelFile, needs: str) -> Finding:
+    """Say of a finding that it does not depend on the neighbours the file declares."""
+    if "neighbours" in needs or given.neighbours.name == "change-one":
+        return found
+    unused = "does not use the neighbours of the file"
+    return replace(found, note="; ".join(part for part in (unused, found.note) if part))
 
 
 _PEOPLE = "databases are not tuples of one length"
@@ -195,9 +203,9 @@ def _pufferfish(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 
 CHECKERS: dict[str, tuple[str, Checker]] = {
-    "pure-dp": ("", _dp),
-    "approximate-dp": ("", _approximate),
-    "perfect-privacy": ("", _perfect),
+    "pure-dp": ("neighbours", _dp),
+    "approximate-dp": ("neighbours", _approximate),
+    "perfect-privacy": ("neighbours", _perfect),
     "simulation": ("people", _simulation),
     "simulation-approximate": ("people small", _simulation_approximate),
     "prior-posterior": ("people", _bayesian),

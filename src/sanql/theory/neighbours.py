@@ -150,11 +150,13 @@ def sensitivity(statistic: Callable[[Any], Real], neighbours: Neighbours) -> Fra
 
 
 def named(name: str, databases: Sequence[Database]) -> Neighbours:
-    """Return a relation by its name, as policies and files write it."""
+    """Return a relation by its name, as files write it.
+
+    There is none for private attributes: the records of a file have no parts.
+    """
     relations: dict[str, Callable[[Sequence[Database]], Neighbours]] = {
         "change-one": change_one,
         "add-remove": add_remove,
-        "private-attribute": private_attribute,
         "all": lambda known: listed(combinations(known, 2), "all"),
     }
     if name not in relations:
