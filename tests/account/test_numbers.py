@@ -93,6 +93,20 @@ def test_shown_numbers_bracket_the_exact_one_closely(value: Fraction) -> None:
     assert high - low <= value / 10**4
 
 
+@pytest.mark.parametrize("value", [Fraction(1139667, 500000), Fraction(2279334, 10**6)])
+def test_a_number_has_as_many_digits_however_it_is_reduced(value: Fraction) -> None:
+    assert (show_lower(value, 4), show_upper(value, 4)) == ("2.279", "2.28")
+    assert show_lower(Fraction(99996, 10**5), 4) == "0.9999"
+
+
+@given(st.fractions(min_value=0, max_value=10), st.fractions(min_value=0, max_value=10))
+def test_spent_and_left_as_shown_exceed_their_sum_by_at_most_a_last_digit(
+    spent: Fraction, left: Fraction
+) -> None:
+    shown = Fraction(show_upper(spent)) + Fraction(show_lower(left))
+    assert shown - (spent + left) <= max(spent, Fraction(1, 10**9)) / 10**5
+
+
 def test_an_integer_too_long_to_print_is_refused_without_printing_it() -> None:
     with pytest.raises(Refused, match="of type int"):
         parse_epsilon(10**5000)

@@ -115,10 +115,12 @@ def _quoted(typed: object) -> str:
 
 
 def _round_down(value: Fraction, digits: int) -> Fraction:
+    """Return the largest number of so many significant digits that is at most the value."""
     if value == 0:
         return value
-    exponent = len(str(abs(value.numerator))) - len(str(value.denominator)) - digits
-    unit = Fraction(10) ** exponent
+    size = len(str(abs(value.numerator))) - len(str(value.denominator))
+    leading = size if abs(value) >= Fraction(10) ** size else size - 1
+    unit = Fraction(10) ** (leading - digits + 1)
     return (value // unit) * unit
 
 
