@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from html.parser import HTMLParser
 from typing import Any
 
@@ -14,7 +15,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from sanql.account import Balance
+from sanql.policy import Budget
 from sanql.release import Answer
+from sanql.release.remaining import left_in_words
 
 Answered = Callable[..., Answer]
 HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "<script>alert(1)</script>", "a,b\n\"c\"", "'", "&amp;"]  # fmt: skip
@@ -155,3 +159,39 @@ def test_intervals_go_with_their_rows_when_rows_are_reordered(answered: Answered
     for (_, value), (low, high) in zip(answer.rows, answer.intervals["n"], strict=True):
         assert low is not None and high is not None
         assert low + high == 2 * value
+
+
+def test_limits_that_may_cut_are_said_under_the_rows(answered: Answered) -> None:
+    cells = {"k0": ["a"], "m0": [1000], "m1": [1000]}
+    by_unknown_key = answered(
+        "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", cells, delta="1e-6"
+    )
+    line = "limits: 3 rows and 2 groups a person_id; what they cut is not in the intervals"
+    assert line in str(by_unknown_key).splitlines()
+    assert f"<p>{line}</p>" in by_unknown_key._repr_html_()
+    units = answered("SELECT COUNT(DISTINCT person_id) AS n FROM visits", {"m0": [5]})
+    assert "limits" not in str(units)  # one group, and rows do not matter
+    assert "limits" not in str(answered("SELECT COUNT(*) FROM rows", {"m0": [5]}))
+    assert "limits: 3 rows a person_id;" in str(
+        answered("SELECT sex, COUNT(*) FROM visits GROUP BY sex", {"k0": ["F", "M"], "m0": [5, 5]})
+    )  # a unit may be in both groups
+
+
+def test_an_answer_from_public_rows_is_exact_and_free(answered: Answered) -> None:
+    answer = answered("SELECT COUNT(*) AS n FROM open", {"m0": [5]})
+    assert str(answer).splitlines() == ["n", "5", "exact: public tables, free"]
+
+
+def test_what_is_left_names_the_account_that_binds() -> None:
+    def balance(kind: Any, name: str, epsilon: str, delta: str) -> Balance:
+        left = Budget(Fraction(epsilon), Fraction(delta))
+        return Balance(name, kind, Budget(Fraction(4), Fraction("1e-6")), left, left, 0)
+
+    dataset = balance("dataset", "d", "3", "5e-7")
+    coalition = balance("coalition", "c", "1.23456789", "5e-7")
+    analyst = balance("analyst", "a", "2", "1e-8")
+    assert left_in_words((dataset, coalition)) == "left: epsilon 1.23456, delta 5e-7 (coalition c)"
+    assert (
+        left_in_words((dataset, coalition, analyst))
+        == "left: epsilon 1.23456 (coalition c), delta 1e-8 (analyst a)"
+    )

@@ -115,26 +115,36 @@ def _write(answer: Answer, form: str) -> None:
             click.echo(answer.to_json())
         case "csv":
             click.echo(answer.to_csv(), nl=False)
+            _say_beside(answer)
         case "arrow":
             import pyarrow as pa
 
             table = answer.to_arrow()
             with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
                 writer.write_table(table)
+            _say_beside(answer)
         case _:
             from sanql.cli.tables import print_answer
 
             print_answer(answer)
 
 
+def _say_beside(answer: Answer) -> None:
+    """Say beside the rows what they do not carry: limits, the price and what is left."""
+    for line in answer.footer():
+        click.echo(line, err=True)
+
+
 @click.command()
 @asking(["table", "json"])
+@click.option("--sql", "show_sql", is_flag=True, help="Show what would be sent to the engine too.")
 def explain(
     policy: Path,
     analyst: str | None,
     form: str,
     sql: str,
     parameters: tuple[str, ...],
+    show_sql: bool,
     **wishes: Any,
 ) -> None:
     """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
@@ -144,4 +154,9 @@ def explain(
         values = typed(parameters)
         with open_policy(policy, analyst, progress=_progress) as san:
             explanation = san.explain(_text(sql), parameters=values, **wishes)
-        click.echo(json.dumps(explanation.to_dict()) if form == "json" else str(explanation))
+        if form == "json":
+            click.echo(json.dumps(explanation.to_dict()))
+            return
+        click.echo(str(explanation))
+        if show_sql:
+            click.echo(f"SQL sent to the engine:\n{explanation.statement.sql}")

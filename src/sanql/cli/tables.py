@@ -35,7 +35,8 @@ def print_answer(answer: Answer, terminal: Console | None = None) -> None:
     out.print(table)
     if not answer.rows:
         out.print("(no group had enough units to appear)", style="dim")
-    out.print(_safe(answer.summary()), style="dim")
+    for line in answer.footer():
+        out.print(_safe(line), style="dim")
 
 
 def print_balances(balances: Sequence[Balance], terminal: Console | None = None) -> None:

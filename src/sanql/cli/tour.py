@@ -59,7 +59,7 @@ def tour(directory: Path, out: Console) -> None:
         out.rule("[bold]3. Before spending: an explanation")
         _show_sql(out, "What would this cost?", EXPLAINED)
         explained = san.explain(EXPLAINED, epsilon="0.3", delta="1e-8")
-        out.print(str(explained).split("SQL sent")[0].rstrip(), markup=False)
+        out.print(str(explained), markup=False)
         out.rule("[bold]4. A refusal, with its remedy")
         _be_refused(san, out, "Rows are people's own", REFUSED, {"epsilon": "0.1"})
         out.rule("[bold]5. The same question again is free")

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sanql.account import Balance, Charge, epsilon_upper
+from sanql.account.numbers import show_upper
 from sanql.execute.statement import Statement
 from sanql.mechanisms import appearance_probability
 from sanql.parse.tree import AggregateRef
@@ -14,10 +15,11 @@ from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.accuracy import half_width, needs_rows
 from sanql.plan.joined import repeated
 from sanql.plan.measurements import QuantileOf
-from sanql.release.answer import remaining_to_dict
+from sanql.release.answer import price_in_words
 from sanql.release.certificate import Certificate, certify, number_upper
 from sanql.release.finding import Bounded, whole_charge, with_found
 from sanql.release.finish import AS_THEY_ARE, Finish, widened
+from sanql.release.remaining import left_in_words, remaining_to_dict
 
 GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows they are over
@@ -101,30 +103,32 @@ class Explanation:
         return str(self)
 
     def __str__(self) -> str:
-        price = (
-            f"price: epsilon {float(self.charge.epsilon):.6g}, delta {float(self.charge.delta):.3g}"
-        )
-        if self.cached:
-            price += " (recorded already: free)"
-        elif not self.fits:
-            price += " (does not fit what is left)"
-        lines = [price, f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
+        lines = [self._price(), f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
         lines += [
             f"  {part.column}: {part.in_words(f' at {float(self.confidence):.4g}')}"
             for part in self.expected
         ]
+        lines += [f"  {self.certificate.cuts}"] if self.certificate.cuts else []
         lines += [f"  {line}" for line in self.certificate.bounds_in_words()]
         lines += _appearing(self.hidden)
         for level in self.levels:
-            lines.append(f"level {level.name}: epsilon {float(level.epsilon_upper):.6g} by itself")
+            lines.append(f"level {level.name}: epsilon {show_upper(level.epsilon_upper)} by itself")
             lines += _appearing(level.hidden)
         lines += [
             f"  {part['measures']}{_where(part)}: {part['mechanism']}{_steps(part['grid'])}"
             for part in self.certificate.measurements
         ]
         lines += [f"  {note}" for note in self.notes]
-        lines += [str(self.certificate.meaning["words"]), "SQL sent to the engine:"]
-        return "\n".join([*lines, self.statement.sql])
+        return "\n".join([*lines, str(self.certificate.meaning["words"])])
+
+    def _price(self) -> str:
+        left = left_in_words(self.remaining)
+        if self.charge.epsilon == 0 and self.charge.delta == 0:
+            return "price: nothing, and the answer is exact"
+        price = f"price: {price_in_words(self.charge)}"
+        if self.cached:
+            return f"{price} (recorded already: free); {left}"
+        return f"{price}; {left}{'' if self.fits else ' (does not fit)'}"
 
 
 def explain(

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sanql.account import Balance, Charge
+from sanql.account.numbers import show_upper
 from sanql.errors import Refused
 from sanql.release.bands import Reals
-from sanql.release.certificate import Certificate, number_lower, number_upper
+from sanql.release.certificate import Certificate, number_upper
+from sanql.release.remaining import left_in_words, remaining_to_dict
 
 if TYPE_CHECKING:
     import pandas
@@ -140,37 +142,44 @@ class Answer:
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self.cells()
         )
-        return (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>{html.escape(self.summary())}</p>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + "".join(
+            f"<p>{html.escape(line)}</p>" for line in self.footer()
         )
 
     def cells(self) -> list[list[str]]:
         """Return every cell as text, noisy ones with their interval."""
         shown = []
+        noisy = {} if self.free else self.intervals
         for number, row in enumerate(self.rows):
             shown.append(
                 [
-                    _cell(value, self.intervals[name][number] if name in self.intervals else None)
+                    _cell(value, self.intervals[name][number] if name in noisy else None)
                     for name, value in zip(self.columns, row, strict=True)
                 ]
             )
         return shown
 
+    @property
+    def free(self) -> bool:
+        """Whether nothing in the answer depends on any unit, so that it is exact and has no price."""
+        return self.charge.epsilon == 0 and self.charge.delta == 0
+
+    def footer(self) -> list[str]:
+        """Return what stands under the rows: limits that may have cut them, and the summary."""
+        return [line for line in (self.certificate.cuts, self.summary()) if line]
+
     def summary(self) -> str:
         """Return one line: the confidence, bounds that were found, the price and what is left."""
-        left = remaining_to_dict(self.remaining)
-        price = (
-            "a repeat, free"
-            if self.cached
-            else f"epsilon {float(self.charge.epsilon):.6g}, delta {float(self.charge.delta):.3g}"
-        )
+        if self.free:
+            public = self.certificate.unit.startswith("nobody")
+            return f"exact: {'public tables' if public else 'the same without anybody'}, free"
+        price = "a repeat, free" if self.cached else price_in_words(self.charge)
         return "; ".join(
             [
                 f"{float(self.confidence):.4g} intervals",
                 *self.certificate.bounds_in_words(),
                 f"price: {price}",
-                f"left: epsilon {left['epsilon']:.6g}, delta {left['delta']:.3g}",
+                left_in_words(self.remaining),
             ]
         )
 
@@ -186,7 +195,12 @@ class Answer:
         lines += [
             "  ".join(cell.ljust(widths[i]) for i, cell in enumerate(row)) for row in self.cells()
         ]
-        return "\n".join([*lines, self.summary()])
+        return "\n".join([*lines, *self.footer()])
+
+
+def price_in_words(charge: Charge) -> str:
+    """Return what is charged, rounded up."""
+    return f"epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}"
 
 
 def _need(extra: str) -> None:
@@ -198,22 +212,6 @@ def _need(extra: str) -> None:
             f"{extra} is not installed",
             f"install it (it is the extra sanql[{extra}]), or use to_arrow()",
         )
-
-
-def remaining_to_dict(balances: tuple[Balance, ...]) -> dict[str, Any]:
-    """Return what is left in every account, and the least of it on top, rounded down."""
-    accounts = {
-        f"{balance.kind} {balance.account}": {
-            "epsilon": number_lower(balance.remaining_lower.epsilon),
-            "delta": number_lower(balance.remaining_lower.delta),
-        }
-        for balance in balances
-    }
-    return {
-        "epsilon": min(number_lower(balance.remaining_lower.epsilon) for balance in balances),
-        "delta": min(number_lower(balance.remaining_lower.delta) for balance in balances),
-        "accounts": accounts,
-    }
 
 
 def guarded(text: str) -> str:

@@ -30,6 +30,7 @@ from sanql.plan.measurements import (
 from sanql.plan.plan import unit_in_words
 from sanql.policy import ColumnUnit, Neighbours
 from sanql.release.consistency import in_common
+from sanql.release.cuts import cuts_in_words
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
@@ -58,6 +59,7 @@ class Certificate:
     assumptions: tuple[str, ...]
     meaning: dict[str, object]
     bounds: tuple[dict[str, object], ...] = ()
+    cuts: str = ""
 
     def to_dict(self) -> dict[str, object]:
         """Return the certificate as plain data; epsilon and delta are rounded up."""
@@ -165,6 +167,7 @@ def certify(plan: Planned, notes: tuple[str, ...] = ()) -> Certificate:
             *notes,
         ),
         meaning=meaning(charge, unit_in_words(table), neighbours),
+        cuts=cuts_in_words(plan),
     )
 
 

@@ -25,8 +25,8 @@ from sanql.plan.spread import (
 )
 from sanql.policy import Neighbours, Policy, Table
 from sanql.policy.draft import toml_key
-from sanql.release.answer import remaining_to_dict
 from sanql.release.certificate import number_upper
+from sanql.release.remaining import left_in_words, remaining_to_dict
 from sanql.release.till import Till, together
 
 EPSILON_TYPICAL = Fraction(1, 10)
@@ -121,7 +121,7 @@ class Suggestion:
         price = "a repeat, free" if self.cached else f"epsilon {show_upper(self.charge.epsilon)}"
         lines.append(
             f"noise and loss are those of a count at epsilon {show_upper(self.epsilon_typical)}; "
-            f"price: {price}"
+            f"price: {price}; {left_in_words(self.remaining)}"
         )
         return "\n".join([*lines, "", self.toml()])
 
