@@ -34,7 +34,7 @@ def question(text: str) -> str:
         pytest.param([("bob", "2", "ok"), ("bob", "0.1", "coalition 'both'")], id="coalition"),
         pytest.param([("ana", "1", "ok"), ("bob", "1", "ok"), ("bob", "0.1", "both")], id="pooled"),
         pytest.param([("eve", "0.1", "analyst_unknown")], id="unknown"),
-        pytest.param([("ana", "5", "dataset account 'hospital'")], id="dataset"),
+        pytest.param([("ana", "5", "analyst 'ana'")], id="least_left_of_three"),
         pytest.param(
             [("ana", "0.9", "ok"), ("ana", "0.2", "'ana'"), ("ana", "0.1", "ok")], id="smaller"
         ),
@@ -60,7 +60,7 @@ def test_each_charge_must_fit_every_account_it_counts_in(
 
 
 def account_named(error: SanqlError) -> str:
-    return error.message.replace(" account '", " '").replace("dataset '", "dataset account '")
+    return error.message.replace(" account '", " '")
 
 
 def test_a_refusal_says_what_was_asked_what_is_left_where_and_what_would_fit(
@@ -82,6 +82,28 @@ def test_a_refusal_says_what_was_asked_what_is_left_where_and_what_would_fit(
         assert list(ledger.records()) == before
         ledger.would_fit("ana", laplace("0.25"))
         ledger.reserve("ana", question("third"), laplace("0.25"))
+
+
+def test_what_a_charge_would_leave_is_what_it_leaves(
+    make_policy: MakePolicy, laplace: Laplace
+) -> None:
+    with Ledger.open(make_policy(), TERMS) as ledger:
+        ledger.reserve("bob", question("first"), laplace("0.5"))
+        after = ledger.balances_after("ana", laplace("0.25"))
+        assert after is not None and ledger.balances_after("ana", laplace("1.25")) is None
+        ledger.reserve("ana", question("second"), laplace("0.25"))
+        left = {balance.account: balance.remaining_lower for balance in ledger.balances()}
+        assert {balance.account: balance.remaining_lower for balance in after} == left
+
+
+def test_analysts_without_a_budget_are_listed_with_what_they_spent(
+    make_policy: MakePolicy, laplace: Laplace
+) -> None:
+    with Ledger.open(make_policy(), TERMS) as ledger:
+        assert ledger.spent_without_budget() == []
+        ledger.reserve("ana", question("first"), laplace("0.25"))
+        ledger.reserve("bob", question("first"), laplace("0.5"))
+        assert ledger.spent_without_budget() == [("bob", Budget(Fraction(1, 2), Fraction(0)))]
 
 
 def test_the_same_question_of_the_same_analyst_finds_the_recorded_answer_and_no_other_does(
@@ -171,7 +193,7 @@ def test_where_no_analyst_is_declared_any_name_asks_and_only_the_dataset_counts(
         ledger.reserve("anyone", question("1"), laplace("3"))
         reservation = ledger.reserve("someone", question("1"), laplace("0.5"))
         assert [balance.account for balance in ledger.balances()] == ["hospital"]
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceeded, match="dataset account 'hospital' has epsilon 0"):
             ledger.would_fit("a third", laplace("0.6"))
         ledger.void(reservation)
         with pytest.raises(Unavailable):  # a new name does not start a new ration of failures

@@ -225,7 +225,38 @@ class Ledger:
     def balances(self) -> list[Balance]:
         """Return every account: the dataset's, the analysts', the coalitions'."""
         with self._store.reading():
-            return [self._balance(account) for account in self._store.books.current_limits.accounts]
+            books = self._store.books
+            return [
+                self._balance(account, books.totals_of(account))
+                for account in books.current_limits.accounts
+            ]
+
+    def balances_after(self, analyst: str, charge: Charge) -> tuple[Balance, ...] | None:
+        """Return the accounts of an analyst as a charge would leave them; None if it does not fit."""
+        with self._store.reading():
+            books = self._store.books
+            accounts = books.accounts_of(analyst)
+            totals = [books.totals_of(account).add(charge) for account in accounts]
+            rules = [books.current_limits.filter_of(account) for account in accounts]
+            if not all(map(Filter.within, rules, totals)):
+                return None
+            return tuple(map(self._balance, accounts, totals))
+
+    def spent_without_budget(self) -> list[tuple[str, Budget]]:
+        """Return what each analyst without a budget of their own has spent at most, by name.
+
+        It is counted as the dataset's account counts it.
+        """
+        with self._store.reading():
+            books = self._store.books
+            limits = books.current_limits
+            own = {account.name for account in limits.accounts if account.kind == "analyst"}
+            rule = limits.filter_of(limits.accounts[0])
+            return [
+                (name, Budget(*rule.spent_upper(totals)))
+                for name, totals in sorted(books.totals.items())
+                if name not in own
+            ]
 
     def records(self) -> Iterator[Record]:
         """Return every record, checked, oldest first."""
@@ -294,9 +325,10 @@ class Ledger:
             (account, limits.filter_of(account), self._store.books.totals_of(account))
             for account in self._store.books.accounts_of(analyst)
         ]
-        for account, rule, totals in states:
-            if not rule.fits(totals, charge):
-                raise _exceeded(account, rule, totals, charge, [state[1:] for state in states])
+        full = [state for state in states if not state[1].fits(state[2], charge)]
+        if full:
+            binding = min(full, key=lambda state: state[1].remaining_lower(state[2]).epsilon)
+            raise _exceeded(*binding, charge, [state[1:] for state in states])
 
     def _check_pending(self, reservation: Reservation) -> None:
         pending = self._store.books.pending.get(reservation.sequence)
@@ -307,9 +339,8 @@ class Ledger:
                 "reserve again; the charge stays",
             )
 
-    def _balance(self, account: Account) -> Balance:
+    def _balance(self, account: Account, totals: Totals) -> Balance:
         rule = self._store.books.current_limits.filter_of(account)
-        totals = self._store.books.totals_of(account)
         return Balance(
             account.name,
             account.kind,

@@ -34,15 +34,16 @@ def budget(policy: Path, analyst: str | None, form: str) -> None:
         asking = analyst or next(iter(loaded.analysts), "analyst")
         with San(loaded, asking) as san:
             balances = san.budget() if analyst is None else list(san.balances())
+            others = san.ledger.spent_without_budget() if analyst is None else []
             releases = san.ledger.exact_releases()
         from sanql.cli.exact_tables import print_releases, releases_to_dicts
         from sanql.cli.tables import balances_to_dicts, print_balances
 
         if form == "json":
-            shape = {"accounts": balances_to_dicts(balances), "exact": releases_to_dicts(releases)}
-            click.echo(json.dumps(shape))
+            accounts = balances_to_dicts(balances, others)
+            click.echo(json.dumps({"accounts": accounts, "exact": releases_to_dicts(releases)}))
         else:
-            print_balances(balances)
+            print_balances(balances, others=others, renyi=loaded.accounting == "renyi")
             print_releases(releases)
 
 

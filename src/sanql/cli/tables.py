@@ -13,9 +13,14 @@ from rich.table import Table
 from sanql.account import Balance, Verification
 from sanql.account.numbers import show_lower, show_upper
 from sanql.cli.exact_tables import verified_lines, verified_to_dicts
+from sanql.policy import Budget
 
 if TYPE_CHECKING:
     from sanql.release import Answer
+
+RENYI_HALF = (
+    "Rényi accounting keeps half of each delta for its conversion; questions use the other half"
+)
 
 
 def console() -> Console:
@@ -39,8 +44,13 @@ def print_answer(answer: Answer, terminal: Console | None = None) -> None:
         out.print(_safe(line), style="dim")
 
 
-def print_balances(balances: Sequence[Balance], terminal: Console | None = None) -> None:
-    """Print every account: budget, spent at most, left at least."""
+def print_balances(
+    balances: Sequence[Balance],
+    terminal: Console | None = None,
+    others: Sequence[tuple[str, Budget]] = (),
+    renyi: bool = False,
+) -> None:
+    """Print every account: budget, spent at most, left at least; then analysts without one."""
     table = Table(show_edge=False, header_style="bold")
     for heading in ("account", "budget", "spent at most", "left at least"):
         table.add_column(heading)
@@ -51,10 +61,18 @@ def print_balances(balances: Sequence[Balance], terminal: Console | None = None)
             _pair(balance.spent_upper.epsilon, balance.spent_upper.delta, show_upper),
             _pair(balance.remaining_lower.epsilon, balance.remaining_lower.delta, show_lower),
         )
-    (terminal or console()).print(table)
+    for name, spent in others:
+        shown = _pair(spent.epsilon, spent.delta, show_upper)
+        table.add_row(_safe(f"analyst {name}"), "none of their own", shown, "as the dataset has")
+    out = terminal or console()
+    out.print(table)
+    if renyi:
+        out.print(RENYI_HALF, style="dim")
 
 
-def balances_to_dicts(balances: Sequence[Balance]) -> list[dict[str, Any]]:
+def balances_to_dicts(
+    balances: Sequence[Balance], others: Sequence[tuple[str, Budget]] = ()
+) -> list[dict[str, Any]]:
     """Return accounts as plain data; every number is rounded to the safe side."""
     return [
         {
@@ -68,6 +86,15 @@ def balances_to_dicts(balances: Sequence[Balance]) -> list[dict[str, Any]]:
             "reserved": balance.reserved,
         }
         for balance in balances
+    ] + [
+        {
+            "account": name,
+            "kind": "analyst",
+            "budget": None,
+            "spent": _numbers(spent.epsilon, spent.delta, show_upper),
+            "remaining": None,
+        }
+        for name, spent in others
     ]
 
 
@@ -138,7 +165,7 @@ def print_verification(found: Verification, terminal: Console | None = None) -> 
 
 
 def _pair(epsilon: Any, delta: Any, show: Any) -> str:
-    return f"epsilon {show(epsilon, 4)}, delta {show(delta, 3)}"
+    return f"epsilon {show(epsilon)}, delta {show(delta)}"
 
 
 def _numbers(epsilon: Any, delta: Any, show: Any) -> dict[str, float]:

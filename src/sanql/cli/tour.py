@@ -66,7 +66,7 @@ def tour(directory: Path, out: Console) -> None:
         words, sql, wishes = QUESTIONS[0]
         _ask(san, out, words, sql, wishes)
         out.rule("[bold]6. The account")
-        print_balances(san.budget(), out)
+        print_balances(san.budget(), out, renyi=san.policy.accounting == "renyi")
         ledger = san.policy.ledger
     print_records([_decoded(line) for line in export(ledger)][-6:], out)
     print_verification(verify(ledger), out)
