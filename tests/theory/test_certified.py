@@ -196,6 +196,17 @@ def test_two_worlds_that_are_easy_alone_can_be_hard_together() -> None:
         assert found["failure"] == found.at_least["failure"] == wanted
 
 
+def test_mass_on_an_output_that_never_happens_is_explained() -> None:
+    tells = exact_statistic([(0,), (1,)], lambda x: x[0])
+    fair = World.without_side_information(Distribution.uniform(tells.databases))
+    found = inference_best.best_inference_privacy(tells, [fair], records(1), gamma=2, delta_hat=0)
+    assert "(an output that never happens): 1" in found.why
+    assert found.note.startswith("only beliefs after outputs that really happen count")
+    coin = randomised_response(1, odds=3)
+    needed = inference_best.best_inference_privacy(coin, [fair], records(1), gamma=9, delta_hat=0)
+    assert needed.note == ""
+
+
 def test_a_search_over_too_many_side_informations_is_refused_with_a_way_out() -> None:
     channel = exact_statistic([(k,) for k in range(15)], lambda x: 0)
     world = World.knowing(Distribution.uniform(channel.databases), lambda x: x)

@@ -22,8 +22,13 @@ from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import Real, as_gamma, as_probability
 
-NEVER = "(never really)"
+NEVER = "(an output that never happens)"
 """The simulator's output for the mass that no real output needs."""
+
+_IDLE = (
+    "only beliefs after outputs that really happen count, so a simulator may put the mass it does "
+    "not need on an output that never happens"
+)
 
 _CELLS_MAX = 14
 
@@ -94,6 +99,7 @@ def best_inference_privacy(
         {"gamma": level, "delta_hat": slack, "failure": failure},
         {"failure": lower},
         UnservedWitness(simulator, unserved),
+        _IDLE if any(simulator.row(a)[NEVER] for a in simulator.databases) else "",
     )
 
 
