@@ -256,10 +256,33 @@ def test_an_error_of_the_table_form_names_the_remedy() -> None:
         (("meaning", "--epsilon", "1", "--delta", "2", "--prior", "0.1"), "not_a_probability"),
         (("meaning", "--epsilon", "1", "--prior", "1.5"), "not_a_probability"),
         (("meaning", "--prior", "0.5"), "missing_option"),
+        (("meaning", "--epsilon", "1", "--delta", "", "--prior", "0.5"), "not_a_number"),
         (("meaning", "--mechanism", "gaussian", "--scale", "0", "--prior", "0.5"), "not_positive"),
         (("implications", "pure(epsilon=1)"), "unknown_guarantee"),
         (("implications", "pure_dp(epsilon=1)", "--records", "0"), "setting"),
         (("plot", "count", "-o", "x.pdf"), "suffix"),
+        (("plot", "profile", "-o", "x.png", "--delta", "0"), "unused_option"),
+        (("plot", "worlds", "-o", "x.png", "--epsilon", "1"), "unused_option"),
+        (
+            (
+                "meaning",
+                "--mechanism",
+                "laplace",
+                "--scale",
+                "1",
+                "--epsilon",
+                "3",
+                "--prior",
+                "0.5",
+            ),
+            "unused_option",
+        ),
+        (
+            ("meaning", "--mechanism", "laplace", "--scale", "1", "--delta", "0", "--prior", "0.5"),
+            "unused_option",
+        ),
+        (("meaning", "--epsilon", "1", "--scale", "2", "--prior", "0.5"), "unused_option"),
+        (("meaning", "--epsilon", "1", "--shift", "1", "--prior", "0.5"), "unused_option"),
         (("plot", "profile", "-o", "x.png", "--epsilon", "0"), "epsilon"),
         (("plot", "tradeoff", "-o", "x.png", "--epsilon", "1000"), "epsilon"),
     ],
@@ -282,6 +305,45 @@ def test_implications_are_printed_with_sources_and_as_data() -> None:
     assert code == 0
     assert "unchanged by: post-processing" in table
     assert "needs: the number of records is known" in table
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "why"),
+    [
+        (
+            "ddp(epsilon=1, delta=1e-6)",
+            "each theorem that starts from it needs what was not stated",
+        ),
+        ("group_dp(epsilon=1, delta=0)", "no theorem here starts from this guarantee"),
+        ("testing(epsilon=1, delta=1)", "every conclusion would be true of any mechanism"),
+    ],
+)
+def test_where_nothing_follows_the_reason_is_said(guarantee: str, why: str) -> None:
+    code, output = run("implications", guarantee)
+    assert code == 0
+    assert f"nothing follows: {why}" in output.replace("at these parameters ", "")
+    assert "which says" not in output
+
+
+@pytest.mark.parametrize("name", ["pure_dp", "pure-dp", "simulation_dp", "believed-semantic"])
+def test_a_definition_may_be_spelt_like_a_guarantee(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / "c.json", COIN)
+    code, _ = run("check", path, "--definition", name, "--format", "json")
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("spelt", "meant"),
+    [
+        ("pure-dp(epsilon=1)", "pure_dp(epsilon=1)"),
+        ("simulation(epsilon=1e-1, delta=1e-6)", "simulation_dp(epsilon=0.1, delta=1e-06)"),
+        ("perfect-privacy", "perfect_privacy()"),
+    ],
+)
+def test_a_guarantee_may_be_spelt_like_a_definition(spelt: str, meant: str) -> None:
+    code, output = run("implications", spelt, "--format", "json")
+    assert code == 0
+    assert json.loads(output)["given"]["guarantee"] == meant
 
 
 def test_meaning_speaks_in_sentences_and_of_the_actual_mechanism() -> None:

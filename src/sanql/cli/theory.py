@@ -124,11 +124,11 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 def implications(guarantee: str, form: str, **setting: Any) -> None:
     """Print everything that follows from a guarantee.
 
-    GUARANTEE is written as 'pure_dp(epsilon=1)' or 'approximate_dp(epsilon=1, delta=1e-6)'.
+    GUARANTEE is written as 'pure_dp(epsilon=1)' or 'approximate-dp(epsilon=1, delta=1e-6)'.
     """
     from sanql.theory.implications import Setting, parse
     from sanql.theory.implications import implications as follow
-    from sanql.theory.implications.search import blocked, closures
+    from sanql.theory.implications.search import blocked, closures, starts
 
     numbers = _floats(setting, "tau", "delta_hat", "simulator_epsilon", "simulator_delta")
     given, known = parse(guarantee), Setting(**numbers)
@@ -147,7 +147,10 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
         (str(item.guarantee), item.guarantee.meaning, item.source, _as_printed(item))
         for item in found
     ]
-    _table(("implies", "which says", "source", "as printed"), rows)
+    if rows:
+        _table(("implies", "which says", "source", "as printed"), rows)
+    else:
+        click.echo(f"nothing follows: {_why_nothing(starts(given), lacking)}")
     if closures(given):
         click.echo(f"unchanged by: {', '.join(closures(given))}")
     for edge, needs in lacking:
@@ -156,7 +159,7 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
 
 @theory.command()
 @click.option("--epsilon", help="Privacy loss of a bare guarantee.")
-@click.option("--delta", default="0", show_default=True)
+@click.option("--delta", show_default="0", help="Delta of a bare guarantee.")
 @click.option("--prior", required=True, help="Belief before the answer.")
 @click.option("--failure", help="Also the band that may fail this often.")
 @click.option(
@@ -169,14 +172,20 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
     help="The actual mechanism instead of a bare guarantee.",
 )
 @click.option("--scale", help="Scale or standard deviation of the noise.")
-@click.option("--shift", default="1", show_default=True, help="Sensitivity.")
+@click.option("--shift", show_default="1", help="Sensitivity.")
 @FORMAT
 @_reports_errors
 def meaning(form: str, mechanism: str, **choice: Any) -> None:
     """Say what a guarantee or a mechanism means for one person."""
     from sanql.theory.meaning import meaning_of
 
-    numbers = _floats(choice, "epsilon", "delta", "prior", "failure", "scale", "shift")
+    bare = mechanism == "guarantee"
+    _refuse_unused(
+        choice, ("scale", "shift") if bare else ("epsilon", "delta"), f"the mechanism {mechanism}"
+    )
+    usual = {"delta": "0", "shift": "1"}
+    chosen = {name: usual.get(name) if value is None else value for name, value in choice.items()}
+    numbers = _floats(chosen, "epsilon", "delta", "prior", "failure", "scale", "shift")
     prior, failure, delta = numbers.pop("prior"), numbers.pop("failure"), numbers["delta"]
     allowed = failure if failure is not None else min(1.0, 10 * delta)
     told = meaning_of(_pair(mechanism=mechanism, **numbers), prior, failure=allowed)
@@ -190,16 +199,30 @@ def meaning(form: str, mechanism: str, **choice: Any) -> None:
 @theory.command()
 @click.argument("name", type=click.Choice(["profile", "tradeoff", "posterior", "count", "worlds"]))
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="PNG or SVG.")
-@click.option("--epsilon", default="1", show_default=True)
-@click.option("--delta", default="0", show_default=True)
+@click.option(
+    "--epsilon",
+    show_default="1",
+    help="Level of profile, tradeoff and posterior; others have none.",
+)
+@click.option("--delta", show_default="0", help="Delta of tradeoff; others have none.")
 @FORMAT
 @_reports_errors
 def plot(name: str, output: Path, form: str, **levels: Any) -> None:
     """Draw one of the pictures of the gallery into a file."""
     from sanql.theory import plots
 
-    plots.draw(name, output, **_floats(levels, "epsilon", "delta"))
+    used = plots.LEVELS[name]
+    _refuse_unused(levels, [level for level in levels if level not in used], f"the plot {name}")
+    given = {level: value for level, value in levels.items() if value is not None}
+    plots.draw(name, output, **_floats(given, *used))
     click.echo(json.dumps({"written": str(output)}) if form == "json" else f"written: {output}")
+
+
+def _refuse_unused(options: dict[str, Any], unused: Sequence[str], by: str) -> None:
+    """Refuse an option that was given and would be ignored."""
+    for name in unused:
+        if options[name] is not None:
+            raise TheoryError("unused_option", f"{by} does not use --{name}", f"leave out --{name}")
 
 
 def _pair(
@@ -253,6 +276,16 @@ def _needed(value: float | None, option: str, mechanism: str) -> float:
             "missing_option", f"the mechanism {mechanism} needs {option}", f"give {option}"
         )
     return value
+
+
+def _why_nothing(edges: Sequence[object], lacking: Sequence[object]) -> str:
+    if not edges:
+        return "no theorem here starts from this guarantee"
+    if len(edges) == len(lacking):
+        return "each theorem that starts from it needs what was not stated"
+    return (
+        "at these parameters every conclusion would be true of any mechanism, or is what was given"
+    )
 
 
 def _as_printed(item: Any) -> str:

@@ -26,6 +26,7 @@ from sanql.theory.definitions.records import people
 from sanql.theory.definitions.worlds import records
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import Real, as_count, as_epsilon, as_probability, exp_lower
+from sanql.theory.implications.guarantees import SPELLINGS
 
 _SMALL = 512
 
@@ -70,6 +71,7 @@ def check(
     given: ChannelFile, levels: Levels, only: Sequence[str] = ()
 ) -> tuple[list[Finding], list[Skipped]]:
     """Return the findings of every definition, or of those asked for by name."""
+    only = [_respelled(name) for name in only]
     unknown = [name for name in only if name not in CHECKERS]
     if unknown:
         raise TheoryError(
@@ -91,6 +93,15 @@ def check(
         else:
             findings += [_marked(found, given, needs) for found in checker(given, levels)]
     return findings, skipped
+
+
+def _respelled(name: str) -> str:
+    """Return a definition's name here for its name as a guarantee."""
+    hyphened = name.replace("_", "-")
+    if hyphened in CHECKERS:
+        return hyphened
+    spelt = (here for here, kind in SPELLINGS.items() if kind == name.replace("-", "_"))
+    return next(spelt, name).replace("_", "-")
 
 
 def _marked(found: Finding, given: ChannelFile, needs: str) -> Finding:

@@ -37,6 +37,16 @@ STYLE: dict[Any, Any] = {
 }
 
 
+LEVELS: dict[str, tuple[str, ...]] = {
+    "profile": ("epsilon",),
+    "tradeoff": ("epsilon", "delta"),
+    "posterior": ("epsilon",),
+    "count": (),
+    "worlds": (),
+}
+"""The levels each picture depends on."""
+
+
 def draw(name: str, path: Path, *, epsilon: float = 1.0, delta: float = 0.0) -> None:
     """Write one picture of the gallery."""
     as_epsilon(epsilon)

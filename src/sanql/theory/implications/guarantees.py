@@ -127,6 +127,14 @@ KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
 }
 
+SPELLINGS: Mapping[str, str] = {
+    "simulation": "simulation_dp",
+    "simulation_approximate": "simulation_dp",
+    "semantic_approximate": "approximate_semantic",
+    "semantic_believed": "believed_semantic",
+}
+"""Guarantees as `sanql theory check` names the definitions."""
+
 _PROBABILITIES = frozenset({"delta", "delta_hat", "failure", "tau"})
 
 
@@ -207,13 +215,18 @@ def guarantee(kind: str, **parameters: float) -> Guarantee:
 def parse(text: str) -> Guarantee:
     """Return the guarantee written in a text.
 
+    Names are also accepted as `sanql theory check` writes them, with hyphens.
+
     >>> parse("pure_dp(epsilon=1)")["epsilon"]
     1.0
+    >>> str(parse("semantic-approximate(tau=0.5, delta=1e-3)"))
+    'approximate_semantic(tau=0.5, delta=0.001)'
     """
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        name, bracket, rest = text.strip().partition("(")
+        call = ast.parse(name.replace("-", "_") + bracket + rest, mode="eval").body
         if isinstance(call, ast.Name):
-            return guarantee(call.id)
+            return guarantee(SPELLINGS.get(call.id, call.id))
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError(text)
         values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
@@ -226,7 +239,7 @@ def parse(text: str) -> Guarantee:
             f"{text!r} is not a guarantee",
             "write name(parameter=number, …), for example approximate_dp(epsilon=1, delta=1e-6)",
         ) from error
-    return guarantee(call.func.id, **numbers)
+    return guarantee(SPELLINGS.get(call.func.id, call.func.id), **numbers)
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,14 @@ def blocked(
 ) -> tuple[tuple[Edge, tuple[str, ...]], ...]:
     """Return the edges that start here but lack a hypothesis, with what they lack."""
     known = Setting() if setting is None else setting
-    starts = [edge for edge in EDGES if edge.premise == given.kind]
-    return tuple((edge, edge.unmet(given, known)) for edge in starts if edge.unmet(given, known))
+    return tuple(
+        (edge, edge.unmet(given, known)) for edge in starts(given) if edge.unmet(given, known)
+    )
+
+
+def starts(given: Guarantee) -> tuple[Edge, ...]:
+    """Return the edges that start from a guarantee, whatever they need."""
+    return tuple(edge for edge in EDGES if edge.premise == given.kind)
 
 
 def closures(given: Guarantee) -> tuple[str, ...]:
