@@ -75,7 +75,7 @@ def test_sums_stay_under_the_certified_trade_off(tmp_path: Path, epsilon: str, x
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.2", "1"])
 def test_counts_stay_under_the_certificate_and_reach_it(tmp_path: Path, epsilon: str) -> None:
-    """The worst member of a binary class is simulated, so the certificate is nearly attained."""
+    """With the simulator that fills in 0 or 1 the worst member nearly attains the certificate."""
     text = MEMBER.replace("epsilon = 1,", f"epsilon = {epsilon},").replace("1e-6", "0.5")
     exact = declared(tmp_path, text.replace("records_min = 350", "records_min = 46"), "member")
     certified = terms_of(exact).certified

@@ -87,14 +87,14 @@ def certify() -> None:
 @_with(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
 def sum_(**options: Any) -> None:
     """Certify an exact SUM of a bounded column."""
-    _uniform("sum", **options)
+    _uniform(**options)
 
 
 @certify.command()
 @_with(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
 def mean(**options: Any) -> None:
     """Certify an exact AVG of a bounded column; the number of rows is public."""
-    _uniform("mean", **options)
+    _uniform(**options)
 
 
 @certify.command()
@@ -108,7 +108,7 @@ def count(beta: str, plot: Path | None, form: str, **options: Any) -> None:
 
         others = _others(options)
         adversary = CountAdversary(others, Fraction(_number(beta, "--beta")), options["known"])
-        _answer(adversary, "count", "DDP", plot, form, options)
+        _answer(adversary, "DDP", plot, form, options)
 
 
 @certify.command()
@@ -140,8 +140,11 @@ def histogram(plot: Path | None, form: str, **options: Any) -> None:
         adversary = HistogramAdversary(threshold, prior, known)
         found = _certificate(adversary, options, "DDP")
         told = {**found.to_dict(), "threshold": threshold, "known": known}
-        _plot("histogram", plot, options)
-        _write(found, told, form, f"smallest cell shown: {threshold}")
+        if plot is not None:
+            from sanql.cli.certify_plots import draw
+
+            draw(plot, adversary, found)
+        _write(found, told, form, f"smallest cell shown: {threshold}", plot)
 
 
 @certify.command("map")
@@ -165,17 +168,17 @@ def map_(laws: tuple[str, ...], weights: tuple[str, ...], form: str, **options: 
             tuple(_number(weight, "--weight") for weight in weights),
             options["known"],
         )
-        _answer(adversary, "map", "DDP", None, form, options)
+        _answer(adversary, "DDP", None, form, options)
 
 
-def _uniform(kind: str, *, plot: Path | None, form: str, **options: Any) -> None:
+def _uniform(*, plot: Path | None, form: str, **options: Any) -> None:
     with reported(form):
         from sanql.mechanisms.noiseless import DDP, NOISELESS
 
         adversary = _sum_adversary(options)
         if options["noiseless"]:
             adversary = adversary.noiseless()
-        _answer(adversary, kind, NOISELESS if options["noiseless"] else DDP, plot, form, options)
+        _answer(adversary, NOISELESS if options["noiseless"] else DDP, plot, form, options)
 
 
 def _sum_adversary(options: dict[str, Any]) -> SumAdversary:
@@ -192,15 +195,14 @@ def _sum_adversary(options: dict[str, Any]) -> SumAdversary:
                 for name in ("lower", "upper", "mass", "step", "first", "last")
                 if options[name] is not None
             }
-            if not {"lower", "upper"} <= set(ends):
-                raise _missing("--lower and --upper")
+            _need(options, "lower", "upper")
             return lattice_sum(others=others, known=known, **ends)
         case ["alpha"]:
-            parts = {}
-            for name in ("lower", "upper", "width", "alpha"):
-                if options[name] is None:
-                    raise _missing(f"--{name}")
-                parts[name] = _number(options[name], f"--{name}")
+            _need(options, "lower", "upper", "width")
+            parts = {
+                name: _number(options[name], f"--{name}")
+                for name in ("lower", "upper", "width", "alpha")
+            }
             return partial_sum(others=others, known=known, **parts)
         case _:
             raise _missing("exactly one of --eta, --mass (lattice) and --alpha (real column)")
@@ -208,7 +210,6 @@ def _sum_adversary(options: dict[str, Any]) -> SumAdversary:
 
 def _answer(
     adversary: Countable,
-    kind: str,
     definition: str,
     plot: Path | None,
     form: str,
@@ -227,19 +228,38 @@ def _answer(
         found_words = f"largest number of known records: {adversary.known}"
     found = _certificate(adversary, options, definition)
     told = {**found.to_dict(), "records": adversary.others, "known": adversary.known}
-    _plot(kind, plot, options)
-    _write(found, told, form, found_words)
+    if plot is not None:
+        from sanql.cli.certify_plots import draw
+
+        draw(plot, adversary, found)
+    _write(found, told, form, found_words, plot)
 
 
 def _certificate(adversary: Any, options: dict[str, Any], definition: str) -> Certificate:
     from sanql.mechanisms.noiseless import delta_at, epsilon_at
+    from sanql.mechanisms.noiseless.numbers import checked_delta
 
     epsilon, delta = options["epsilon"], options["delta"]
     if epsilon is not None:
-        return delta_at(adversary, _number(epsilon, "--epsilon"), definition=definition)
+        found = delta_at(adversary, _number(epsilon, "--epsilon"), definition=definition)
+        if delta is not None:
+            _check_delta(found, checked_delta(_number(delta, "--delta")))
+        return found
     if delta is not None:
         return epsilon_at(adversary, _number(delta, "--delta"), definition=definition)
     raise _missing("--epsilon or --delta")
+
+
+def _check_delta(found: Certificate, delta: Fraction) -> None:
+    """Refuse a class that does not reach the delta given beside an epsilon."""
+    if Fraction(found.delta_upper) > delta:
+        raise Refused(
+            "certificate_not_reached",
+            f"at epsilon {found.epsilon:.6g} delta is certified up to {found.delta_upper:.3g}, "
+            f"which is above {float(delta):.3g}",
+            "leave --epsilon or --delta out to see what is reached, ask for --smallest-records, "
+            "--largest-known or --smallest-threshold, or add noise",
+        )
 
 
 def _prior(options: dict[str, Any]) -> SamplingPrior:
@@ -252,8 +272,7 @@ def _prior(options: dict[str, Any]) -> SamplingPrior:
         case (False, True, False):
             return BinomialPrior(_number(options["rate"], "--rate"))
         case (False, False, True):
-            if options["sample"] is None or options["epsilon_size"] is None:
-                raise _missing("--sample and --epsilon-size")
+            _need(options, "sample", "epsilon_size")
             return discard_prior(
                 population=options["population"],
                 sample=options["sample"],
@@ -273,8 +292,7 @@ def _others(options: dict[str, Any]) -> int:
 
 
 def _both(options: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    if options["epsilon"] is None or options["delta"] is None:
-        raise _missing("both --epsilon and --delta")
+    _need(options, "epsilon", "delta")
     return _number(options["epsilon"], "--epsilon"), _number(options["delta"], "--delta")
 
 
@@ -284,19 +302,21 @@ def _number(text: str, option: str) -> Fraction:
     return exact(text, option)
 
 
+def _need(options: dict[str, Any], *names: str) -> None:
+    """Refuse unless all of these options are given, naming those that are not."""
+    absent = [f"--{name.replace('_', '-')}" for name in names if options[name] is None]
+    if absent:
+        raise _missing(" and ".join(absent))
+
+
 def _missing(what: str) -> Refused:
-    return Refused("certificate_option", f"give {what}", "see `sanql certify --help`")
+    name = click.get_current_context().info_name
+    return Refused("certificate_option", f"give {what}", f"see `sanql certify {name} --help`")
 
 
-def _plot(kind: str, path: Path | None, options: dict[str, Any]) -> None:
-    """Draw at the delta asked for, or at one in a million."""
-    if path is not None:
-        from sanql.cli.certify_plots import draw
-
-        draw(kind, path, delta=_number(options["delta"] or "1e-6", "--delta"))
-
-
-def _write(found: Certificate, told: dict[str, object], form: str, words: str) -> None:
+def _write(
+    found: Certificate, told: dict[str, object], form: str, words: str, plot: Path | None
+) -> None:
     if form == "json":
         click.echo(json.dumps(told, ensure_ascii=False))
         return
@@ -304,3 +324,5 @@ def _write(found: Certificate, told: dict[str, object], form: str, words: str) -
         click.echo(words)
     for sentence in found.sentences():
         click.echo(sentence)
+    if plot is not None:
+        click.echo(f"written: {plot}")

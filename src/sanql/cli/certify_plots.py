@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sanql.errors import Refused
+from sanql.mechanisms.noiseless.numbers import RECORDS_MAX
+from sanql.theory.plots import BLUE, GREEN, GREY, ORANGE, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-from sanql.theory.plots import BLUE, GREEN, GREY, ORANGE, STYLE
+    from sanql.mechanisms.noiseless import (
+        BinomialPrior,
+        Certificate,
+        CountAdversary,
+        HistogramAdversary,
+        PoissonPrior,
+        SamplingPrior,
+        SumAdversary,
+    )
 
+LEAST_DRAWN = 1e-6
 COLOURS = (BLUE, ORANGE, GREEN, GREY)
 LINES = ("-", "--", "-.", ":")
 
 
-def draw(kind: str, path: Path, *, delta: Fraction) -> None:
-    """Write the picture that goes with a subcommand: sum, mean, count or histogram."""
+def draw(path: Path, adversary: Any, found: Certificate) -> None:
+    """Write the picture of the class that was certified, with the certificate as a point."""
+    from sanql.mechanisms.noiseless import CountAdversary, HistogramAdversary
+
     if path.suffix not in (".png", ".svg"):
         raise Refused(
             "certificate_plot", f"{path.name} is neither .png nor .svg", "choose one of the two"
@@ -35,16 +49,16 @@ def draw(kind: str, path: Path, *, delta: Fraction) -> None:
             "pictures need matplotlib, which is not installed",
             "install sanql[plots]",
         ) from None
-    pictures: dict[str, Callable[[Figure, Fraction], None]] = {
-        "sum": epsilon_against_records,
-        "mean": epsilon_against_records,
-        "count": bound_against_truth,
-        "histogram": threshold_against_fraction,
-    }
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 4.6), layout="constrained")
         FigureCanvasAgg(figure)
-        pictures[kind](figure, delta)
+        match adversary:
+            case CountAdversary():
+                bound_against_members(figure, adversary, found)
+            case HistogramAdversary():
+                threshold_against_fraction(figure, adversary, found)
+            case _:
+                epsilon_against_records(figure, adversary, found)
         metadata = {"Date": None} if path.suffix == ".svg" else {}
         try:
             figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
@@ -56,117 +70,141 @@ def draw(kind: str, path: Path, *, delta: Fraction) -> None:
             ) from error
 
 
-def epsilon_against_records(figure: Figure, delta: Fraction) -> None:
-    """Draw epsilon of an exact sum against the number of records, for several eta and L."""
-    from sanql.mechanisms.noiseless import continuous_sum
-
+def epsilon_against_records(figure: Figure, adversary: SumAdversary, found: Certificate) -> None:
+    """Draw epsilon of an exact sum against the number of unknown records, at the delta found."""
     axes = figure.add_subplot()
-    for eta, colour in zip(("0.5", "0.25", "0.1", "0.05"), COLOURS, strict=True):
-        unknown, levels, level = [], [], 20.0
-        for quarter in range(6, 29):
-            count = round(10 ** (quarter / 4))
-            adversary = continuous_sum(others=count, eta=eta)
-            found = _rough_epsilon(adversary.rough_delta, float(delta), level)
-            if found is not None:
+    counts = [round(adversary.unknown * 10 ** (quarter / 4)) for quarter in range(-6, 7)]
+    counts = [count for count in sorted(set(counts)) if 8 <= count <= RECORDS_MAX]
+    for part, colour, line, name in (
+        (1, COLOURS[0], LINES[0], "the class certified"),
+        (2, COLOURS[1], LINES[1], "a uniform part half as large"),
+        (4, COLOURS[2], LINES[2], "a quarter as large"),
+    ):
+        unknown, levels = [], []
+        for count in counts:
+            other = replace(adversary, others=count, known=0, alpha=adversary.alpha / part)
+            level = _rough_epsilon(other.rough_delta, found.delta_upper, 20.0)
+            if level is not None:
                 unknown.append(count)
-                levels.append(found)
-                level = found
-        axes.plot(unknown, levels, color=colour, label=f"eta = {eta}")
-        # only unknown records count, so nine known in ten moves the curve by a factor of ten
-        axes.plot([10 * count for count in unknown], levels, "--", color=colour)
-    axes.plot([], [], "--", color="black", label="the same, 9 of 10 records known")
+                levels.append(level)
+        axes.plot(unknown, levels, line, color=colour, label=name)
+    _mark(axes, adversary.unknown, found.epsilon)
     axes.axhline(1, color="black", linewidth=0.8, linestyle=":")
     axes.set(
         xscale="log",
         yscale="log",
-        xlabel="other records n",
+        xlabel="unknown other records",
         ylabel="epsilon certified",
-        title=f"Exact sum: epsilon at delta = {float(delta):.0e}",
-        xlim=(30, 1e7),
-        ylim=(1e-3, 10),
+        title=f"Exact sum or mean: epsilon at delta = {found.delta_upper:.3g}",
     )
     axes.legend()
 
 
-def bound_against_truth(figure: Figure, delta: Fraction) -> None:
-    """Draw the certified delta of a count against what members of its class really have."""
-    import numpy as np
+def bound_against_members(figure: Figure, adversary: CountAdversary, found: Certificate) -> None:
+    """Draw the certified delta of a count beside those of members of its class.
 
-    from sanql.mechanisms.noiseless import CountAdversary
-
+    A member's delta is for the simulator that fills in 0 (or 1) for the protected record, which is
+    the one certified; a better simulator may do with less.
+    """
     axes = figure.add_subplot()
-    records, beta = 300, Fraction(1, 10)
-    adversary = CountAdversary(records, beta)
-    levels = [Fraction(k, 20) for k in range(1, 31)]
+    width = Fraction(found.epsilon) or Fraction(1)
+    levels = [width * k / 6 for k in range(1, 13)]
+    across = [float(level) for level in levels]
     bound = [adversary.bound(level).delta_upper for level in levels]
     axes.plot(
-        [float(e) for e in levels],
-        bound,
-        color=COLOURS[0],
-        linewidth=6,
-        alpha=0.4,
-        label="certified for the class",
+        across, bound, color=COLOURS[0], linewidth=6, alpha=0.4, label="certified for the class"
     )
-    members = (
-        ("everybody 1 with probability 0.1", [0.1] * records),
-        ("half 0.1, half 0.9", [0.1, 0.9] * (records // 2)),
-        ("everybody 0.5", [0.5] * records),
-    )
-    for (name, chances), colour, line in zip(members, COLOURS[1:], LINES[1:], strict=True):
-        law = np.ones(1)
-        for chance in chances:
-            law = np.convolve(law, [1 - chance, chance])
-        true = [_count_truth(law, math.exp(level)) for level in levels]
-        axes.plot([float(e) for e in levels], true, line, color=colour, label=name)
-    draws = np.random.default_rng(1).binomial(records, 0.1, size=2_000_000)
-    simulated = np.bincount(draws, minlength=records + 1) / len(draws)
-    # below this a frequency of two million draws says nothing
-    dots = [level for level, least in zip(levels, bound, strict=True) if least > 2e-4][::2]
-    axes.plot(
-        [float(e) for e in dots],
-        [_count_truth(simulated, math.exp(level)) for level in dots],
-        "o",
-        color=COLOURS[1],
-        markersize=5,
-        label="simulated: 2,000,000 tables of the first",
-    )
-    axes.axhline(float(delta), color="black", linewidth=0.8, linestyle=":")
+    chances = sorted({float(adversary.chance), 0.5})
+    for chance, colour, line in zip(chances, COLOURS[1:], LINES[1:], strict=False):
+        law = _binomial(adversary.unknown, chance)
+        told = [_count_truth(law, math.exp(level)) for level in levels]
+        axes.plot(across, told, line, color=colour, label=f"everybody 1 with chance {chance:g}")
+    _mark(axes, found.epsilon, found.delta_upper)
     axes.set(
         yscale="log",
         xlabel="epsilon",
-        ylabel="delta",
-        title=f"Exact count of {records} records, beta = 0.1: bound and truth",
-        ylim=(1e-9, 1),
+        ylabel="delta, the simulator filling in 0 or 1",
+        title=f"Exact count: {adversary.unknown:,} unknown records, "
+        f"beta = {float(adversary.chance):g}",
+        ylim=(bound[-1] / 100, 1),
     )
     axes.legend()
 
 
-def threshold_against_fraction(figure: Figure, delta: Fraction) -> None:
+def threshold_against_fraction(
+    figure: Figure, adversary: HistogramAdversary, found: Certificate
+) -> None:
     """Draw the smallest certified threshold against the fraction of the population sampled."""
-    from sanql.mechanisms.noiseless import BinomialPrior, PoissonPrior, threshold_min
+    from sanql.mechanisms.noiseless import BinomialPrior, PoissonPrior
 
     axes = figure.add_subplot()
-    rates = [Fraction(k, 100) for k in (1, 2, 5, *range(10, 96, 5), 97, 98, 99)]
-    for epsilon, colour, line in zip(("0.25", "0.5", "1", "2"), COLOURS, LINES, strict=True):
-        least = [threshold_min(BinomialPrior(rate), epsilon, delta) for rate in rates]
+    rates = [Fraction(k, 100) for k in (1, 5, *range(10, 91, 10), 95, 98)]
+    delta, epsilon = found.delta_upper, Fraction(found.epsilon)
+    for factor, colour, line in zip(
+        (Fraction(1), Fraction(2), Fraction(1, 2)), COLOURS, LINES, strict=False
+    ):
+        level = epsilon * factor
+        least = [_threshold(BinomialPrior(rate), level, delta, adversary.known) for rate in rates]
         axes.plot(
             [float(rate) for rate in rates],
             least,
             line,
             color=colour,
-            label=f"epsilon = {epsilon}",
+            label=f"epsilon = {float(level):.3g}",
         )
-        poisson = threshold_min(PoissonPrior(), epsilon, delta)
+        poisson = _threshold(PoissonPrior(), level, delta, adversary.known)
         axes.plot([0], [poisson], "o", color=colour, clip_on=False, zorder=3)
     axes.plot([], [], "o", color="black", label="Poisson sampling")
+    _mark(axes, _fraction(adversary.prior), adversary.threshold)
     axes.set(
         yscale="log",
         xlabel="fraction of the population in the sample",
         ylabel="smallest cell shown",
-        title=f"Truncated histogram: smallest k at delta = {float(delta):.0e}",
+        title=f"Truncated histogram: smallest k at delta = {delta:.3g}",
         xlim=(0, 1),
     )
     axes.legend()
+
+
+def _mark(axes: Any, x: float, y: float) -> None:
+    axes.plot(
+        [x],
+        [y],
+        "D",
+        color="black",
+        markersize=7,
+        clip_on=False,
+        zorder=4,
+        label="this certificate",
+    )
+
+
+def _fraction(prior: SamplingPrior) -> float:
+    """Return the share of the population in the sample; a Poisson sample is of no fixed one."""
+    from sanql.mechanisms.noiseless import BinomialPrior, PoissonPrior
+    from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior
+
+    match prior:
+        case BinomialPrior(rate):
+            return float(Fraction(rate))
+        case DiscardPrior():
+            return prior.sample / prior.population
+        case PoissonPrior():
+            return 0.0
+        case _:
+            raise Refused("certificate_plot", "this sample has no fixed fraction", "draw nothing")
+
+
+def _threshold(
+    prior: BinomialPrior | PoissonPrior, epsilon: Fraction, delta: float, known: int
+) -> float:
+    """Return the least threshold, or nothing to draw where none is small enough."""
+    from sanql.mechanisms.noiseless import threshold_min
+
+    try:
+        return threshold_min(prior, epsilon, delta, known=known)
+    except Refused:
+        return math.nan
 
 
 def _rough_epsilon(
@@ -178,10 +216,26 @@ def _rough_epsilon(
     low, high = math.log(most / 4), math.log(most)
     while rough_delta(math.exp(low)) <= delta:
         low, high = low - 1.5, low
+        if low < math.log(LEAST_DRAWN):
+            return None
     for _ in range(9):
         middle = (low + high) / 2
         low, high = (middle, high) if rough_delta(math.exp(middle)) > delta else (low, middle)
     return math.exp(high)
+
+
+def _binomial(trials: int, chance: float) -> Any:
+    """Return the law of a binomial number, from 40 standard deviations below to as many above."""
+    import numpy as np
+
+    mean, spread = trials * chance, math.sqrt(trials * chance * (1 - chance))
+    first = max(0, math.floor(mean - 40 * spread))
+    last = min(trials, math.ceil(mean + 40 * spread))
+    ks = np.arange(first + 1, last + 1)
+    steps = np.log((trials - ks + 1) / ks) + math.log(chance / (1 - chance))
+    logs = np.concatenate([[0.0], np.cumsum(steps)])
+    masses = np.exp(logs - logs.max())
+    return masses / masses.sum()
 
 
 def _count_truth(law: Any, g: float) -> float:

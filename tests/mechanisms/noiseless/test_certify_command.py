@@ -63,12 +63,36 @@ def test_delta_at_an_epsilon_smallest_and_largest() -> None:
         ("histogram --rate 0.5 --epsilon 1", "certificate_option"),
         ("histogram --rate 0.5 -k 60 --epsilon 1 --plot x.pdf", "certificate_plot"),
         ("map --law 1,0 --law 0,1 --records 10 --epsilon 0", "certificate_laws"),
+        ("sum --records 100 --eta 0.1 --epsilon 1 --delta 1e-6", "certificate_not_reached"),
     ],
 )
 def test_a_bad_declaration_is_refused_in_json(arguments: str, code: str) -> None:
     exit_code, told = run(arguments)
     assert exit_code == 2
     assert told["error"]["code"] == code  # type: ignore[index]
+
+
+def test_a_class_that_reaches_both_epsilon_and_delta_passes() -> None:
+    code, told = run("sum --records 1000 --eta 0.25 --epsilon 0.5 --delta 1e-6")
+    assert code == 0 and told["epsilon"] == 0.5 and float(str(told["delta"])) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "remedy"),
+    [
+        ("count --beta 0.1 --epsilon 1", "give --records (or", "certify count --help"),
+        ("sum --records 9 --mass 0.1 --lower 0 -e 1", "give --upper", "certify sum --help"),
+        (
+            "histogram --population 100 --sample 9 -k 30 -e 1",
+            "give --epsilon-size",
+            "certify histogram --help",
+        ),
+    ],
+)
+def test_only_what_is_missing_is_asked_for(arguments: str, said: str, remedy: str) -> None:
+    error = run(arguments)[1]["error"]
+    assert error["message"].startswith(said)  # type: ignore[index]
+    assert remedy in error["remedy"]  # type: ignore[index]
 
 
 def test_a_table_is_written_for_people() -> None:
@@ -80,17 +104,29 @@ def test_a_table_is_written_for_people() -> None:
     assert "assumes: the adversary knows at most 0" in done.output
 
 
+def test_a_picture_is_of_the_class_certified(tmp_path: Path) -> None:
+    path = tmp_path / "picture.svg"
+    arguments = f"certify count --records 100 --known 20 --beta 0.3 --epsilon 1 --plot {path}"
+    done = CliRunner().invoke(main, arguments.split())
+    assert done.exit_code == 0 and done.output.endswith(f"written: {path}\n")
+    drawn = path.read_text(encoding="utf-8")
+    assert "Exact count: 80 unknown records, beta = 0.3" in drawn
+    assert "this certificate" in drawn
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
         "sum --records 1000 --eta 0.25 --delta 1e-6",
-        "count --records 300 --beta 0.1 --delta 1e-6",
+        "mean --records 1000 --lower 1 --upper 5 --mass 0.05 --epsilon 0.5",
         "histogram --rate 0.5 --smallest-threshold --epsilon 1 --delta 1e-6",
     ],
 )
 def test_each_picture_is_written(arguments: str, tmp_path: Path) -> None:
     path = tmp_path / "picture.svg"
-    code, _ = run(f"{arguments} --plot {path}")
+    code, told = run(f"{arguments} --plot {path}")
     assert code == 0
-    assert "<svg" in path.read_text(encoding="utf-8")[:600]
+    drawn = path.read_text(encoding="utf-8")
+    assert f"delta = {float(str(told['delta'])):.3g}" in drawn
+    assert "this certificate" in drawn

@@ -6,6 +6,10 @@ the rest with 1 − beta, for the worst a. Leaving records out only helps, so al
 `high` are covered by `low` records with beta and m − `high` with 1 − beta; intervals are halved
 where that bound is largest. The mixture with two-point uniform records (alpha = 2·beta) is a
 second bound; the smaller of the two counts.
+
+The simulator answers with the count of the others, plus 0 (or 1) for the protected record. With it
+the worst a attains the bound. DDP allows any simulator, so this is an upper bound of the class's
+own delta, not equal to it: one that adds a fair coin may do with about half.
 """
 
 from __future__ import annotations
