@@ -35,7 +35,7 @@ from sanql.plan.wishes import (
     parse_other,
     parse_rounded,
 )
-from sanql.policy import Budget, Policy, Table, TableDomain, load
+from sanql.policy import Budget, ColumnUnit, Policy, Table, TableDomain, load
 from sanql.release import (
     Answer,
     LevelCells,
@@ -214,6 +214,7 @@ class San:
             fits=cached or self._fits(whole_charge(bounded, planned)),
             finish=finish,
             bounded=bounded,
+            after=self._ledger.balances_after(self.analyst, whole_charge(bounded, planned)),
         )
 
     @property
@@ -353,6 +354,7 @@ class San:
         other = _finish(question, wishes).other is not None
         outlined = outline_question(question.private, tables, self.policy.neighbours, groups, other)
         _check_unit(outlined.table, question.options.privacy_unit_column)
+        _check_groups(outlined.table, groups)
         for level in outlined.levels:
             check_strategy(level.keys, question.options.group_selection_strategy)
         delta = self._delta(outlined, _one("delta", question.options.delta, wishes.delta))
@@ -582,7 +584,7 @@ def _analyst(policy: Policy, analyst: str | None) -> str:
     raise Refused(
         "analyst_needed",
         "the policy names several analysts, and the question does not say who asks",
-        f"pass analyst=…, one of {', '.join(sorted(policy.analysts))}",
+        f"pass --analyst NAME or analyst=…, one of {', '.join(sorted(policy.analysts))}",
     )
 
 
@@ -664,6 +666,20 @@ def _check_unit(table: Table, named: str | None) -> None:
         )
 
 
+def _check_groups(table: Table, asked: int | None) -> None:
+    """Refuse more groups than the policy lets count, rather than hold the question to fewer."""
+    most, rows = table.groups_per_unit_max, table.rows_per_unit_max
+    if asked is None or most is None or rows is None or not isinstance(table.unit, ColumnUnit):
+        return
+    if asked > most and most < rows:  # no unit is in more groups than it has rows
+        raise Refused(
+            "groups_above_policy",
+            f"max_groups_contributed = {asked} is more than the {most} groups of one unit that the "
+            f"policy lets count in {table.name}",
+            f"ask with at most {most}, or leave it out",
+        )
+
+
 def _confidence(wishes: Wishes) -> Fraction:
     """Return the confidence of the intervals: as asked, else the accuracy's, else 0.95."""
     if wishes.confidence is not None:
@@ -693,5 +709,5 @@ def _epsilon(
     raise Refused(
         "epsilon_needed",
         "the question does not say what it may cost",
-        "pass epsilon (for example 0.1), or an accuracy to reach",
+        "pass --epsilon 0.1 or epsilon=0.1, say, or an accuracy to reach",
     )

@@ -217,3 +217,25 @@ def test_questions_asked_at_once_on_a_copied_source_are_all_answered(tmp_path: P
     for process in running:
         process.communicate(timeout=120)
     assert [process.returncode for process in running] == [0, 0, 0]
+
+
+def test_explain_says_limits_and_what_would_be_left_and_sql_when_asked(policy: Path) -> None:
+    words = ("explain", "-p", str(policy), "-a", "bo", "-e", "0.5")
+    sql = "SELECT day, COUNT(*) AS n FROM visits GROUP BY day"
+    done = run(*words, sql)
+    assert "; then left: epsilon " in done.stdout
+    assert "limits: 12 rows and 4 groups a person_id" in done.stdout
+    assert "SELECT" not in done.stdout
+    assert "SELECT" in run(*words, "--sql", sql).stdout
+    more = run(*words, "--max-groups", "5", sql)
+    assert more.returncode == 2
+    assert "groups_above_policy" in more.stderr
+
+
+def test_csv_says_the_price_beside_the_rows(policy: Path) -> None:
+    done = run("query", "-p", str(policy), "-a", "bo", "-e", "0.1", "--format", "csv",
+               "SELECT COUNT(*) AS n FROM visits")  # fmt: skip
+    assert done.stdout.splitlines()[0] == "n,n_low,n_high"
+    assert len(done.stdout.splitlines()) == 2
+    assert "price: epsilon 0.1, delta 0; left: epsilon " in done.stderr
+    assert "limits: 12 rows a person_id" in done.stderr

@@ -75,6 +75,7 @@ class Explanation:
     statement: Statement
     notes: tuple[str, ...] = ()
     levels: tuple[LevelExplained, ...] = ()
+    after: tuple[Balance, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -122,13 +123,15 @@ class Explanation:
         return "\n".join([*lines, str(self.certificate.meaning["words"])])
 
     def _price(self) -> str:
-        left = left_in_words(self.remaining)
         if self.charge.epsilon == 0 and self.charge.delta == 0:
             return "price: nothing, and the answer is exact"
         price = f"price: {price_in_words(self.charge)}"
         if self.cached:
-            return f"{price} (recorded already: free); {left}"
-        return f"{price}; {left}{'' if self.fits else ' (does not fit)'}"
+            return f"{price} (recorded already: free); {left_in_words(self.remaining)}"
+        if self.after is not None:
+            return f"{price}; then {left_in_words(self.after)}"
+        fault = "" if self.fits else " (does not fit)"
+        return f"{price}; {left_in_words(self.remaining)}{fault}"
 
 
 def explain(
@@ -140,6 +143,7 @@ def explain(
     fits: bool,
     finish: Finish = AS_THEY_ARE,
     bounded: Bounded | None = None,
+    after: tuple[Balance, ...] | None = None,
 ) -> Explanation:
     """Return the explanation of a plan, and of the bounds that it needs found."""
     several = isinstance(plan, LevelsPlan)
@@ -156,6 +160,7 @@ def explain(
         statement=_all_of(statements),
         notes=(*finish.in_words(), *repeated(plan.query, plan.outline.tables)),
         levels=tuple(_levels(plan, statements)) if isinstance(plan, LevelsPlan) else (),
+        after=after,
     )
 
 
