@@ -605,6 +605,7 @@ def test_a_policy_without_a_dataset_says_so(write: Write) -> None:
         (b"a = 1\nb = \xef\xbc\x91\n", "not valid TOML: & line 2"),
         (b"a = 1\na = 2\n", "not valid TOML: & line 2"),
         (b"a = " + b"9" * 5000, "not valid TOML"),
+        (b"a = [1,\n2\n", "not valid TOML: & line 2"),
         (b"a = " + b"[" * 100_000, "nested too deeply"),
         (b"a = 1\n# caf\xe9\n", "line 2 is not UTF-8"),
         (b"#" * 1_000_001, "larger than 1,000,000 bytes"),

@@ -11,6 +11,13 @@ import click
 
 from sanql.errors import SanqlError
 
+TYPED_HERE = {  # remedies that speak of Python's arguments, as options
+    "parameter_missing": "--param NAME=VALUE",
+    "parameter_mixed": "--param NAME=VALUE",
+    "accuracy_needs_rows": "--accuracy '50 over 500 rows'",
+    "accuracy_invalid": "--accuracy 50, or --accuracy '2% of 10000 at 0.99'",
+}
+
 
 @contextmanager
 def reported(form: str) -> Iterator[None]:
@@ -22,6 +29,8 @@ def reported(form: str) -> Iterator[None]:
             click.echo(json.dumps(error.to_dict(), ensure_ascii=False))
         else:
             click.echo(f"{_kind(error)} [{error.code}]: {error}", err=True)
+            if error.code in TYPED_HERE:
+                click.echo(f"  at the command line: {TYPED_HERE[error.code]}", err=True)
         sys.exit(error.exit_code)
 
 

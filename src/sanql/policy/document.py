@@ -37,7 +37,10 @@ def read_document(path: Path) -> Document:
         raise _unreadable(path, "brackets are nested too deeply", "write it flat") from None
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
         # Parser messages name the line and column, and quote at most one character.
-        raise _unreadable(path, f"not valid TOML: {error}", "mend the line named") from None
+        last = f"line {len(text.splitlines())}, the last one"
+        said = str(error).replace("at end of document", f"at {last}")
+        remedy = "mend the line named" if "line" in said else f"look for it up to {last}"
+        raise _unreadable(path, f"not valid TOML: {said}", remedy) from None
     return Document(content, find_lines(text))
 
 

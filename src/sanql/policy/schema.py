@@ -77,6 +77,8 @@ def read_schemas(path: Path) -> list[TableSchema]:
 
     In a folder each .parquet or .csv file is a table, and so is each folder of parts.
     """
+    if not path.exists():
+        raise unreadable(path, "no such file")
     if not path.is_dir():
         return _read_file(path)
     tables = []
@@ -155,7 +157,9 @@ def _csv_columns(file: Path) -> tuple[ColumnSchema, ...]:
         with file.open("rb") as opened:
             line = opened.readline(_HEADER_BYTES_MAX + 1)
         header = line.decode("utf-8-sig").replace("\r", "\n").partition("\n")[0]
-    except (OSError, ValueError):
+    except OSError:
+        raise unreadable(file, "cannot be opened") from None
+    except ValueError:
         raise unreadable(file, "cannot be read as UTF-8 text") from None
     if not header.strip() or len(line) > _HEADER_BYTES_MAX:
         raise unreadable(file, "does not begin with a line of column names")
