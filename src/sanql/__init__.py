@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sanql.errors import (
     BudgetExceeded,
@@ -50,7 +50,7 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the heavy parts when they are first used: `sanql --help` needs none of them."""
     if name in _LATE:
         from importlib import import_module
@@ -58,3 +58,8 @@ def __getattr__(name: str) -> Any:
         module, attribute = _LATE[name]
         return getattr(import_module(module), attribute)
     raise AttributeError(f"module 'sanql' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return what the package offers, also what has not been imported yet."""
+    return sorted(__all__)

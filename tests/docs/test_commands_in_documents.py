@@ -55,3 +55,10 @@ def test_every_folder_of_the_package_is_in_the_architecture() -> None:
     folders = [part.name for part in package.iterdir() if (part / "__init__.py").exists()]
     assert folders
     assert [name for name in folders if f"`{name}/`" not in page] == []
+
+
+def test_the_package_shows_what_it_offers_and_nothing_else() -> None:
+    import sanql
+
+    assert dir(sanql) == sorted(sanql.__all__)
+    assert "open" in dir(sanql)
