@@ -132,7 +132,8 @@ def _differ(one: str, other: str, first: str, second: str) -> Refused:
     return Refused(
         "units_differ",
         f"{one} is stored as {first} and {other} as {second}; compared, a value could be lost",
-        "let the owner store what identifies the unit as one type",
+        "let the owner store what identifies the unit as one type; of a CSV file, declare it in both "
+        'tables, such as pid = { type = "integer" }',
     )
 
 
