@@ -116,6 +116,7 @@ FAITHFUL = [
     "SELECT COUNT(*), SUM(u) FROM notes",
     "SELECT SUM(u) FROM (SELECT * FROM notes) n",
     "SELECT COUNT(DISTINCT o.person) FROM people p LEFT JOIN orders o ON p.person = o.person",
+    "SELECT COUNT(n.person), COUNT(*) FROM people p LEFT JOIN notes n ON p.person = n.person AND u = 2",
     "SELECT COUNT(order_id) FROM orders",
     "SELECT COUNT(*) FROM people JOIN orders USING (person) JOIN notes USING (person)",
     "SELECT COUNT(*) FROM people NATURAL JOIN orders FULL JOIN notes ON orders.person = notes.person",

@@ -33,7 +33,7 @@ def _count_of_identifiers(
     if not isinstance(node, exp.Count) or node.this is None or "per_group" in node.args:
         return None
     if not isinstance(node.this, exp.Distinct):
-        identity = _identity(node.this, binder)
+        identity = _identity(node.this, binder) or _unit(node.this, binder)
         if identity is None or not _may_be_missing(identity):
             return None
         # a key's column may hold NULL without an outer join
@@ -55,6 +55,12 @@ def _identity(node: exp.Expression, binder: Binder[Aggregate]) -> Identifier | N
     """Return the identifier an expression is, unless its value may be used as well."""
     column = binder.visible(node)
     return column.identity if column is not None and column.value is None else None
+
+
+def _unit(node: exp.Expression, binder: Binder[Aggregate]) -> Identifier | None:
+    """Return the unit that an expression is, also if its value may be used as well."""
+    column = binder.visible(node)
+    return column.identity if column is not None and binder.is_bare_unit(node) else None
 
 
 def _may_be_missing(identity: Identifier) -> bool:
