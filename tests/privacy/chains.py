@@ -8,10 +8,10 @@ repeat the keys they should not. Some order numbers belong to two people, some r
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,8 @@ ENGINE: Mapping[str, Mapping[str, str]] = {
     "labels": {"word": "VARCHAR", "code": "BIGINT", "weight": "DOUBLE"},
 }  # fmt: skip
 PUBLIC = ("places", "labels")
+CELLS = {**ARROW, "INTEGER": pa.int32(), "BIGINT[]": pa.list_(pa.int64())}
+ROWS_MAX = 100_000  # of one unit, where no limit is to bind
 
 POLICY = """
 [dataset]
@@ -144,7 +146,7 @@ def write_policy(folder: Path, neighbours: Neighbours, rng: random.Random | None
 
     def limits() -> str:
         if rng is None:
-            return "rows_per_unit_max = 100000"
+            return f"rows_per_unit_max = {ROWS_MAX}"
         rows = rng.choice([1, 2, 3, 5, 8])
         groups = rng.randint(1, rows)
         text = f"rows_per_unit_max = {rows}\ngroups_per_unit_max = {groups}"
@@ -320,31 +322,32 @@ class Database:
     def load(self, world: World) -> None:
         """Replace all rows."""
         for table, types in ENGINE.items():
-            relation = f"{quote(CATALOG)}.main.{quote(table)}"
-            declared = ", ".join(f"{quote(name)} {kind}" for name, kind in types.items())
-            self.connection.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
             rows = world[table]
-            if not rows:
-                continue
             values = pa.table(
                 {n: pa.array([row[n] for row in rows], ARROW[kind]) for n, kind in types.items()}
             )
             self.connection.register("incoming", values)
-            self.connection.execute(f"INSERT INTO {relation} SELECT * FROM incoming")
-            self.connection.unregister("incoming")
+            relation = f"{quote(CATALOG)}.main.{quote(table)}"
+            self.connection.execute(f"CREATE OR REPLACE TABLE {relation} AS FROM incoming")
 
     def cells(self, sent: Statement) -> pa.Table:
         """Return the exact cells of a statement."""
-        with warnings.catch_warnings():
-            # the copy it warns of is of a few cells; con.sql() would plan everything twice
-            warnings.filterwarnings("ignore", "Arrow output on a DB-API result")
-            ran = self.connection.execute(sent.sql, list(sent.parameters))
-            return ran.to_arrow_table()
+        ran = self.connection.execute(read(sent.sql), list(sent.parameters))
+        kinds = [(name, CELLS[str(kind)]) for name, kind, *_ in ran.description]
+        columns = list(zip(*ran.fetchall(), strict=True)) or [()] * len(kinds)
+        return pa.table(list(map(list, columns)), schema=pa.schema(kinds))
 
     def plain(self, sql: str) -> list[tuple[Any, ...]]:
         """Return what DuckDB itself answers."""
         self.connection.execute(f"USE {quote(CATALOG)}.main")
         return self.connection.execute(sql).fetchall()
+
+
+@lru_cache(maxsize=1)
+def read(sql: str) -> duckdb.Statement:
+    """Return a statement that DuckDB has read; neighbours are asked the same, one after another."""
+    (only,) = duckdb.extract_statements(sql)
+    return only
 
 
 def source_of(policy: Policy) -> Source:

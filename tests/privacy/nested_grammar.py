@@ -9,46 +9,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from privacy.grammar import Grammar, Leaves
+from privacy.nested_values import COMPARED, MAKERS, Part, Shape, Values
 
 PERSON, ROW, PUBLIC = "person", "row", "public"
 UNIT, ORDER = "unit", "order"
+KEEPING = ["JOIN", "LEFT JOIN"]  # the rows of the private table, which comes first
 JOINS = ["JOIN", "INNER JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
-COMPARED = ["=", "<>", "<", "<=", ">", ">="]
-RANKS = [
-    "MEDIAN({x})",
-    "MIN({x})",
-    "MAX({x})",
-    "QUANTILE_DISC({x}, 0.9)",
-    "QUANTILE_CONT({x}, 0.25)",
-]
-SPREADS = ["VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP"]
-PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
-MAKERS = ("integer", "real", "text", "boolean", "date")
-LIMITED = {  # columns with bounds of their own
-    "age", "income", "amount", "quantity", "price", "code", "score", "u", "level", "temp", "size",
-    "area", "weight",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a relation shows: columns with their types, and identifiers with what they identify."""
-
-    whose: str
-    columns: tuple[tuple[str, str], ...]
-    links: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Part:
-    """One item of FROM by its alias."""
-
-    alias: str
-    shape: Shape
-
 
 TABLES = {
     "people": Shape(
@@ -87,12 +54,11 @@ TABLES = {
 KEYS = {"places": "code", "labels": "word"}
 
 
-class NestedGrammar:
+class NestedGrammar(Values):
     """Writes questions from a seeded random number generator."""
 
     def __init__(self, rng: random.Random, plain: bool = False) -> None:
-        self._rng = rng
-        self._plain = plain
+        super().__init__(rng, plain)
         self._names = 0
         self._with: list[tuple[str, str, Shape]] = []
 
@@ -101,11 +67,11 @@ class NestedGrammar:
         rng = self._rng
         self._names, self._with = 0, []
         whose = rng.choice([PERSON, PERSON, PERSON, PERSON, ROW])
-        text, parts, links = self._source(whose, rng.choice([0, 1, 1, 2, 2]))
+        text, parts, links = self._source(whose, rng.choice([0, 1, 1, 1, 2]))
         conditions = [*links, *self._conditions(parts, rng.choice([0, 0, 1, 1, 2]), 2)]
         keys = list(dict.fromkeys(self._key(parts) for _ in range(rng.choice([0, 0, 1, 1, 2]))))
         outputs = [f"{key} AS key{i}" for i, key in enumerate(keys)]
-        measured = [self._statistic(parts) for _ in range(rng.choice([1, 1, 2, 3]))]
+        measured = [self._statistic(parts) for _ in range(rng.choice([1, 1, 1, 2, 3]))]
         outputs += [f"{each} AS out{i}" for i, each in enumerate(measured)]
         if self._plain:
             outputs.append("COUNT(*) AS n")
@@ -145,6 +111,8 @@ class NestedGrammar:
             if joined is not None:
                 text, parts, more = joined
                 links += more
+            if links and rng.random() < 0.9:  # what follows a comma sees nothing before it
+                break
         return text, parts, links
 
     def _join(
@@ -167,14 +135,14 @@ class NestedGrammar:
                     [*parts, part, other],
                     [],
                 )
-        kind = rng.choice(JOINS)
+        kind = rng.choice(JOINS if whose == PERSON or rng.random() < 0.2 else KEEPING)
         condition, name = linked
         form = rng.random()
         if form < 0.15:
             return f"{text}, {right}", [*parts, part], [condition]
         if form < 0.35 and name is not None and (kind != "FULL JOIN" or whose == PUBLIC):
             return f"{text} {kind} {right} USING ({name})", [*parts, part], []
-        if form < 0.4 and len(parts) == 1:
+        if form < 0.4 and len(parts) == 1 and _shares_name(parts[0], part):
             return f"{text} NATURAL {kind} {right}", [*parts, part], []
         more_conditions = self._conditions([*parts, part], rng.choice([0, 0, 0, 1]), 0)
         on = " AND ".join([condition, *more_conditions])
@@ -188,6 +156,9 @@ class NestedGrammar:
         """Join a public table to protected rows: mostly on its key, sometimes on something else."""
         rng = self._rng
         name = rng.choice(["code", "word"])
+        for table, key in KEYS.items():
+            if part.shape is TABLES[table] and rng.random() < 0.9:
+                name = key
         if name not in dict(part.shape.columns):
             return None
         theirs = [p for p in parts if name in dict(p.shape.columns)]
@@ -203,7 +174,7 @@ class NestedGrammar:
         if rng.random() < 0.2:
             return f"{text}, {right}", [*parts, part], [on]
         more = self._conditions([*parts, part], rng.choice([0, 0, 1]), 0)
-        kind = rng.choice(["JOIN", "LEFT JOIN", "LEFT JOIN", "CROSS JOIN"])
+        kind = rng.choice([*KEEPING * 3, "CROSS JOIN"])
         if kind == "CROSS JOIN":
             return f"{text} CROSS JOIN {right}", [*parts, part], rng.choice([[on], []])
         return f"{text} {kind} {right} ON {' AND '.join([on, *more])}", [*parts, part], []
@@ -375,9 +346,8 @@ class NestedGrammar:
         shared = [own[0][2] for _, own in bodies if own]
         links = (("id", shared[0]),) if len(set(shared)) == 1 and len(shared) == 2 else ()
         kept = whose == PUBLIC or (links and links[0][1] == UNIT)
-        joined = rng.choice([" UNION ALL ", " UNION " if kept else " UNION ALL "]).join(
-            body for body, _ in bodies
-        )
+        between = " UNION " if kept and rng.random() < 0.7 else " UNION ALL "
+        joined = between.join(body for body, _ in bodies)
         return joined, Shape(whose, tuple(zip(names, kinds, strict=True)), links)
 
     def _windowed(self, whose: str, depth: int) -> tuple[str, Shape]:
@@ -441,7 +411,7 @@ class NestedGrammar:
         more = self._conditions([part, *parts], rng.choice([0, 0, 1]), depth)
         within = " AND ".join([linked[0], *more])
         no = rng.choice(["", "", "NOT "])
-        form = rng.choice(["exists", "exists", "in", "value", "member", "grouped"])
+        form = rng.choice(["exists", "exists", "in", "value", "value", "member", "grouped"])
         if form == "exists":
             return f"{no}EXISTS (SELECT {rng.choice(['1', '*'])} FROM {item} WHERE {within})"
         if form == "value":
@@ -467,106 +437,9 @@ class NestedGrammar:
         where = f" WHERE {' AND '.join(inside)}" if inside else ""
         return f"{ours} {no}IN (SELECT {theirs} FROM {item}{where})"
 
-    # ---- expressions
 
-    def _columns(self, parts: list[Part], kind: str) -> tuple[str, ...]:
-        return tuple(f"{p.alias}.{n}" for p in parts for n, k in p.shape.columns if k == kind)
-
-    def _value(self, parts: list[Part], kind: str) -> str:
-        """Return an expression of a type over columns in sight."""
-        rng = self._rng
-        known = self._columns(parts, kind)
-        if known and rng.random() < 0.5:
-            return rng.choice(known)
-        if self._plain:
-            return self._plain_value(parts, kind)
-        leaves = Leaves(
-            integers=self._columns(parts, "integer"),
-            reals=self._columns(parts, "real"),
-            texts=self._columns(parts, "text"),
-            booleans=self._columns(parts, "boolean"),
-            dates=self._columns(parts, "date"),
-            moments=(),
-        )
-        make: Callable[[int], str] = getattr(Grammar(rng, leaves), kind)
-        return make(rng.choice([1, 1, 2]))
-
-    def _plain_value(self, parts: list[Part], kind: str) -> str:
-        rng = self._rng
-        constants = {
-            "integer": ["0", "1", "3", "7"],
-            "real": ["0.5", "4.25", "-1.0"],
-            "text": ["'red'", "'it''s'", "''"],
-            "boolean": ["TRUE", "FALSE"],
-            "date": ["DATE '2020-02-29'", "DATE '2020-01-01'"],
-        }
-        columns = self._columns(parts, kind) or (rng.choice(constants[kind]),)
-        column, constant = rng.choice(columns), rng.choice(constants[kind])
-        if kind == "boolean":
-            of = rng.choice(MAKERS)
-            left = rng.choice(self._columns(parts, of) or constants[of][:1])
-            right = rng.choice([*self._columns(parts, of), *constants[of], *constants[of]])
-            choices = [f"({left} {rng.choice(COMPARED)} {right})", f"({left} IS NOT NULL)", column]
-            return rng.choice(choices)
-        choices = [
-            f"COALESCE({column}, {constant})",
-            f"CASE WHEN {self._plain_value(parts, 'boolean')} THEN {column} ELSE {constant} END",
-            f"NULLIF({column}, {constant})",
-        ]
-        if kind in ("integer", "real"):
-            choices.append(f"LEAST({column}, {constant}) + {constant}")
-        return rng.choice(choices)
-
-    def _bounded(self, parts: list[Part], kind: str) -> str:
-        """Return a number with bounds: a column that has them, or any that is held within some."""
-        rng = self._rng
-        known = [c for c in self._columns(parts, kind) if c.split(".")[1] in LIMITED]
-        if known and rng.random() < 0.7:
-            return rng.choice(known)
-        low, high = rng.choice([("0", "9"), ("-3", "8"), ("2", "5")])
-        return f"GREATEST({low}, LEAST({high}, {self._value(parts, kind)}))"
-
-    def _key(self, parts: list[Part]) -> str:
-        rng = self._rng
-        known = [
-            c
-            for p in parts
-            for c in ([f"{p.alias}.{n}" for n, k in p.shape.columns if k != "real"])
-        ]
-        if known and rng.random() < 0.8:
-            return rng.choice(known)
-        return self._value(parts, rng.choice(["integer", "text", "boolean", "date"]))
-
-    def _statistic(self, parts: list[Part]) -> str:
-        rng = self._rng
-        links = [f"{p.alias}.{n}" for p in parts for n, _ in p.shape.links]
-        kinds = ["rows", "rows", "values", "sum", "sum", "avg", "distinct", "units"]
-        if not self._plain:
-            kinds = [*kinds * 4, *["if", "filter"] * 4, "spread", "pair", "rank", "rank"]
-        number = rng.choice(["integer", "real"])
-        match rng.choice(kinds):
-            case "values":
-                of = [self._value(parts, rng.choice(MAKERS)), *links]
-                return f"COUNT({rng.choice(of)})"
-            case "units" if links:
-                return f"COUNT(DISTINCT {rng.choice(links)})"
-            case "distinct" | "units":
-                return f"COUNT(DISTINCT {self._value(parts, rng.choice(['integer', 'text']))})"
-            case "sum":
-                return f"SUM({self._bounded(parts, number)})"
-            case "avg":
-                return f"AVG({self._bounded(parts, number)})"
-            case "if":
-                return f"COUNT_IF({self._value(parts, 'boolean')})"
-            case "filter":
-                inner = rng.choice(["COUNT(*)", f"SUM({self._bounded(parts, number)})"])
-                return f"{inner} FILTER (WHERE {self._value(parts, 'boolean')})"
-            case "spread":
-                return f"{rng.choice(SPREADS)}({self._bounded(parts, number)})"
-            case "pair":
-                one, other = self._bounded(parts, "integer"), self._bounded(parts, number)
-                return f"{rng.choice(PAIRS)}({one}, {other})"
-            case "rank":
-                return rng.choice(RANKS).format(x=self._bounded(parts, number))
-            case _:
-                return "COUNT(*)"
+def _shares_name(one: Part, other: Part) -> bool:
+    """Return whether NATURAL JOIN has something to join two parts by."""
+    shapes = one.shape, other.shape
+    left, right = ({name for name, _ in (*s.columns, *s.links)} for s in shapes)
+    return bool(left & right)

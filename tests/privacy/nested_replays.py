@@ -6,12 +6,15 @@ the work.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from multiprocessing import get_context
@@ -23,6 +26,7 @@ import duckdb
 from privacy.chains import (
     ENGINE,
     PUBLIC,
+    ROWS_MAX,
     Database,
     World,
     draw_people,
@@ -39,12 +43,16 @@ from privacy.samplers import SilentSampler
 from sanql.errors import Refused
 from sanql.execute.statement import Statement, statement
 from sanql.parse import parse
+from sanql.parse.relations import Join, is_private
 from sanql.plan import Plan, outline, plan
 from sanql.plan.keys import PublicKeys
-from sanql.policy import Neighbours, Policy
+from sanql.plan.reading import reading
+from sanql.policy import ColumnUnit, Neighbours, Policy
 from sanql.release import add_noise, show
 
-GROUPS_MAX = 3000  # more public keys than this only cost time
+GROUPS_MAX = 500  # more public keys than these, and longer statements, only cost time
+LENGTH_MAX = 6500
+QUESTIONS = 80  # that are asked in one world
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 Found = Counter[str]
 
@@ -59,51 +67,52 @@ def share(work: Callable[[int, int], Found], seeds: range, count: int) -> Found:
 def replay(seed: int, count: int) -> Found:
     """Replay accepted questions; return how many there were, by the constructs they have."""
     rng = random.Random(seed)
-    grammar = NestedGrammar(rng)
-    ours, theirs, shuffled = Database(), Database(), Database()
+    grammar = NestedGrammar(random.Random(f"questions {seed}"))
+    ours, shuffled, *theirs = (Database() for _ in range(5))
     found: Found = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        while found["accepted"] < count:
-            neighbours = rng.choice(ORDERS)
-            policy = write_policy(Path(folder), neighbours, rng)
-            for _ in _neighbouring(rng, neighbours, ours, theirs, shuffled):
-                for _ in range(12):
-                    sql, groups = grammar.question(), grammar.groups_asked()
-                    planned = _planned(sql, policy, groups, rng.getrandbits(63), Fraction(1))
-                    if planned is None:
-                        continue
-                    found += _features(sql)
-                    again = shuffled if rng.random() < 0.2 else None
-                    _compare(sql, *planned, ours, theirs, again)
+        for number in itertools.count():
+            if number % QUESTIONS == 0:
+                neighbours = rng.choice(ORDERS)
+                policy = write_policy(Path(folder), neighbours, rng)
+                _load(rng, neighbours, ours, shuffled, theirs)
+            sql, groups = grammar.question(), grammar.groups_asked()
+            secret, other = rng.getrandbits(63), rng.choice(theirs)
+            again = shuffled if rng.random() < 0.1 else None
+            planned = _planned(sql, policy, groups, secret, Fraction(1))
+            if planned is not None:
+                _compare(sql, *planned, ours, other, again)
+                found += _features(sql)
+            if found["accepted"] == count:
+                break
     return found
 
 
-def _neighbouring(
+def _load(
     rng: random.Random,
     neighbours: Neighbours,
     ours: Database,
-    theirs: Database,
     shuffled: Database,
-) -> Iterator[None]:
-    """Load one world, the same in another order, and, one after another, some neighbours of it."""
+    theirs: list[Database],
+) -> None:
+    """Load one world, the same in another order, and some neighbours of it."""
     people = draw_people(rng)
     public = {table: draw_public(rng, table) for table in PUBLIC}
     readings = [draw_row(rng, "readings") for _ in range(rng.randint(1, 6))]
     world = tables_of(people, public, readings)
     ours.load(world)
     shuffled.load({table: rng.sample(rows, len(rows)) for table, rows in world.items()})
-    for _ in range(3):
+    for database in theirs:
         others = readings[1:]
         if neighbours == "change-one":
             others = [*others, draw_row(rng, "readings")]
-        theirs.load(tables_of(neighbour_of(rng, people, neighbours), public, others))
-        yield
+        database.load(tables_of(neighbour_of(rng, people, neighbours), public, others))
 
 
 def _planned(
     sql: str, policy: Policy, groups: int | None, secret: int, epsilon: Fraction
 ) -> tuple[Plan, Statement] | None:
-    """Return the plan of a question, or None where it is refused or has very many groups."""
+    """Return the plan of a question, or None where it is refused or very large."""
     try:
         query = parse(sql, policy.tables).query
         outlined = outline(query, policy.tables, policy.neighbours, groups)
@@ -111,8 +120,9 @@ def _planned(
         sent = statement(planned, source_of(policy), secret)
     except Refused:
         return None
-    many = (getattr(planned.outline.keys, "count", 0) or 0) > GROUPS_MAX
-    return None if many else (planned, sent)
+    groups_public = getattr(planned.outline.keys, "count", 0) or 0
+    large = groups_public > GROUPS_MAX or len(sent.sql) > LENGTH_MAX
+    return None if large else (planned, sent)
 
 
 def _compare(
@@ -136,48 +146,75 @@ def _compare(
 
 
 FEATURES = {
-    "left join": "LEFT JOIN", "right join": "RIGHT JOIN", "full join": "FULL JOIN",
-    "using": "USING (", "natural": "NATURAL ", "with": "WITH ", "exists": "EXISTS (",
-    "member": "IN (SELECT", "union": " UNION SELECT", "union all": " UNION ALL ",
-    "distinct": "SELECT DISTINCT", "window": "OVER (PARTITION", "qualify": "QUALIFY",
-    "grouped inside": "GROUP BY t", "value": "(SELECT SUM(", "row level": "readings AS",
-    "chain": "items AS", "clamped unit": "notes AS", "public": "places AS",
+    name: re.compile(pattern)
+    for name, pattern in {
+        "left join": "LEFT JOIN", "right join": "RIGHT JOIN", "full join": "FULL JOIN",
+        "using": "USING \\(", "natural": "NATURAL ", "with": "^WITH ", "exists": "EXISTS \\(",
+        "member": "IN \\(SELECT", "union": " UNION SELECT", "union all": " UNION ALL ",
+        "distinct": "SELECT DISTINCT", "window": "OVER \\(PARTITION", "qualify": "QUALIFY",
+        "grouped inside": "GROUP BY t", "value": "\\(SELECT (COUNT|SUM|AVG|MIN|MAX|BOOL)",
+        "inner number": "[^ ]\\(t\\d+\\.a\\d+\\)", "row level": "readings AS", "chain": "items AS",
+        "clamped unit": "notes AS", "public": "places AS",
+    }.items()
 }  # fmt: skip
 
 
 def _features(sql: str) -> Found:
-    return Counter(["accepted", *(name for name, text in FEATURES.items() if text in sql)])
+    return Counter(["accepted", *(name for name, form in FEATURES.items() if form.search(sql))])
 
 
 def oracle(seed: int, count: int) -> Found:
     """Compare answers without noise with those of plain DuckDB, on data where no limit binds."""
     rng = random.Random(seed)
-    grammar = NestedGrammar(rng, plain=True)
+    grammar = NestedGrammar(random.Random(f"plain questions {seed}"), plain=True)
     database = Database()
     found: Found = Counter()
     with tempfile.TemporaryDirectory() as folder:
         policy = write_policy(Path(folder), "add-remove", None)
-        while found["accepted"] < count:
-            database.load(orderly(rng))
-            for _ in range(20):
-                sql = grammar.question()
-                planned = _planned(sql, policy, None, rng.getrandbits(63), Fraction(10**9))
-                if planned is None:
-                    continue
-                try:
-                    theirs = database.plain(sql)
-                except duckdb.BinderException:
-                    found["refused by DuckDB"] += 1
-                    continue
-                cells = database.cells(planned[1])
-                noisy = add_noise(planned[0], cells, SilentSampler())
-                shown = show(planned[0], noisy, Fraction(19, 20)).table.to_pylist()
-                found += _features(sql)
-                keys = sum(name.startswith("key") for name in (shown[0] if shown else ()))
-                ours = [tuple(row.values()) for row in shown]
-                public = isinstance(planned[0].outline.keys, PublicKeys)
-                assert _same(ours, theirs, keys, public), f"{sql}\nours   {ours}\nplain  {theirs}"
+        for number in itertools.count():
+            if number % QUESTIONS == 0:
+                database.load(orderly(rng))
+            sql = grammar.question()
+            planned = _planned(sql, policy, None, rng.getrandbits(63), Fraction(10**9))
+            if planned is None or _limited(planned[0].query.source, policy):
+                continue
+            try:
+                theirs = database.plain(sql)
+            except duckdb.BinderException:
+                found["refused by DuckDB"] += 1
+                continue
+            _agree(sql, *planned, database, theirs)
+            found += _features(sql)
+            if found["accepted"] == count:
+                break
     return found
+
+
+def _agree(
+    sql: str, planned: Plan, sent: Statement, database: Database, theirs: list[tuple[Any, ...]]
+) -> None:
+    noisy = add_noise(planned, database.cells(sent), SilentSampler())
+    shown = show(planned, noisy, Fraction(19, 20)).table.to_pylist()
+    keys = sum(name.startswith("key") for name in (shown[0] if shown else ()))
+    ours = [tuple(row.values()) for row in shown]
+    public = isinstance(planned.outline.keys, PublicKeys)
+    assert _same(ours, theirs, keys, public), f"{sql}\nours   {ours}\nplain  {theirs}"
+
+
+def _limited(part: object, policy: Policy) -> bool:
+    """Return whether a limit of the question's own could bind.
+
+    A subquery grouped by its unit has one row for each; joined, it may have several, and one counts.
+    """
+    if isinstance(part, Join) and is_private(part):
+        seen = reading(part, policy.tables)
+        if isinstance(seen.unit, ColumnUnit) and (seen.rows_per_unit_max or 1) < ROWS_MAX:
+            return True
+    if isinstance(part, tuple):
+        return any(_limited(each, policy) for each in part)
+    if is_dataclass(part):
+        return any(_limited(getattr(part, each.name), policy) for each in fields(part))
+    return False
 
 
 def orderly(rng: random.Random) -> World:
