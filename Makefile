@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test check bench requirements clean
+.PHONY: demo test check plots bench requirements clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -18,6 +18,9 @@ check: $(VENV)/.dev
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" src tests docs README.md
+
+plots: $(VENV)/.dev
+	@$(BIN)/python -c "import matplotlib" && echo "pictures can be drawn: matplotlib is installed"
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench

@@ -379,7 +379,7 @@ def test_without_matplotlib_the_remedy_is_the_extra(tmp_path: Path) -> None:
     assert done.returncode == 2
     error = json.loads(done.stdout)["error"]
     assert error["code"] == "no_matplotlib"
-    assert "sanql[plots]" in error["remedy"]
+    assert "make plots" in error["remedy"] and "sanql[plots]" in error["remedy"]
 
 
 def test_asking_for_help_loads_nothing_heavy() -> None:

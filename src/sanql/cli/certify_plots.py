@@ -47,7 +47,7 @@ def draw(path: Path, adversary: Any, found: Certificate) -> None:
         raise Refused(
             "certificate_plot",
             "pictures need matplotlib, which is not installed",
-            "install sanql[plots]",
+            "run `make plots` in a clone, or install the extra sanql[plots]: pip install matplotlib",
         ) from None
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 4.6), layout="constrained")

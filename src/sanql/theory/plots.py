@@ -293,7 +293,7 @@ def _matplotlib() -> Any:
         raise TheoryError(
             "no_matplotlib",
             "plots need matplotlib, which is not installed",
-            "install the extra: pip install 'sanql[plots]'",
+            "run `make plots` in a clone, or install the extra sanql[plots]: pip install matplotlib",
         ) from error
     mpl.use("agg")
     from matplotlib import pyplot
