@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from exact.towns import POLICY, ROWS, SCORE, Town, Truth
+from exact.towns import MEMBER, POLICY, ROWS, SCORE, Town, Truth
 from sanql.errors import Refused
 from sanql.release.exact_answer import ExactAnswer
 
@@ -185,6 +185,29 @@ def test_what_is_not_a_union_of_certified_cells_is_refused(town: Town) -> None:
                 ask(sql, exact=True)
             assert caught.value.code == code, sql
     assert san.ledger.exact_releases() == []
+
+
+def test_a_refused_condition_says_what_to_write_instead(town: Town) -> None:
+    san = town(MEMBER.replace('partition = ["region"]\n', ""))
+    for where, remedy in (
+        ("NOT member", "ask for COUNT(*) and for COUNT(*) … WHERE member"),
+        ("age > 50", "leave WHERE and GROUP BY out, or ask with noise"),
+    ):
+        with pytest.raises(Refused) as caught:
+            san.query(f"SELECT COUNT(*) FROM people WHERE {where}", exact=True)
+        assert caught.value.remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ("amount", "probability at least 0.8 on some interval 200 wide, within bounds 0 to 200"),
+        ("score", "takes each of some 5 values, 1 apart, with probability at least 0.15"),
+    ],
+)
+def test_a_class_is_told_in_the_columns_own_units(town: Town, declared: str, said: str) -> None:
+    answer = town(declared).query("SELECT COUNT(*) FROM people", exact=True)
+    assert said in answer.summary() and "lattice points" not in str(answer.certificate.to_dict())
 
 
 def test_a_refusal_says_what_noise_would_cost(town: Town) -> None:

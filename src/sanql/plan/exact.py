@@ -193,8 +193,23 @@ def _check_cells(exact: Exact, where: Expr | None, keys: tuple[Expr, ...]) -> No
         + (f"by {cells}" if cells else "one: the whole table")
         + "; the difference of two exact answers over overlapping sets is exact too, about the few "
         "who are in one of them only",
-        f"use {cells or 'neither'} only, or {NOISE}",
+        f"{_instead(exact, outside)}, or {NOISE}",
     )
+
+
+def _instead(exact: Exact, outside: list[str]) -> str:
+    """Return what to write in the place of a condition or group outside the partition."""
+    if (
+        isinstance(exact, ExactValues)
+        and isinstance(exact.adversary, BinaryColumn)
+        and outside == [exact.column]
+    ):
+        return (
+            f"ask for COUNT(*) and for COUNT(*) … WHERE {exact.column}; the others are the "
+            "difference"
+        )
+    cells = " and ".join(exact.cells.names)
+    return f"use {cells} only" if cells else "leave WHERE and GROUP BY out"
 
 
 def _columns(*expressions: Expr | None) -> set[str]:

@@ -131,15 +131,28 @@ class ExactValues:
             case BinaryColumn(beta):
                 return CountAdversary(others, beta, self.known_records)
             case UniformComponent(alpha, width):
+                part = (
+                    f"is uniform with probability at least {float(alpha):g} on some interval "
+                    f"{_shown(width)} wide, within bounds {self._bounds}"
+                )
                 steps = width / self.grid
                 points = math.floor(steps) - 1
                 share = alpha * points / (steps + 1)
             case LatticePart(points, mass):
+                part = (
+                    f"takes each of some {points:,} values, {_shown(self.grid)} apart, with "
+                    f"probability at least {float(mass):g}, within bounds {self._bounds}"
+                )
                 share = points * mass
             case _:
                 assert_never(self.adversary)
         reach = Fraction(-(-(self.high - self.low) // 2))
-        return SumAdversary(others, share, reach, Lattice(points), self.known_records)
+        return SumAdversary(others, share, reach, Lattice(points), self.known_records, part)
+
+    @property
+    def _bounds(self) -> str:
+        low, high = self.low * self.grid, self.high * self.grid
+        return f"{_shown(low)} to {_shown(high)}"
 
 
 @dataclass(frozen=True)
@@ -179,6 +192,11 @@ class ExactHistogram:
 
 
 Exact = ExactValues | ExactHistogram
+
+
+def _shown(value: Fraction) -> str:
+    """Return a number of the column's own units."""
+    return f"{value.numerator:,}" if value.denominator == 1 else f"{float(value):,g}"
 
 
 def declaration_digest(declared: Exact) -> str:

@@ -211,9 +211,10 @@ class ExactExplanation:
 
     def __str__(self) -> str:
         recorded = "recorded already" if self.cached else "not released yet"
+        count = self.plan.exact.cells.count
         return "\n".join(
             [
-                f"exact, no noise: from {self.plan.exact.cells.count} cells, {recorded}",
+                f"exact, no noise: from {count:,} {'cell' if count == 1 else 'cells'}, {recorded}",
                 *self.certificate.sentences(),
                 *([self.noise] if self.noise else []),
             ]

@@ -121,14 +121,14 @@ def _assumptions(terms: Terms) -> list[str]:
     cells = exact.cells
     where = f"one for each {' and '.join(cells.names)}" if cells.names else "the whole table"
     found = [
-        f"the cells are fixed in advance ({where}: {cells.count}); records with other keys are in none",
+        f"the cells are fixed in advance ({where}: {cells.count:,}); records with other keys are in none",
         "only unions of these cells are answered, and the source is released once",
     ]
     if isinstance(exact, ExactValues):
         value = show_number(exact.missing * exact.grid)
         found += [
             "who is in the table and in which cell, and so how many records a cell has, is public",
-            f"every cell has at least {terms.least} records; that is checked",
+            f"every cell has at least {terms.least:,} records; that is checked",
             f"a record without a value counts as {value}, values are multiples of "
             f"{show_number(exact.grid)} between {show_number(exact.low * exact.grid)} and "
             f"{show_number(exact.high * exact.grid)}",
@@ -242,11 +242,15 @@ def certificate_of(
 def too_small(exact: Exact) -> Refused:
     """Return the refusal of cells that are too small; its words depend on the declaration only."""
     least = terms_of(exact).least
+    count = exact.cells.count
+    cells = "the one cell" if count == 1 else f"at least one of the {count:,} cells"
+    declared = isinstance(exact, ExactValues) and exact.records_min is not None
+    why = "the owner declares as records_min for" if declared else "are enough for"
     return Refused(
         "exact_cell_small",
-        f"at least one of the {exact.cells.count} cells of [exact.{exact.name}] has fewer than the "
-        f"{least:,} records that epsilon {show_number(exact.accept.epsilon)} at delta "
-        f"{float(exact.accept.delta):g} takes with {exact.known_records:,} known records",
-        "the owner may choose coarser cells, or declare one known record less for every record "
-        "that is missing, or a larger uniform part (twice as large, about half the records)",
+        f"{cells} of [exact.{exact.name}] has fewer than {least:,} records, which {why} epsilon "
+        f"{show_number(exact.accept.epsilon)} at delta {float(exact.accept.delta):g} with "
+        f"{exact.known_records:,} known records",
+        "ask with noise: pass an epsilon; cells and classes are fixed before the data are looked "
+        "at, so that neither is chosen anew to fit them",
     )

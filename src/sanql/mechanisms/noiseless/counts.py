@@ -70,10 +70,12 @@ class CountAdversary:
     @property
     def name(self) -> str:
         """The class in a few words."""
-        return (
-            f"each of {self.unknown} unknown records is 1 with a probability between "
-            f"{shown(self.chance)} and {shown(1 - self.chance)}"
+        chance = (
+            "probability 0.5"
+            if self.chance == Fraction(1, 2)
+            else f"a probability between {shown(self.chance)} and {shown(1 - self.chance)}"
         )
+        return f"each of {self.unknown:,} unknown records is 1 with {chance}"
 
     @property
     def theorem(self) -> str:
@@ -92,7 +94,7 @@ class CountAdversary:
     def assumptions(self) -> tuple[str, ...]:
         """Everything that must be true of the adversary."""
         return (
-            f"the adversary knows at most {self.known} of the {self.others} other records",
+            f"the adversary knows at most {self.known:,} of the {self.others:,} other records",
             "to the adversary the other records are independent of each other and of the "
             "protected one, or a mixture of such beliefs",
             f"no unknown record is 1, or 0, with a probability above {shown(1 - self.chance)}",

@@ -53,7 +53,8 @@ class SumAdversary:
     """The class of one certificate: `others` records besides the protected one, `known` of them
     known, the rest uniform with probability `alpha`; `reach` is in units of the width or lattice.
 
-    `others` + 1 is the number of rows of the table.
+    `others` + 1 is the number of rows of the table. `part` says what an unknown record does in the
+    column's own units, where these are known: "is uniform with probability …".
     """
 
     others: int
@@ -61,7 +62,7 @@ class SumAdversary:
     reach: Fraction
     summand: Interval | Lattice = _INTERVAL
     known: int = 0
-    words: str = ""
+    part: str = ""
     blocks: int | None = BLOCKS
 
     def __post_init__(self) -> None:
@@ -93,10 +94,12 @@ class SumAdversary:
     @property
     def name(self) -> str:
         """The class in a few words."""
-        return self.words or (
-            f"each of {self.unknown} unknown records uniform with probability {shown(self.alpha)} "
-            f"{self._where}"
-        )
+        return f"each of {self.unknown:,} unknown records {self._part}"
+
+    @property
+    def _part(self) -> str:
+        least = f"is uniform with probability at least {shown(self.alpha)}"
+        return self.part or f"{least} {self._where}"
 
     @property
     def _where(self) -> str:
@@ -105,8 +108,8 @@ class SumAdversary:
                 return f"on some interval, one record reaching {shown(self.reach)} of its width"
             case Lattice(points):
                 return (
-                    f"on some {points} consecutive lattice points, one record reaching "
-                    f"{shown(self.reach)} of them"
+                    f"on some {points:,} consecutive lattice points, one record reaching "
+                    f"{int(self.reach):,} of them"
                 )
 
     @property
@@ -129,11 +132,10 @@ class SumAdversary:
     def assumptions(self) -> tuple[str, ...]:
         """Everything that must be true of the adversary."""
         return (
-            f"the adversary knows at most {self.known} of the {self.others} other records",
+            f"the adversary knows at most {self.known:,} of the {self.others:,} other records",
             "to the adversary the other records are independent of each other and of the "
             "protected one, or a mixture of such beliefs",
-            f"every unknown record is, with probability at least {shown(self.alpha)}, uniform "
-            f"{self._where}",
+            f"every unknown record {self._part}",
             "the number of rows and the bounds are public, and values are held between the bounds",
             "nothing else is released about the same records beyond unions of certified cells",
         )
