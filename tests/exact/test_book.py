@@ -137,7 +137,8 @@ def test_a_small_cell_is_refused_for_every_question_with_the_same_words(
     with pytest.raises(Refused) as first:
         san.query(SUM, exact=True)
     assert first.value.code == "exact_cell_small"
-    assert "150 records" in first.value.message and "5 known records" in first.value.message
+    assert "150 records, which the owner declares as records_min" in first.value.message
+    assert "uniform part" not in first.value.remedy and "5 known records" in first.value.message
     assert "with noise" in first.value.remedy
     # from now on the ledger alone decides: no row is read, whichever cells are asked for
     monkeypatch.setattr(type(san.workers), "run", None)
@@ -147,6 +148,8 @@ def test_a_small_cell_is_refused_for_every_question_with_the_same_words(
                 ask(sql, exact=True)
             assert again.value.message == first.value.message
     assert kinds(san) == ["open", "limits", "exact", "void"]
+    listed = run("ledger", "list", "-p", str(tmp_path / "policy.toml"))
+    assert "has [exact.score] asked for, void, 8 cells" in listed and "released" not in listed
     assert verify(tmp_path / "town.ledger").sound
 
 
@@ -251,6 +254,20 @@ def run(*arguments: str) -> str:
     result = CliRunner().invoke(main, list(arguments), catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def test_check_tells_what_a_declaration_takes_before_a_row_is_read(
+    town: Town, tmp_path: Path
+) -> None:
+    town("score").close()
+    policy = str(tmp_path / "policy.toml")
+    assert "[exact.score]: at least 150 records in every cell (declared); (1, " in run(
+        "check", policy
+    )
+    (terms,) = json.loads(run("check", policy, "--format", "json"))["exact"].values()
+    assert terms["records_min"] == 150 and terms["epsilon"] == 1.0 and terms["delta"] <= 1e-6
+    town("regions").close()
+    assert "records in a cell that is shown (found to pass); (1, " in run("check", policy)
 
 
 def test_the_commands_know_the_book(town: Town, truth: Truth, tmp_path: Path) -> None:

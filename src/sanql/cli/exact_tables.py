@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sanql.account import ExactEntry, VerifiedExact
 from sanql.account.numbers import show_upper
+from sanql.policy.exact import ExactValues
+
+if TYPE_CHECKING:
+    from sanql.release.exact_terms import Terms
 
 
 def print_releases(entries: Sequence[ExactEntry]) -> None:
@@ -24,10 +28,15 @@ def _line(entry: ExactEntry) -> str:
     what = claim.footprint.column or "records"
     cells = f" by {', '.join(claim.partition)}" if claim.partition else ""
     return (
-        f"{what!r} of {claim.footprint.table!r}{cells} ({claim.cells} cells): epsilon "
+        f"{what!r} of {claim.footprint.table!r}{cells} ({cells_in_words(claim.cells)}): epsilon "
         f"{show_upper(claim.epsilon, 4)}, delta {show_upper(claim.delta, 3)} (DDP), record "
         f"{entry.sequence}, {state_of(entry)}"
     )
+
+
+def cells_in_words(count: int) -> str:
+    """Return how many cells there are."""
+    return "1 cell" if count == 1 else f"{count:,} cells"
 
 
 def state_of(entry: ExactEntry) -> str:
@@ -37,6 +46,26 @@ def state_of(entry: ExactEntry) -> str:
     if entry.refusal is not None:
         return "refused"
     return "open" if entry.open else "failed"
+
+
+def terms_line(terms: Terms) -> str:
+    """Return what a declared release would take and guarantee, before a row is read."""
+    key, certified = _least(terms), terms.certified
+    what = "records in every cell" if key == "records_min" else "records in a cell that is shown"
+    found = "declared" if getattr(terms.exact, key) is not None else "found to pass"
+    return (
+        f"[exact.{terms.exact.name}]: at least {terms.least:,} {what} ({found}); "
+        f"({certified.epsilon:.6g}, {certified.delta_upper:.3g})-DDP against: {certified.adversary}"
+    )
+
+
+def terms_to_dict(terms: Terms) -> dict[str, Any]:
+    """Return the terms of a declared release as plain data."""
+    return {_least(terms): terms.least, **terms.certified.to_dict()}
+
+
+def _least(terms: Terms) -> str:
+    return "records_min" if isinstance(terms.exact, ExactValues) else "threshold"
 
 
 def releases_to_dicts(entries: Sequence[ExactEntry]) -> list[dict[str, Any]]:
@@ -76,7 +105,7 @@ def verified_to_dicts(found: Sequence[VerifiedExact]) -> list[dict[str, Any]]:
 def verified_lines(found: Sequence[VerifiedExact]) -> list[str]:
     """Return what the auditor found in the book, a line a release."""
     return [
-        f"exact {release.name}: {release.cells} cells, {release.state}, epsilon "
+        f"exact {release.name}: {cells_in_words(release.cells)}, {release.state}, epsilon "
         f"{show_upper(release.epsilon, 4)}, delta {show_upper(release.delta, 3)} (DDP)"
         for release in found
     ]

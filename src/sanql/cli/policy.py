@@ -58,13 +58,17 @@ def _deliver(text: str, output: Path | None) -> None:
 def check(policy: Path, form: str) -> None:
     """Check a policy and its source; reports every fault with its place and remedy."""
     with reported(form):
+        from sanql.cli.exact_tables import terms_line, terms_to_dict
         from sanql.execute import describe
         from sanql.policy import load
+        from sanql.release.exact_terms import terms_of
 
         loaded = load(policy)
         describe(loaded)
+        terms = [terms_of(exact) for exact in loaded.exact.values()]
         if form == "json":
-            click.echo(json.dumps({"policy": loaded.name, "faults": []}))
+            exact = {term.exact.name: terms_to_dict(term) for term in terms}
+            click.echo(json.dumps({"policy": loaded.name, "faults": [], "exact": exact}))
         else:
             click.echo(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
@@ -72,6 +76,8 @@ def check(policy: Path, form: str) -> None:
                 undecided = not table.public and table.rows_per_unit_max is None
                 wait = f"; until it has limits only `sanql suggest -t {table.name}` can be asked"
                 click.echo(f"  {table.name}: {whose}{wait if undecided else ''}")
+            for term in terms:
+                click.echo(f"  {terms_line(term)}")
 
 
 def _unit(public: bool, unit: str) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sanql.account import Balance, Verification
 from sanql.account.numbers import show_lower, show_upper
-from sanql.cli.exact_tables import verified_lines, verified_to_dicts
+from sanql.cli.exact_tables import cells_in_words, verified_lines, verified_to_dicts
 from sanql.policy import Budget
 
 if TYPE_CHECKING:
@@ -103,17 +103,23 @@ def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = 
     table = Table(show_edge=False, header_style="bold")
     for heading in ("record", "kind", "content", "hash"):
         table.add_column(heading)
+    ends = {
+        record["body"].get("reservation"): record["kind"]
+        for record in records
+        if record["kind"] in ("spend", "void")
+    }
     for record in records:
         table.add_row(
             str(record["sequence"]),
             record["kind"],
-            _safe(_content(record)),
+            _safe(_content(record, ends.get(record["sequence"], "open"))),
             str(record["hash"])[:12] + "…",
         )
     (terminal or console()).print(table)
 
 
-def _content(record: dict[str, Any]) -> str:
+def _content(record: dict[str, Any], end: str) -> str:
+    """Return a record in words; `end` is the kind of record that settled it, if any did."""
     body = record["body"]
     match record["kind"]:
         case "reserve":
@@ -123,8 +129,10 @@ def _content(record: dict[str, Any]) -> str:
                 f"epsilon {charge['epsilon']}, delta {charge['delta']}"
             )
         case "exact":
+            became = {"spend": "released", "void": "asked for, void"}.get(end, "asked for")
             return (
-                f"{body['analyst']} has [exact.{body['name']}] released, {body['cells']} cells: "
+                f"{body['analyst']} has [exact.{body['name']}] {became}, "
+                f"{cells_in_words(body['cells'])}: "
                 f"epsilon {body['epsilon']}, delta {float(Fraction(body['delta'])):.3g} (DDP)"
             )
         case "spend" | "void":
