@@ -18,6 +18,7 @@ from sanql.policy import Budget
 if TYPE_CHECKING:
     from sanql.release import Answer
 
+FIGURES = ("int", "double", "decimal")  # Arrow types that are lined up on the right
 RENYI_HALF = (
     "Rényi accounting keeps half of each delta for its conversion; questions use the other half"
 )
@@ -33,8 +34,9 @@ def print_answer(answer: Answer, terminal: Console | None = None) -> None:
     """Print rows with their intervals, and the price under them."""
     out = terminal or console()
     table = Table(show_edge=False, header_style="bold")
-    for name in answer.columns:
-        table.add_column(_safe(name), justify="right" if name in answer.intervals else "left")
+    for field in answer.table.schema:
+        figure = field.name in answer.intervals or str(field.type).startswith(FIGURES)
+        table.add_column(_safe(field.name), justify="right" if figure else "left")
     for row in answer.cells():
         table.add_row(*(_safe(cell) for cell in row))
     out.print(table)

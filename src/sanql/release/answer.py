@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -258,7 +259,8 @@ def _plain(value: object) -> object:
 def _cell(value: object, interval: Interval | None) -> str:
     if value is None:
         return "NULL"
-    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    grouped = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    text = f"{value:,}" if grouped else str(value)
     if isinstance(value, float):
         text = _rounded(value, _digits(interval))
     if interval is None:
