@@ -23,6 +23,7 @@ from sanql.explain.before_bounds import WIDTHS, before_bounds
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.mechanisms.noise import SymmetricNoise
 from sanql.parse import Asked, Parameters, Question, parse
+from sanql.parse.nearest import teach
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Outlined, Plan, Planned, least_epsilon, outline_question, plan_question
 from sanql.plan.keys import check_strategy
@@ -138,9 +139,10 @@ class San:
         wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded)
         self._check_open()
         asked = Asked(sql, parameters)
-        if asks_exactly(sql, exact, asdict(wishes)):
-            return answer_exactly(self, asked)
-        return answer(self, asked, wishes)
+        with self._teaching(asked):
+            if asks_exactly(sql, exact, asdict(wishes)):
+                return answer_exactly(self, asked)
+            return answer(self, asked, wishes)
 
     def explain(
         self,
@@ -162,10 +164,11 @@ class San:
         wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded)
         self._check_open()
         asked = Asked(sql, parameters)
-        if asks_exactly(sql, exact, asdict(wishes)):
+        with self._teaching(asked):
+            if not asks_exactly(sql, exact, asdict(wishes)):
+                return self._explain(asked, wishes)
             with self._noise_instead(asked):
                 return self._desk.explain(asked, self.description, partial(self._with_noise, asked))
-        return self._explain(asked, wishes)
 
     def suggest_limits(
         self,
@@ -216,6 +219,23 @@ class San:
             bounded=bounded,
             after=self._ledger.balances_after(self.analyst, whole_charge(bounded, planned)),
         )
+
+    @contextmanager
+    def _teaching(self, asked: Asked) -> Iterator[None]:
+        """Add to a refusal the nearest question that would be answered."""
+        try:
+            yield
+        except Refused as refused:
+            raise teach(refused, asked, self.tables, self._accept) from None
+
+    def _accept(self, question: Question) -> None:
+        """Plan a question as if it had been asked; refuse what would be refused."""
+        if isinstance(question.query, PublicQuery):
+            public_statement(question.query, self.description, self.tables)
+            return
+        outlined = outline_question(question.private, self.tables, self.policy.neighbours)
+        for level in plan_question(outlined, Fraction(1), Fraction(1, 10**9)).levels:
+            statement(level, self.description, secret=0)
 
     @property
     def _desk(self) -> ExactDesk:

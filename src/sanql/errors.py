@@ -103,6 +103,12 @@ class Refused(SanqlError):
         """Return the same refusal, about a place in the question."""
         return Refused(self.code, *self._said, place, self.nearest)
 
+    def about(self, text: str) -> Refused:
+        """Return the same refusal, naming the part of the question it is about."""
+        message, remedy = self._said
+        named = message if text in message else f"{text}: {message}"
+        return Refused(self.code, named, remedy, self.place, self.nearest)
+
     def showing(self, nearest: str) -> Refused:
         """Return the same refusal with a question that would be answered."""
         return Refused(self.code, *self._said, self.place, nearest)

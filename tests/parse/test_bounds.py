@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from sanql.errors import Refused
 from sanql.execute.emit import Emitter, row_leaf
-from sanql.parse import parse
-from sanql.parse.tree import Expr, Facts, Type
+from sanql.parse import Query, parse
+from sanql.parse.tree import Call, Expr, Facts, Type
 from sanql.policy.model import Column, RowUnit, Table
 
 TABLE = Table(
@@ -75,7 +75,9 @@ def engine() -> duckdb.DuckDBPyConnection:
 
 def bound(text: str) -> Expr:
     """Return the expression as the parser understands it."""
-    return parse(f"SELECT COUNT(*) FROM t GROUP BY {text}", {"t": TABLE}).query.keys[0]
+    query = parse(f"SELECT COUNT(*) FROM t WHERE ({text}) IS NULL", {"t": TABLE}).query
+    assert isinstance(query, Query) and isinstance(query.where, Call)
+    return query.where.args[0]
 
 
 def computed(engine: duckdb.DuckDBPyConnection, expression: Expr) -> list[object]:

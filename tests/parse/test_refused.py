@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -332,47 +331,6 @@ def test_it_is_refused_by_its_own_code_quickly_and_with_a_remedy(
     assert found.place is not None
     assert found.remedy.strip()
     assert len(found.message) + len(found.remedy) < 1000
-
-
-NEAREST = [
-    ("SELECT * FROM people", "SELECT COUNT(*) FROM people"),
-    ("SELECT city FROM people", "SELECT city, COUNT(*) FROM people GROUP BY city"),
-    (
-        "SELECT city, age FROM people WHERE age > 3",
-        "SELECT city, age, COUNT(*) FROM people WHERE age > 3 GROUP BY city, age",
-    ),
-    ('SELECT "Größe" FROM people', 'SELECT "Größe", COUNT(*) FROM people GROUP BY "Größe"'),
-    ("SELECT p.city FROM people p", "SELECT p.city, COUNT(*) FROM people AS p GROUP BY p.city"),
-    (
-        "SELECT p.city FROM people p WHERE p.age > 3",
-        "SELECT p.city, COUNT(*) FROM people AS p WHERE p.age > 3 GROUP BY p.city",
-    ),
-    ("SELECT weight, city FROM people", "SELECT city, COUNT(*) FROM people GROUP BY city"),
-    ("SELECT weight FROM people", "SELECT COUNT(*) FROM people"),
-    ("SELECT age + 1 FROM people", "SELECT COUNT(*) FROM people"),
-    (
-        "SELECT DISTINCT city FROM people WHERE city NOT LIKE 'x%' ESCAPE '!'",
-        "SELECT city, COUNT(*) FROM people WHERE city NOT LIKE 'x%' ESCAPE '!' GROUP BY city",
-    ),
-]
-
-
-@pytest.mark.parametrize(("sql", "nearest"), NEAREST)
-def test_the_question_a_refusal_shows_is_accepted(
-    ask: Ask, refusal: Refusal, sql: str, nearest: str
-) -> None:
-    found = re.search(r"ask: (SELECT .*)", refusal(sql).remedy)
-    assert found is not None
-    assert found[1] == nearest
-    ask(found[1])
-
-
-def test_every_question_shown_by_any_refusal_is_accepted(ask: Ask, refusal: Refusal) -> None:
-    for code, sql in CASES:
-        shown = re.search(r"ask:? (SELECT .*)", refusal(sql).remedy)
-        if shown is not None:
-            assert code == "returns_rows"
-            ask(shown[1])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from privacy.samplers import SilentSampler
 from questions.cases import FOLDER
 from questions.data import fill, remove_rows_of_nobody
 from sanql.engine import San
+from sanql.errors import Refused
 from sanql.execute.lockdown import attach
 from sanql.execute.statement import Statement, public_statement, statement
 from sanql.parse import parse
@@ -65,6 +66,14 @@ class Shape:
         if isinstance(planned, PublicQuery):
             return [public_statement(planned, self.san.source, self.san.tables)]
         return [statement(level, self.san.source, secret=7) for level in planned.levels]
+
+    def refusal(self, sql: str) -> Refused | None:
+        """Return the refusal of a question, which says what would be answered; None if it is not."""
+        try:
+            self.san.explain(sql, epsilon=1)
+        except Refused as refused:
+            return refused
+        return None
 
     def raw(self, sql: str) -> Rows:
         """Return what plain DuckDB answers."""

@@ -226,7 +226,7 @@ def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, 
         raise Refused(
             "bounds_missing",
             f"{text} has no bounds, so one row could change it without limit",
-            "let the owner declare bounds for the column, or state them in the question: "
+            "let the owner declare bounds for the column, or state your own in the question: "
             + stating_bounds(name),
         )
     return low, high

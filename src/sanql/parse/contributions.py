@@ -39,7 +39,7 @@ def clamped(value: exp.Expr, low: exp.Expr | None, high: exp.Expr | None) -> exp
     return exp.Kwarg(this=exp.var(CLAMPED), expression=exp.Tuple(expressions=[value, ends]))
 
 
-def _unclamped(parts: list[exp.Expression]) -> list[exp.Expression]:
+def unclamped(parts: list[exp.Expression]) -> list[exp.Expression]:
     """Return the operands with CLAMPED BETWEEN taken apart: the value, then its named argument."""
     found: list[exp.Expression] = []
     for part in parts:
@@ -55,7 +55,7 @@ def plain(node: exp.Anonymous) -> exp.Expression | None:
     """Return the statistic that a function of the grammar's unknown names is, if it is one."""
     typed = str(node.this).upper()
     name = OTHER_NAMES.get(typed, typed)
-    parts = _unclamped(node.expressions)
+    parts = unclamped(node.expressions)
     values = [part for part in parts if not isinstance(part, exp.Kwarg)]
     limits = _limits([part for part in parts if isinstance(part, exp.Kwarg)], name)
     if name not in PLAIN or not values:

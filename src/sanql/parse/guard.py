@@ -34,7 +34,7 @@ def tokens_within_limits(sql: str) -> list[Token]:
             f"a question is SQL text, and was given as {type(sql).__name__}",
             "pass the SQL as a string",
         )
-    check_text(sql, "the question")
+    _check_question(sql)
     tokens = _tokenize(sql)
     if len(tokens) > TOKENS_MAX:
         raise Refused(
@@ -48,31 +48,44 @@ def tokens_within_limits(sql: str) -> list[Token]:
     return tokens
 
 
+def _check_question(sql: str) -> None:
+    try:
+        check_text(sql, "the question")
+    except Refused as refused:
+        raise refused.at(place_of_letter(sql, _unfit(sql))) from None
+
+
+def _unfit(sql: str) -> int:
+    """Return where the letter stands that breaks a limit on texts."""
+    try:
+        start = len(sql.encode()[:BYTES_MAX].decode(errors="ignore"))
+    except UnicodeEncodeError as error:
+        return error.start
+    control = CONTROL.search(sql)
+    return control.start() if control is not None and start == len(sql) else start
+
+
 def check_text(text: str, what: str) -> int:
     """Return how many bytes a text has, or refuse one that is too long or cannot be read."""
     try:
         size = len(text.encode())
-    except UnicodeEncodeError as error:
+    except UnicodeEncodeError:
         raise Refused(
             "not_text",
             f"{what} holds half of a character (a lone surrogate), which no engine can read",
             "pass well-formed Unicode text",
-            place_of_letter(text, error.start),
         ) from None
     if size > BYTES_MAX:
         raise Refused(
             "query_too_long",
             f"{what} has {size:,} bytes; the limit is {BYTES_MAX:,}",
             "shorten it: replace long IN lists by a range, a LIKE pattern or a public table",
-            place_of_letter(text, len(text.encode()[:BYTES_MAX].decode(errors="ignore"))),
         )
-    control = CONTROL.search(text)
-    if control is not None:
+    if CONTROL.search(text) is not None:
         raise Refused(
             "control_character",
             f"{what} contains a control character",
             "remove it; only tabs and line ends are taken",
-            place_of_letter(text, control.start()),
         )
     return size
 

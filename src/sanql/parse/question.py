@@ -29,6 +29,7 @@ from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
 from sanql.parse.operators import unknown_construct
+from sanql.parse.operators.refusals import as_typed
 from sanql.parse.options import Options, split_options
 from sanql.parse.parameters import Asked, put_in, question_marks
 from sanql.parse.places import at, place_of, place_of_token
@@ -81,15 +82,16 @@ class Question:
 
 def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
-    select, options = _read(asked, tables)
+    select, options = read(asked, tables)
     with at(select):
+        respelled(select)
         try:
             return Question(_question(select, tables), options)
         except RecursionError:
             raise too_deep() from None
 
 
-def _read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, Options]:
+def read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, Options]:
     """Return the tree of a text, its parameters put in, and the options it carries."""
     asked = asked if isinstance(asked, Asked) else Asked(asked)
     tokens = tokens_within_limits(asked.sql)
@@ -99,7 +101,6 @@ def _read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, 
         select = _one_select(text, tables)
         with at(select):
             put_in(select, question_marks(tokens), asked)
-            respelled(select)
     except RecursionError:
         raise too_deep().at(start) from None
     except Refused as refused:
@@ -107,32 +108,33 @@ def _read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, 
     return select, options
 
 
-def _one_select(text: str, tables: Mapping[str, Table]) -> exp.Select:
+def statements(text: str) -> list[exp.Expr]:
+    """Return the statements of a text, as the grammar reads them."""
     try:
-        statements = [part for part in sqlglot.parse(text, dialect=Dialect) if part is not None]
+        return [part for part in sqlglot.parse(text, dialect=Dialect) if part is not None]
     except sqlglot.errors.SqlglotError as error:
         raise _unreadable(error) from None
-    if len(statements) != 1:
+
+
+def _one_select(text: str, tables: Mapping[str, Table]) -> exp.Select:
+    found = statements(text)
+    if len(found) != 1:
         raise Refused(
             "one_statement",
-            f"a question is one SELECT, and {len(statements)} statements were given",
+            f"a question is one SELECT, and {len(found)} statements were given",
             "ask one question at a time",
-            place_of(statements[1]) if len(statements) > 1 else None,
+            place_of(found[1]) if len(found) > 1 else None,
         )
-    statement = statements[0]
+    statement = found[0]
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
         statement = statement.this
     if not isinstance(statement, exp.Select):
         raise Refused(
             "not_a_select",
             f"{type(statement).__name__.upper()} cannot be asked; a question is one SELECT",
-            f"ask, for example, SELECT COUNT(*) FROM {_quoted(next(iter(tables), 'a_table'))}",
+            "ask for statistics with SELECT, such as COUNT(*), SUM(x) or AVG(x)",
         )
     return statement
-
-
-def _quoted(name: str) -> str:
-    return exp.to_identifier(name).sql(dialect="duckdb")
 
 
 def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
@@ -190,7 +192,7 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
     narrow(scope, condition)
     binder.keys, binder.sets = _keys(select, binder)
     binder.grouping = partial(bind_grouping, select=select, binder=binder)
-    _no_rows(select, binder, reader.tables)
+    _no_rows(select, binder)
     _bind_outputs(select, binder)
     having = select.args.get("having")
     order = select.args.get("order")
@@ -255,6 +257,13 @@ def _key_place(node: exp.Expression, keys: list[Expr], binder: Binder[Aggregate]
             place_of(node),
         )
     key = binder.row(node)
+    if key.facts.type is Type.REAL and key.facts.grid is None:
+        raise Refused(
+            "key_not_rounded",
+            f"{as_typed(node)} is a number with no fixed precision, so equal groups would hardly exist",
+            "round it: GROUP BY ROUND(x, 1), or FLOOR(x / 10) * 10",
+            place_of(node),
+        )
     if key not in keys:
         keys.append(key)
     return keys.index(key)
@@ -267,8 +276,8 @@ def _key_of(item: exp.Column, binder: Binder[Aggregate]) -> Expr | None:
         return None
 
 
-def _no_rows(select: exp.Select, binder: Binder[Aggregate], tables: Mapping[str, Table]) -> None:
-    """Refuse what would return individual rows, showing the statistic nearest to it."""
+def _no_rows(select: exp.Select, binder: Binder[Aggregate]) -> None:
+    """Refuse what would return individual rows."""
     star = any(isinstance(unaliased(item), exp.Star) for item in select.expressions)
     aggregates = any(
         any(item.find_all(exp.AggFunc)) for item in select.expressions
@@ -279,27 +288,8 @@ def _no_rows(select: exp.Select, binder: Binder[Aggregate], tables: Mapping[str,
         raise Refused(
             "returns_rows",
             "the question returns individual rows; San answers with statistics only",
-            _nearest(select, binder, star, tables),
+            "ask for statistics, such as COUNT(*), SUM(x) or AVG(x)",
         )
-
-
-def _nearest(
-    select: exp.Select, binder: Binder[Aggregate], star: bool, tables: Mapping[str, Table]
-) -> str:
-    """Return the statistic nearest to rows: how many there are, by the columns that can be keys."""
-    columns = [] if star else [item for item in select.expressions if isinstance(item, exp.Column)]
-    facts = {column: binder.row(column).facts for column in dict.fromkeys(columns)}
-    keys = [name for name, known in facts.items() if known.type is not Type.REAL or known.grid]
-    asked = select.copy()
-    for clause in ("order", "limit", "offset", "distinct"):
-        asked.set(clause, None)
-    asked.set("expressions", [*(key.copy() for key in keys), exp.Count(this=exp.Star())])
-    asked.set("group", exp.Group(expressions=[key.copy() for key in keys]) if keys else None)
-    try:
-        _question(asked, tables)
-    except Refused:
-        return "ask for statistics, such as COUNT(*), SUM(x) or AVG(x)"
-    return f"ask: {asked.sql(dialect='duckdb', comments=False)}"
 
 
 def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:

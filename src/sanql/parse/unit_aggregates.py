@@ -132,7 +132,7 @@ def _numeric(
         raise Refused(
             "bounds_missing",
             f"{text} has no bounds, so it has no exact sum",
-            "let the owner declare bounds for the column, or state them in the question: "
+            "let the owner declare bounds for the column, or state your own in the question: "
             + stating_bounds(name.upper()),
         )
     if name == "avg":

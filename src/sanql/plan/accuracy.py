@@ -147,18 +147,21 @@ def shared_confidence(confidence: Fraction, parts: int) -> Fraction:
 def least_epsilon(outlined: Outlined, delta: Fraction, wanted: Accuracy) -> Fraction:
     """Return the smallest epsilon (to a part in a thousand) whose intervals are narrow enough."""
     estimates = [part for level in outlined.levels for part in level.measuring.estimates]
-    if any(isinstance(estimate, CorrelationOf | QuantileOf) for estimate in estimates):
-        raise Refused(
-            "accuracy_not_applicable",
-            "how exact a correlation or a quantile is depends on how its values are spread",
-            "ask with epsilon instead; EXPLAIN says how many rows a quantile may be off",
-        )
-    if any(map(needs_rows, estimates)) and wanted.rows is None:
-        raise Refused(
-            "accuracy_needs_rows",
-            "how exact an average is depends on how many rows it is over",
-            "add a guess of the rows in a group: accuracy = {half_width, rows}",
-        )
+    texts = [part.text for level in outlined.levels for part in level.query.aggregates]
+    for estimate, text in zip(estimates, texts, strict=True):
+        if isinstance(estimate, CorrelationOf | QuantileOf):
+            raise Refused(
+                "accuracy_not_applicable",
+                f"how exact {text} is depends on how its values are spread",
+                "ask with epsilon instead; EXPLAIN says how many rows a quantile may be off",
+            )
+    for estimate, text in zip(estimates, texts, strict=True):
+        if needs_rows(estimate) and wanted.rows is None:
+            raise Refused(
+                "accuracy_needs_rows",
+                f"how exact {text} is depends on how many rows it is over",
+                "add a guess of the rows in a group: accuracy = {half_width, rows}",
+            )
     if outlined.free or not estimates:
         raise Refused(
             "accuracy_not_applicable",

@@ -216,11 +216,17 @@ class _Collector:
         }
 
     def collect(self, select_keys: bool) -> Measuring:
-        estimates = tuple(self._estimate(aggregate) for aggregate in self._aggregates)
+        estimates = tuple(self._named(aggregate) for aggregate in self._aggregates)
         selection = None
         if select_keys:
             selection = self._count(Measured.UNITS, None, 1.0)
         return Measuring(tuple(self._found), estimates, selection)
+
+    def _named(self, aggregate: Aggregate) -> Estimate:
+        try:
+            return self._estimate(aggregate)
+        except Refused as refused:
+            raise refused.about(aggregate.text) from None
 
     def _estimate(self, aggregate: Aggregate) -> Estimate:
         match aggregate.kind:

@@ -38,110 +38,137 @@ WITH v AS (SELECT ward, cost FROM visits) SELECT ward FROM v WHERE cost > 10;
 -- One person by number.
 SELECT COUNT(*) FROM visits WHERE person_id = 17;
 --code> unit_column
+--remedy> SELECT COUNT(*) FROM visits
 
 -- Groups of one person each.
 SELECT person_id, COUNT(*) FROM visits GROUP BY person_id;
 --code> returns_individuals
+--remedy> SELECT n1, COUNT(*) FROM (SELECT person_id, COUNT(*) AS n1 FROM visits GROUP BY person_id) AS t GROUP BY n1
 
 -- Groups of one visit each.
 SELECT visit_id, SUM(cost) FROM visits GROUP BY visit_id;
 --code> returns_individuals
+--remedy> SELECT AVG(n1) FROM (SELECT visit_id, SUM(cost) AS n1 FROM visits GROUP BY visit_id) AS t
 
 -- The largest number of a person.
 SELECT MAX(person_id) FROM people;
 --code> unit_column
+--remedy> SELECT COUNT(DISTINCT person_id) FROM people
 
 -- People of different units side by side.
 SELECT COUNT(*) FROM people a JOIN people b ON a.city = b.city;
 --code> join_across_units
+--remedy> SELECT COUNT(*) FROM people AS a JOIN people AS b ON a.city = b.city WHERE a.person_id = b.person_id
 
 -- Everybody with everybody.
 SELECT COUNT(*) FROM people a, people b;
 --code> join_across_units
+--remedy> SELECT COUNT(*) FROM people AS a, people AS b WHERE a.person_id = b.person_id
 
 -- Visits and diagnoses joined by something else.
 SELECT COUNT(*) FROM visits v JOIN diagnoses d ON v.severity = d.score;
 --code> join_across_units
+--remedy> SELECT COUNT(*) FROM visits AS v JOIN diagnoses AS d ON v.severity = d.score WHERE v.visit_id = d.visit_id
 
 -- A foreign key joined to another's.
 SELECT COUNT(*) FROM visits v JOIN diagnoses d ON v.person_id = d.visit_id;
 --code> unit_column
+--remedy> SELECT COUNT(*) FROM visits AS v, diagnoses AS d WHERE v.visit_id = d.visit_id
 
 -- An exact mean over everybody, inside.
 SELECT COUNT(*) FROM people WHERE income > (SELECT AVG(income) FROM people);
 --code> subquery_across_units
+--remedy> SELECT AVG(income) FROM people
 
 -- Exact counts by city, inside.
 SELECT AVG(n) FROM (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS t;
 --code> subquery_across_units
+--remedy> SELECT city, COUNT(*) AS n FROM people GROUP BY city
 
 -- A total over everybody, inside.
 SELECT COUNT(*) FROM (SELECT SUM(cost) AS total FROM visits) AS t;
 --code> subquery_across_units
+--remedy> SELECT SUM(cost) AS total FROM visits
 
 -- Whether anybody at all has something.
 SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.ward = 'oncology');
 --code> subquery_across_units
+--remedy> SELECT COUNT(*) FROM people AS p WHERE EXISTS(SELECT 1 FROM visits AS v WHERE v.ward = 'oncology' AND v.person_id = p.person_id)
 
 -- Doctors of other people.
 SELECT COUNT(*) FROM visits WHERE doctor IN (SELECT doctor FROM visits WHERE cost > 5000);
 --code> subquery_across_units
+--remedy> SELECT COUNT(*) FROM visits WHERE doctor IN (SELECT doctor FROM visits AS same WHERE cost > 5000 AND same.person_id = visits.person_id)
 
 -- A window over everybody.
 SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY income) AS r FROM people) AS t WHERE r <= 10;
 --code> window_across_units
+--remedy> SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY people.person_id ORDER BY income) AS r FROM people) AS t WHERE r <= 10
 
 -- A window by city.
 SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY city ORDER BY born) AS r FROM people) AS t WHERE r = 1;
 --code> window_across_units
+--remedy> SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY people.person_id, city ORDER BY born) AS r FROM people) AS t WHERE r = 1
 
 -- Different cities of everybody, inside.
 SELECT COUNT(*) FROM (SELECT DISTINCT city FROM people) AS c;
 --code> distinct_across_units
+--remedy> SELECT COUNT(DISTINCT city) FROM people
 
 -- Public and private rows in one list.
 SELECT COUNT(*) FROM (SELECT city FROM people UNION ALL SELECT city FROM cities) AS c;
 --code> subquery_across_units
+--remedy> SELECT COUNT(*) FROM (SELECT city FROM people) AS c
 
 -- Names of everybody in one text.
 SELECT STRING_AGG(name, ', ') FROM people;
 --code> construct_unsupported
+--remedy> SELECT COUNT(DISTINCT name) FROM people
 
 -- Values in a list.
 SELECT LIST(cost) FROM visits;
 --code> construct_unsupported
+--remedy> SELECT COUNT(DISTINCT cost) FROM visits
 
 -- Any one value.
 SELECT ANY_VALUE(income) FROM people;
 --code> construct_unsupported
+--remedy> SELECT COUNT(DISTINCT income) FROM people
 
 -- A sum of unbounded lengths.
 SELECT SUM(LENGTH(notes) * 1000000000) FROM visits;
 --code> bounds_too_wide
+--remedy> SELECT SUM(CASE WHEN (LENGTH(notes) * 1000000000) BETWEEN 0 AND 100 THEN LENGTH(notes) * 1000000000 END) FROM visits
 
 -- A smallest date.
 SELECT MIN(born) FROM people;
 --code> type_mismatch
+--remedy> SELECT MIN(YEAR(born)) FROM people
 
 -- A mean of text.
 SELECT AVG(name) FROM people;
 --code> type_mismatch
+--remedy> SELECT COUNT(name) FROM people
 
 -- A column that is not grouped.
 SELECT sex, city, COUNT(*) FROM people GROUP BY sex;
 --code> column_not_grouped
+--remedy> SELECT sex, city, COUNT(*) FROM people GROUP BY sex, city
 
 -- An aggregate in WHERE.
 SELECT ward FROM visits WHERE COUNT(*) > 3 GROUP BY ward;
 --code> aggregate_inside
+--remedy> SELECT ward FROM visits GROUP BY ward HAVING COUNT(*) > 3
 
 -- An aggregate in an aggregate.
 SELECT AVG(SUM(cost)) FROM visits GROUP BY ward;
 --code> aggregate_inside
+--remedy> SELECT SUM(cost) FROM visits GROUP BY ward
 
 -- A column that is not there.
 SELECT AVG(heigth) FROM people;
 --code> column_unknown
+--remedy> SELECT AVG(height) FROM people
 
 -- A table that is not there.
 SELECT COUNT(*) FROM patients;
@@ -150,30 +177,37 @@ SELECT COUNT(*) FROM patients;
 -- A column that two tables have.
 SELECT COUNT(*) FROM visits JOIN wards ON TRUE WHERE ward = 'surgery';
 --code> column_ambiguous
+--remedy> SELECT COUNT(*) FROM visits JOIN wards ON TRUE WHERE visits.ward = 'surgery'
 
 -- Two tables of one name.
 SELECT COUNT(*) FROM visits v JOIN people v ON TRUE;
 --code> alias_twice
+--remedy> SELECT COUNT(*) FROM visits AS v JOIN people AS v_2 ON TRUE WHERE v.person_id = v_2.person_id
 
 -- A key without a precision.
 SELECT weight, COUNT(*) FROM people GROUP BY weight;
 --code> key_not_rounded
+--remedy> SELECT ROUND(weight, 2), COUNT(*) FROM people GROUP BY ROUND(weight, 2)
 
 -- Different values without a precision.
 SELECT COUNT(DISTINCT weight) FROM people;
 --code> distinct_real
+--remedy> SELECT COUNT(DISTINCT ROUND(weight, 2)) FROM people
 
 -- A sum of different values.
 SELECT SUM(DISTINCT cost) FROM visits;
 --code> distinct_unsupported
+--remedy> SELECT SUM(cost) FROM visits
 
 -- What the clock says.
 SELECT COUNT(*) FROM people WHERE born < CURRENT_DATE - INTERVAL 18 YEAR;
 --code> construct_unsupported
+--remedy> SELECT COUNT(*) FROM people WHERE born < CAST('2026-01-31' AS DATE) - INTERVAL '18' YEAR
 
 -- A sample.
 SELECT COUNT(*) FROM people TABLESAMPLE 10 PERCENT;
 --code> clause_unsupported
+--remedy> SELECT COUNT(*) FROM people
 
 -- A question that never ends.
 WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r) SELECT COUNT(*) FROM r;
@@ -182,6 +216,7 @@ WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r) SELECT COUNT(*
 -- Two questions.
 SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM visits;
 --code> one_statement
+--remedy> SELECT COUNT(*) FROM people
 
 -- Not a question.
 DELETE FROM people;
@@ -199,15 +234,19 @@ SELECT AVG(squareroot(cost)) FROM visits;
 -- A frame.
 SELECT AVG(x) FROM (SELECT AVG(cost) OVER (PARTITION BY person_id ORDER BY arrived ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS x FROM visits) AS t;
 --code> window_frame
+--remedy> SELECT AVG(x) FROM (SELECT AVG(cost) OVER (PARTITION BY person_id ORDER BY arrived) AS x FROM visits) AS t
 
 -- Wards without visits counted as one each.
 SELECT w.kind, COUNT(*) FROM wards w LEFT JOIN visits v ON v.ward = w.ward GROUP BY w.kind;
 --code> orphans_counted
+--remedy> SELECT w.kind, COUNT(v.visit_id) FROM wards AS w LEFT JOIN visits AS v ON v.ward = w.ward GROUP BY w.kind
 
 -- A position that is not there.
 SELECT ward, COUNT(*) FROM visits GROUP BY 3;
 --code> position_invalid
+--remedy> SELECT ward, COUNT(*) FROM visits GROUP BY ward
 
 -- A limit that is not a number.
 SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT ALL;
 --code> limit_invalid
+--remedy> SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 10

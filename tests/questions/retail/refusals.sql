@@ -3,10 +3,12 @@
 -- The best customers (TPC-H's eighteenth question).
 SELECT c.country, o.order_id, SUM(i.quantity) FROM customers c JOIN orders o USING (customer_id) JOIN items i USING (order_id) GROUP BY c.country, o.order_id ORDER BY 3 DESC LIMIT 100;
 --code> returns_individuals
+--remedy> SELECT country, AVG(n2) FROM (SELECT c.country, o.order_id, SUM(i.quantity) AS n2 FROM customers AS c JOIN orders AS o USING (customer_id) JOIN items AS i USING (order_id) GROUP BY c.country, o.order_id) AS t GROUP BY country
 
 -- Customers by number.
 SELECT customer_id, SUM(shipping) AS spent FROM orders GROUP BY customer_id ORDER BY spent DESC LIMIT 10;
 --code> returns_individuals
+--remedy> SELECT AVG(spent) FROM (SELECT customer_id, SUM(shipping) AS spent FROM orders GROUP BY customer_id) AS t
 
 -- Rows of orders (TPC-H's third question).
 SELECT o.ordered, o.shipping FROM orders o WHERE o.channel = 'web' ORDER BY o.shipping DESC LIMIT 10;
@@ -16,46 +18,57 @@ SELECT o.ordered, o.shipping FROM orders o WHERE o.channel = 'web' ORDER BY o.sh
 -- Two customers who bought the same.
 SELECT COUNT(*) FROM items a JOIN items b ON a.sku = b.sku WHERE a.returned AND NOT b.returned;
 --code> join_across_units
+--remedy> SELECT COUNT(*) FROM items AS a JOIN items AS b ON a.sku = b.sku WHERE a.returned AND NOT b.returned AND a.order_id = b.order_id
 
 -- Products sold to more than ten people, exactly.
 SELECT COUNT(*) FROM (SELECT sku FROM items GROUP BY sku HAVING COUNT(*) > 10) AS popular;
 --code> subquery_across_units
+--remedy> SELECT sku FROM items GROUP BY sku HAVING COUNT(*) > 10
 
 -- Orders above the mean of all.
 SELECT COUNT(*) FROM orders WHERE shipping > (SELECT AVG(shipping) FROM orders);
 --code> subquery_across_units
+--remedy> SELECT AVG(shipping) FROM orders
 
 -- Items above the mean of their product.
 SELECT COUNT(*) FROM items i WHERE i.quantity > (SELECT AVG(j.quantity) FROM items j WHERE j.sku = i.sku);
 --code> subquery_across_units
+--remedy> SELECT j.sku, AVG(j.quantity) FROM items AS j GROUP BY j.sku
 
 -- Which coupon is most common.
 SELECT MODE(coupon) FROM orders;
 --code> construct_unsupported
+--remedy> SELECT coupon, COUNT(*) FROM orders GROUP BY coupon ORDER BY COUNT(*) DESC LIMIT 1
 
 -- A list of quantiles.
 SELECT QUANTILE_CONT(price, [0.25, 0.5, 0.75]) FROM items;
 --code> quantile_list
+--remedy> SELECT QUANTILE_CONT(price, 0.25), QUANTILE_CONT(price, 0.5), QUANTILE_CONT(price, 0.75) FROM items
 
 -- A quantile beyond one.
 SELECT QUANTILE_CONT(price, 1.5) FROM items;
 --code> quantile_invalid
+--remedy> SELECT QUANTILE_CONT(price, 0.5) FROM items
 
 -- An INTERSECT inside.
 SELECT COUNT(*) FROM (SELECT customer_id FROM orders INTERSECT SELECT customer_id FROM customers) AS x;
 --code> subquery_unsupported
+--remedy> SELECT COUNT(*) FROM (SELECT customer_id FROM orders) AS x
 
 -- Unlike columns in UNION.
 SELECT COUNT(*) FROM (SELECT channel, shipping FROM orders UNION ALL SELECT segment FROM customers) AS x;
 --code> union_columns
+--remedy> SELECT COUNT(*) FROM (SELECT channel, shipping FROM orders) AS x
 
 -- A WITH that nothing reads.
 WITH o AS (SELECT channel FROM orders) SELECT COUNT(*) FROM customers;
 --code> with_unread
+--remedy> SELECT COUNT(*) FROM customers
 
 -- A pivot.
 SELECT * FROM orders PIVOT (COUNT(*) FOR channel IN ('web', 'shop'));
 --code> clause_unsupported
+--remedy> SELECT COUNT(*) FROM orders
 
 -- A lateral join.
 SELECT COUNT(*) FROM customers c, LATERAL (SELECT 1 FROM orders o WHERE o.customer_id = c.customer_id LIMIT 1) AS x;
@@ -64,3 +77,4 @@ SELECT COUNT(*) FROM customers c, LATERAL (SELECT 1 FROM orders o WHERE o.custom
 -- A limit inside.
 SELECT COUNT(*) FROM (SELECT shipping FROM orders LIMIT 10) AS x;
 --code> clause_unsupported
+--remedy> SELECT COUNT(*) FROM (SELECT shipping FROM orders) AS x
