@@ -104,6 +104,8 @@ class Explanation:
         return str(self)
 
     def __str__(self) -> str:
+        if self.charge.epsilon == 0 and self.charge.delta == 0:
+            return "price: nothing; the answer is exact, as nothing in it depends on anybody"
         lines = [self._price(), f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
         lines += [
             f"  {part.column}: {part.in_words(f' at {float(self.confidence):.4g}')}"
@@ -123,8 +125,6 @@ class Explanation:
         return "\n".join([*lines, str(self.certificate.meaning["words"])])
 
     def _price(self) -> str:
-        if self.charge.epsilon == 0 and self.charge.delta == 0:
-            return "price: nothing, and the answer is exact"
         price = f"price: {price_in_words(self.charge)}"
         if self.cached:
             return f"{price} (recorded already: free); {left_in_words(self.remaining)}"
