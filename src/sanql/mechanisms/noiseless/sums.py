@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -62,7 +62,7 @@ class SumAdversary:
     reach: Fraction
     summand: Interval | Lattice = _INTERVAL
     known: int = 0
-    part: str = ""
+    part: str = field(default="", compare=False)
     blocks: int | None = BLOCKS
 
     def __post_init__(self) -> None:
