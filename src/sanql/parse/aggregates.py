@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -33,17 +33,62 @@ PAIRED: dict[type[exp.Expression], Aggregation] = {
     exp.Corr: Aggregation.CORRELATION,
 }
 EXTREMES: dict[type[exp.Expression], Fraction] = {exp.Min: Fraction(0), exp.Max: Fraction(1)}
-AGGREGATES: tuple[type[exp.Expression], ...] = (
-    exp.Count,
-    exp.Sum,
-    exp.Avg,
-    *SPREADS,
-    *PAIRED,
-    *QUANTILES,
-    *EXTREMES,
-    exp.ApproxQuantiles,
-    *SPELLINGS,
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A row of the list of statistics: the grammar's nodes, how it is written, how it is found."""
+
+    kinds: tuple[type[exp.Expression], ...]
+    written: str
+    found: str
+
+
+STATISTICS = (
+    Statistic(
+        (exp.Count, exp.CountIf),
+        "`COUNT(*)`, `COUNT(x)`, `COUNT_IF(condition)`, `SUM(condition)`, `COUNT(DISTINCT unit)`",
+        "a noisy count",
+    ),
+    Statistic(
+        (exp.ApproxDistinct,),
+        "`COUNT(DISTINCT x)`, `APPROX_COUNT_DISTINCT(x)`",
+        "a noisy count; of one unit at most `rows_per_unit_max` values count",
+    ),
+    Statistic(
+        (exp.Sum, exp.Avg),
+        "`SUM(x)`, `AVG(x)`, `MEAN(x)`",
+        "a noisy sum of x less the middle of its bounds, and a noisy count",
+    ),
+    Statistic(
+        tuple(SPREADS),
+        "`VAR_POP VAR_SAMP VARIANCE STDDEV STDDEV_POP STDDEV_SAMP`",
+        "besides, a noisy sum of centred squares",
+    ),
+    Statistic(
+        tuple(PAIRED),
+        "`COVAR_POP COVAR_SAMP CORR`",
+        "noisy sums of both values, their product and, for `CORR`, their squares",
+    ),
+    Statistic(
+        (*QUANTILES, exp.Median, exp.Quantile, exp.WithinGroup, exp.ApproxQuantiles, exp.Bracket),
+        "`MEDIAN(x)`, `QUANTILE_CONT(x, 0.9)`, `QUANTILE_DISC`, "
+        "`PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)`, `PERCENTILE_DISC`, "
+        "`APPROX_QUANTILE(x, 0.9)`, `APPROX_QUANTILES(x, 4)[OFFSET(1)]`",
+        "the best place between the bounds, by noisy ranks; noisy counts around it give the interval",
+    ),
+    Statistic(
+        tuple(EXTREMES),
+        "`MIN(x)`, `MAX(x)`",
+        "a quantile a few rows inside the extreme, which itself is one unit's value",
+    ),
+    Statistic(
+        (exp.Filter,),
+        "any of them with `FILTER (WHERE condition)`",
+        "rows that do not meet the condition are left out of it",
+    ),
 )
+AGGREGATES = tuple(kind for statistic in STATISTICS for kind in statistic.kinds)
 FRACTION_DIGITS = 10**6
 
 

@@ -12,17 +12,23 @@ from sanql.parse.places import place_of_token
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-KNOWN = (
-    "epsilon",
-    "delta",
-    "max_groups_contributed",
-    "privacy_unit_column",
-    "release",
-    "group_selection_strategy",
-    "other",
-    "nonnegative",
-    "rounded",
-)
+# what each option of the clause means; those named in docs/sql.md have their story there
+OPTIONS = {
+    "epsilon": "the question's price, as passed beside it",
+    "delta": "the chance that selecting keys may fail, as passed beside the question",
+    "max_groups_contributed": "in how many groups one unit may count, no more than the policy allows; "
+    "also `kappa`",
+    "privacy_unit_column": "checked: the policy decides the unit",
+    "release": "`'exact'` for an answer without noise where the owner declares one (exact.md), or "
+    "`'noisy'`",
+    "group_selection_strategy": "`LAPLACE_THRESHOLD` is what happens to keys that are not public; "
+    "`PUBLIC_GROUPS` is refused unless they are",
+    "other": "the name of one row more, which adds up the groups that do not appear",
+    "nonnegative": "`TRUE` shows counts, and sums that cannot be negative, as 0 where noise took them "
+    "below",
+    "rounded": "counts and sums are shown to a multiple of this",
+}
+KNOWN = tuple(OPTIONS)
 
 
 @dataclass(frozen=True)

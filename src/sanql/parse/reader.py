@@ -21,19 +21,49 @@ from sanql.parse.tree import Expr
 from sanql.policy import ColumnUnit, Table, ViaUnit
 
 ITEMS_MAX = 100  # of FROM, at any depth: WITH can double a question with every line
+# a clause, why it has no place in a question, and what to write instead
 UNSUPPORTED = {
-    "laterals": ("LATERAL", "join the tables, or use a subquery in FROM"),
-    "pivots": ("PIVOT", "GROUP BY the column and pivot the answer"),
-    "sample": ("sampling", "leave it out; San adds what noise is needed"),
-    "into": ("SELECT INTO", "take the answer and store it yourself"),
-    "locks": ("row locks", "leave them out"),
-    "hint": ("hints", "leave them out"),
-    "kind": ("SELECT AS STRUCT/VALUE", "name the columns"),
-    "connect": ("CONNECT BY", "join the tables"),
-    "match": ("MATCH_RECOGNIZE", "use a window partitioned by the unit"),
-    "windows": ("a named WINDOW", "write OVER (…) where the window is used"),
-    "qualify": ("QUALIFY here", "use it in a subquery in FROM, with a window"),
-    "distinct_on": ("DISTINCT ON", "use GROUP BY"),
+    "laterals": ("LATERAL", "not there yet", "join the tables, or use a subquery in FROM"),
+    "pivots": (
+        "PIVOT",
+        "what the rows hold would decide which columns there are",
+        "GROUP BY the column and pivot the answer",
+    ),
+    "sample": (
+        "sampling",
+        "an answer must not depend on chance but by its noise",
+        "leave it out; San adds what noise is needed",
+    ),
+    "into": ("SELECT INTO", "questions change nothing", "take the answer and store it yourself"),
+    "locks": ("row locks", "questions change nothing", "leave them out"),
+    "hint": ("hints", "the plan is San's", "leave them out"),
+    "kind": ("SELECT AS STRUCT/VALUE", "an answer has one value in a cell", "name the columns"),
+    "connect": (
+        "CONNECT BY",
+        "nothing bounds how much of one unit it repeats",
+        "join the tables",
+    ),
+    "match": (
+        "MATCH_RECOGNIZE",
+        "it would look at rows of several units",
+        "use a window partitioned by the unit, in a subquery",
+    ),
+    "windows": ("a named WINDOW", "not there yet", "write OVER (…) where the window is used"),
+    "qualify": (
+        "QUALIFY outside a subquery",
+        "outside, there are no rows but noisy ones",
+        "use it in a subquery in FROM, with a window",
+    ),
+    "limit": (
+        "LIMIT in a subquery",
+        "which rows it keeps would depend on those of others",
+        "leave it out, or number the rows of a unit with ROW_NUMBER() and ask for r <= 10",
+    ),
+    "offset": (
+        "OFFSET in a subquery",
+        "which rows it keeps would depend on those of others",
+        "leave it out, or number the rows of a unit with ROW_NUMBER()",
+    ),
 }
 
 
@@ -121,8 +151,10 @@ class Reader:
         joins = node.args.get("joins") or ()
         for name, value in node.args.items():
             if value and name not in ("this", "alias", "joins"):
-                what, remedy = UNSUPPORTED.get(name, (f"{name} on a table", "name the table alone"))
-                raise Refused("clause_unsupported", f"{what} is not supported", remedy)
+                what, why, remedy = UNSUPPORTED.get(
+                    name, (f"{name} on a table", "a table is named alone", "name the table alone")
+                )
+                raise Refused("clause_unsupported", f"{what} is not supported: {why}", remedy)
         named = scope.named.get(str(node.name).lower())
         inner = Scope([], {}, scope.around, scope.named)
         relation: From
@@ -293,6 +325,7 @@ def refuse_clauses(select: exp.Select, known: frozenset[str]) -> None:
     for name, value in select.args.items():
         if not value or name in known:
             continue
-        what, remedy = UNSUPPORTED.get(name, (name.strip("_").upper(), "leave it out"))
+        unknown = (name.strip("_").upper(), "it has no place in a question", "leave it out")
+        what, why, remedy = UNSUPPORTED.get(name, unknown)
         with at(value):
-            raise Refused("clause_unsupported", f"{what} is not supported", remedy)
+            raise Refused("clause_unsupported", f"{what} is not supported: {why}", remedy)

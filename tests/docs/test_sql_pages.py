@@ -1,0 +1,57 @@
+"""The pages about SQL are what the program's own tables and sources say."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sanql.parse.aggregates import AGGREGATES
+from sanql.parse.rules import RULES
+from sanql.parse.spellings import SPELLINGS
+from sanql.parse.unit_aggregates import NAMES
+from sanql.parse.windows import PICKS, PLACES
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    return runpy.run_path(str(DOCS / "make_sql.py"))
+
+
+def test_the_page_of_refusals_is_up_to_date(made: dict[str, Any]) -> None:
+    assert (DOCS / "refusals.md").read_text(encoding="utf-8") == made["page"]()
+
+
+def test_the_tables_in_the_page_about_sql_are_up_to_date(made: dict[str, Any]) -> None:
+    text = (DOCS / "sql.md").read_text(encoding="utf-8")
+    assert text == made["with_tables"](text)
+
+
+def test_every_code_that_a_question_can_meet_holds_exactly_one_rule(made: dict[str, Any]) -> None:
+    listed = Counter(code for rule in RULES for code in rule.codes)
+    assert [code for code, times in listed.items() if times > 1] == []
+    known = made["refusals"]()
+    assert sorted(set(known) - set(listed)) == []
+    assert sorted(set(listed) - set(known)) == []
+
+
+def test_every_refusal_has_words_and_a_remedy(made: dict[str, Any]) -> None:
+    for code, said in made["refusals"]().items():
+        for message, remedy in said:
+            assert message.strip(" …") and remedy.strip(), code
+
+
+def test_every_statistic_that_is_understood_is_in_the_list() -> None:
+    assert set(SPELLINGS) <= set(AGGREGATES)
+    assert len(AGGREGATES) == len(set(AGGREGATES))
+
+
+def test_what_subqueries_and_windows_know_is_on_the_page() -> None:
+    text = (DOCS / "sql.md").read_text(encoding="utf-8")
+    names = {**PLACES, **PICKS, **NAMES}.values()
+    assert [name for name in names if name.upper() not in text] == []
