@@ -22,7 +22,7 @@ import duckdb
 
 import sanql
 from bench.data import CATEGORIES, write_events
-from sanql.engine import Wishes
+from sanql.wishes import Wishes
 
 POLICY = """
 [dataset]

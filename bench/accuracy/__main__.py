@@ -18,11 +18,12 @@ import numpy as np
 
 from bench.accuracy import peers
 from bench.accuracy.shapes import Shape, shapes
-from sanql.engine import San, Wishes
 from sanql.execute.statement import statement
 from sanql.mechanisms import ExactSampler
 from sanql.policy import load
 from sanql.release import add_noise, show
+from sanql.san import San
+from sanql.wishes import Wishes
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 QUANTILES = {

@@ -24,8 +24,8 @@ from typing import Any
 import duckdb
 
 import sanql
-from sanql.engine import Wishes
 from sanql.errors import SanqlError
+from sanql.wishes import Wishes
 
 HERE = Path(__file__).parent
 TABLES = ("customer", "orders", "lineitem", "part", "supplier", "partsupp", "nation", "region")

@@ -19,11 +19,11 @@ from sanql.errors import (
 )
 
 if TYPE_CHECKING:
-    from sanql.engine import San
-    from sanql.engine import open_policy as open
     from sanql.explain import Explanation
     from sanql.plan import Accuracy
     from sanql.release import Answer
+    from sanql.san import San
+    from sanql.san import open_policy as open
 
 __version__ = "0.1.0"
 __all__ = [
@@ -45,8 +45,8 @@ _LATE = {
     "Accuracy": ("sanql.plan", "Accuracy"),
     "Answer": ("sanql.release", "Answer"),
     "Explanation": ("sanql.explain", "Explanation"),
-    "San": ("sanql.engine", "San"),
-    "open": ("sanql.engine", "open_policy"),
+    "San": ("sanql.san", "San"),
+    "open": ("sanql.san", "open_policy"),
 }
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sanql.engine import San
 from sanql.execute import statement as writing
 from sanql.policy import load
+from sanql.san import San
 
 POLICY = """
 [dataset]

@@ -16,9 +16,9 @@ import pytest
 
 from privacy.samplers import TamperedSampler
 from sanql.audit import CanaryAudit, play
-from sanql.engine import San
 from sanql.mechanisms import DiscreteLaplace, ExactSampler, Noise, Sampler
 from sanql.policy import load
+from sanql.san import San
 
 PEOPLE = 5000
 EPSILON = 1

@@ -19,12 +19,13 @@ from privacy.grammar import Grammar
 from privacy.oracle import fill
 from privacy.samplers import SilentSampler
 from privacy.worlds import UNITS, Bounding, Row, draw_units, neighbour_of, write_policy
-from sanql.engine import San, Wishes
 from sanql.errors import Refused
 from sanql.mechanisms import DiscreteGaussian
 from sanql.plan.keys import PrivateKeys
 from sanql.policy import Neighbours
 from sanql.release import Answer, add_noise
+from sanql.san import San
+from sanql.wishes import Wishes
 
 Exact = Callable[..., tuple[Any, list[dict[str, Any]]]]
 LIMITS = {"visits": Bounding(4, 2, 3), "stays": Bounding(3, 3, None)}

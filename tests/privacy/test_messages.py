@@ -12,8 +12,9 @@ from privacy.grammar import Grammar
 from privacy.oracle import orderly_row, roomy_policy
 from privacy.samplers import SilentSampler
 from privacy.worlds import UNITS, Row
-from sanql.engine import San, Wishes
 from sanql.errors import SanqlError, Unavailable
+from sanql.san import San
+from sanql.wishes import Wishes
 
 pytestmark = pytest.mark.slow
 

@@ -19,9 +19,9 @@ import pytest
 from privacy.oracle import cleaned, fill, orderly_rows, roomy_policy
 from privacy.samplers import SilentSampler
 from privacy.worlds import REGIONS, UNITS
-from sanql.engine import San
 from sanql.parse import parse
 from sanql.parse.tree import Call, Type
+from sanql.san import San
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,9 @@ import pytest
 from privacy.oracle import cleaned, fill, orderly_rows, roomy_policy
 from privacy.samplers import SilentSampler
 from privacy.worlds import UNITS
-from sanql.engine import San, Wishes
 from sanql.errors import Refused
+from sanql.san import San
+from sanql.wishes import Wishes
 
 pytestmark = pytest.mark.slow
 

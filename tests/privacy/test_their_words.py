@@ -22,12 +22,12 @@ from privacy.worlds import (
     source_of,
     write_policy,
 )
-from sanql.engine import San
 from sanql.errors import Refused
 from sanql.execute.statement import statement
 from sanql.parse import parse
 from sanql.plan import outline, plan
 from sanql.policy import Neighbours, load
+from sanql.san import San
 
 POLICY = """
 [dataset]

@@ -14,7 +14,6 @@ import pyarrow as pa
 from privacy.samplers import SilentSampler
 from questions.cases import FOLDER
 from questions.data import fill, remove_rows_of_nobody
-from sanql.engine import San
 from sanql.errors import Refused
 from sanql.execute.lockdown import attach
 from sanql.execute.statement import Statement, public_statement, statement
@@ -23,6 +22,7 @@ from sanql.parse.shared import PublicQuery
 from sanql.plan import Planned, outline_question, plan_question
 from sanql.policy import Policy, load
 from sanql.release import add_noise_to_levels, show_levels
+from sanql.san import San
 
 EPSILON = Fraction(100_000)  # so much that a group of one person is over the threshold of its key
 DELTA = Fraction(1, 10**9)

@@ -17,13 +17,13 @@ import pytest
 
 from sanql.account import SelectionEvent, verify
 from sanql.account.filter import Totals
-from sanql.engine import San, open_policy
 from sanql.errors import BudgetExceeded, Refused
 from sanql.mechanisms import DiscreteLaplace, Noise
 from sanql.parse import parse
 from sanql.plan import outline, plan
 from sanql.plan.auto_bounds import with_bounds
 from sanql.policy import Column, ColumnUnit, Neighbours, Table, load
+from sanql.san import San, open_policy
 
 POLICY = """
 [dataset]
@@ -273,7 +273,7 @@ def test_a_question_that_the_bounds_rule_out_keeps_them(opened: Callable[..., Sa
 DYING = """
 import os, sys
 import numpy as np
-from sanql.engine import San
+from sanql.san import San
 from sanql.parse import parse
 from sanql.plan import outline, plan
 from sanql.plan.auto_bounds import with_bounds

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from sanql.account import verify
 from sanql.cli.main import main
-from sanql.engine import San
 from sanql.errors import BudgetExceeded, Refused
 from sanql.mechanisms import Noise
 from sanql.plan.spread import EDGES, choices
 from sanql.policy import load
+from sanql.san import San
 
 POLICY = """
 [dataset]

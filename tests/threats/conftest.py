@@ -11,9 +11,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from sanql.engine import San
 from sanql.mechanisms import Noise
 from sanql.policy import Policy, load
+from sanql.san import San
 
 SECRET = "Alice-7f3a"  # stands in rows; must never stand in an error, a log line or a warning
 POLICY = """

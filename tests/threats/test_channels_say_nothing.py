@@ -11,11 +11,11 @@ from typing import Protocol
 
 import pytest
 
-from sanql.engine import San
 from sanql.errors import Refused, SanqlError, Unavailable
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Policy
 from sanql.policy.model import EngineLimits
+from sanql.san import San
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,12 @@ from typing import Protocol
 import numpy as np
 import pytest
 
-from sanql.engine import San, _run_all
+from sanql.engine import _run_all
 from sanql.errors import Refused, Unavailable
 from sanql.execute.statement import Statement
 from sanql.mechanisms import ExactSampler, Noise
 from sanql.policy import Policy
+from sanql.san import San
 
 pytestmark = pytest.mark.slow
 

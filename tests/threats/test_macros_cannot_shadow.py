@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from sanql.engine import San, Wishes
 from sanql.execute.statement import statement
+from sanql.san import San
+from sanql.wishes import Wishes
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from sanql.engine import San
 from sanql.errors import Refused
+from sanql.san import San
 
 pytestmark = pytest.mark.slow
 

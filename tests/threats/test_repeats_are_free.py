@@ -10,8 +10,8 @@ from typing import Protocol
 import duckdb
 import pytest
 
-from sanql.engine import San
 from sanql.policy import Policy
+from sanql.san import San
 
 pytestmark = pytest.mark.slow
 

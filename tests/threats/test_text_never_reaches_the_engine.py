@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from counting import at_most
-from sanql.engine import San
 from sanql.errors import Refused
+from sanql.san import San
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sanql.engine import San
+from sanql.san import San
 
 pytestmark = pytest.mark.slow
 

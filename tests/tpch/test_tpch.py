@@ -14,10 +14,11 @@ import pytest
 from bench.tpch.__main__ import HERE, generate, questions
 from numpy.typing import NDArray
 
-from sanql.engine import San, Wishes
 from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.policy import load
+from sanql.san import San
+from sanql.wishes import Wishes
 
 pytestmark = pytest.mark.slow
 

@@ -27,8 +27,8 @@ FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), de
 def budget(policy: Path, analyst: str | None, form: str) -> None:
     """Show every account: its budget, what is spent at most and what is left at least."""
     with reported(form):
-        from sanql.engine import San
         from sanql.policy import load
+        from sanql.san import San
 
         loaded = load(policy)
         asking = analyst or next(iter(loaded.analysts), "analyst")

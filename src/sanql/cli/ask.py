@@ -101,7 +101,7 @@ def query(
 ) -> None:
     """Ask SQL (or - to read it) and pay for the answer; an identical question is free."""
     with reported(form):
-        from sanql.engine import open_policy
+        from sanql.san import open_policy
 
         values = typed(parameters)
         with open_policy(policy, analyst, progress=_progress) as san:
@@ -149,7 +149,7 @@ def explain(
 ) -> None:
     """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
     with reported(form):
-        from sanql.engine import open_policy
+        from sanql.san import open_policy
 
         values = typed(parameters)
         with open_policy(policy, analyst, progress=_progress) as san:

@@ -40,7 +40,7 @@ def suggest(
 ) -> None:
     """Suggest contribution limits for a table, from a private count of how many rows units have."""
     with reported(form):
-        from sanql.engine import open_policy
+        from sanql.san import open_policy
 
         with open_policy(
             policy, analyst, progress=lambda message: click.echo(message, err=True)

@@ -11,8 +11,8 @@ from rich.syntax import Syntax
 from sanql.account import export, verify
 from sanql.cli.tables import print_answer, print_balances, print_records, print_verification
 from sanql.demo import make_hospital
-from sanql.engine import San, open_policy
 from sanql.errors import BudgetExceeded, Refused
+from sanql.san import San, open_policy
 
 QUESTIONS = (
     ("How many people?", "SELECT COUNT(*) AS people FROM people", {"epsilon": "0.1"}),

@@ -54,11 +54,10 @@ def options_of(sql: str) -> Options:
 def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:
     """Return the question without its clause, and the clause's options.
 
-        >>> from sanql.parse.guard import tokens_within_limits
-    from sanql.parse.places import place_of_token
-        >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
-        >>> split_options(text, tokens_within_limits(text))[1].epsilon
-        '0.5'
+    >>> from sanql.parse.guard import tokens_within_limits
+    >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
+    >>> split_options(text, tokens_within_limits(text))[1].epsilon
+    '0.5'
     """
     words = [token.text.upper() for token in tokens[:3]]
     if words != ["SELECT", "WITH", "DIFFERENTIAL_PRIVACY"]:

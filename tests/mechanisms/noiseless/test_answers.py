@@ -68,5 +68,5 @@ def test_a_certificate_says_everything() -> None:
     assert 0 < float(str(found["delta"])) < 2e-6
     assert "997" in str(found["class"])
     assert "Theorem" in str(found["theorem"])
-    assert any("at most 3 of the 1000" in str(said) for said in found["assumptions"])  # type: ignore[attr-defined]
+    assert any("at most 3 of the 1,000" in str(said) for said in found["assumptions"])  # type: ignore[attr-defined]
     assert "blocks" in str(found["tiers"])

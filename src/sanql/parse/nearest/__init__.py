@@ -22,7 +22,9 @@ from sanql.parse.parameters import Asked
 from sanql.parse.question import Question, parse, read, statements
 from sanql.policy import Table
 
-LENGTH_MAX = 4_000  # a longer question is not rewritten: reading it again and again would take long
+# reading a question again and again takes long: a long one is not rewritten, others not without end
+LENGTH_MAX = 2_000
+LETTERS_MAX = 8_000
 CANDIDATES_MAX = 12
 AGAIN_MAX = 3
 REWRITERS: Mapping[str, tuple[Rewriter, ...]] = {**SHAPE, **UNITS, **WORDS}
@@ -40,29 +42,38 @@ def teach(
     asked = asked if isinstance(asked, Asked) else Asked(asked)
     if refused.nearest or not isinstance(asked.sql, str) or len(asked.sql) > LENGTH_MAX:
         return refused
-    found = _search(refused, asked, tables, accept, steps=2)
+    found = _Search(tables, accept).find(refused, asked, steps=2)
     return refused.showing(found) if found else refused
 
 
-def _search(
-    refused: Refused, asked: Asked, tables: Mapping[str, Table], accept: Accept, steps: int
-) -> str:
-    """Return the first candidate that is accepted; one refused for another reason is rewritten again."""
-    others: list[tuple[Refused, str]] = []
-    for candidate in islice(_candidates(refused, asked, tables), CANDIDATES_MAX):
-        text = candidate.sql(dialect="duckdb", comments=False)
-        try:
-            accept(parse(text, tables))
-        except Refused as other:
-            if other.code != refused.code:
-                others.append((other, text))
-        else:
-            return text
-    for again, text in others[:AGAIN_MAX] if steps > 1 else ():
-        found = _search(again, Asked(text), tables, accept, steps - 1)
-        if found:
-            return found
-    return ""
+class _Search:
+    """A search among candidates that ends when so many letters have been read."""
+
+    def __init__(self, tables: Mapping[str, Table], accept: Accept) -> None:
+        self._tables = tables
+        self._accept = accept
+        self._left = LETTERS_MAX
+
+    def find(self, refused: Refused, asked: Asked, steps: int) -> str:
+        """Return the first candidate accepted; one refused for another reason is rewritten again."""
+        others: list[tuple[Refused, str]] = []
+        for candidate in islice(_candidates(refused, asked, self._tables), CANDIDATES_MAX):
+            text = candidate.sql(dialect="duckdb", comments=False)
+            self._left -= len(text)
+            if self._left < 0:
+                return ""
+            try:
+                self._accept(parse(text, self._tables))
+            except Refused as other:
+                if other.code != refused.code:
+                    others.append((other, text))
+            else:
+                return text
+        for again, text in others[:AGAIN_MAX] if steps > 1 else ():
+            found = self.find(again, Asked(text), steps - 1)
+            if found:
+                return found
+        return ""
 
 
 def _candidates(refused: Refused, asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:

@@ -1,0 +1,445 @@
+"""San: stands between the data and whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sanql.account import Balance, Charge, Ledger, parse_delta, parse_epsilon
+from sanql.engine import answer, answer_exactly, cells_of
+from sanql.errors import BudgetExceeded, Fault, PolicyError, Refused
+from sanql.execute import Description, Source, Workers, describe, prepare
+from sanql.execute.statement import public_statement, statement
+from sanql.explain import Explanation, explain
+from sanql.explain.before_bounds import WIDTHS, before_bounds
+from sanql.mechanisms import ExactSampler, Sampler
+from sanql.parse import Asked, Parameters, Question, parse
+from sanql.parse.nearest import teach
+from sanql.parse.shared import PublicQuery
+from sanql.plan import Outlined, Plan, Planned, outline_question, plan_question
+from sanql.plan.keys import check_strategy
+from sanql.plan.limits import parse_groups
+from sanql.policy import Budget, Policy, Table, TableDomain, load
+from sanql.release import (
+    Answer,
+    NoisyCells,
+)
+from sanql.release.exact_answer import ExactExplanation
+from sanql.release.exact_asking import ExactDesk, asks_exactly, with_remedy
+from sanql.release.finding import (
+    Bounded,
+    BoundsDesk,
+    whole_charge,
+)
+from sanql.release.finish import check_finish
+from sanql.release.suggestion import EPSILON_TYPICAL, Suggestion, suggest
+from sanql.release.till import Till
+from sanql.wishes import (
+    Number,
+    Wishes,
+    check_groups,
+    check_unit,
+    confidence_of,
+    epsilon_of,
+    finish_of,
+    one,
+)
+
+DELTA_SHARE = 100  # of an analyst's delta, for a question that needs one and names none
+
+
+class San:
+    """A private statistical database, open for one analyst.
+
+    >>> import sanql
+    >>> san = sanql.open("policy.toml", analyst="ana")  # doctest: +SKIP
+    >>> san.query("SELECT COUNT(*) FROM people", epsilon=0.1)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        analyst: str | None = None,
+        *,
+        sampler: Sampler | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.analyst = _analyst(policy, analyst)
+        self._sampler = sampler or ExactSampler()
+        self._ledger = Ledger.open(policy, _terms(policy))
+        self._progress = progress
+        self._description_known: Description | None = None
+        self._source_known: Source | None = None
+        self._workers_known: Workers | None = None
+        self._closed = False
+
+    def query(
+        self,
+        sql: str,
+        *,
+        parameters: Parameters | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        accuracy: object = None,
+        confidence: Number | None = None,
+        max_groups_contributed: int | None = None,
+        other: str | None = None,
+        nonnegative: bool | None = None,
+        rounded: Number | None = None,
+        exact: bool = False,
+    ) -> Answer:
+        """Return a private answer, charged to the ledger; an identical question is free.
+
+        Give `epsilon` (the whole question's) or an `accuracy` to reach: a half-width, or
+        {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
+        "guess": 10000}. With `exact` (or release='exact' in the text) the answer has no noise and
+        no price; it is there only where the owner has declared an adversary it is safe against.
+        `other` names one row more that adds up the groups too small to appear; `nonnegative` and
+        `rounded` (to multiples of a number) change how noisy counts and sums are shown.
+        `parameters` are constants for ? and $1 (a list), or $name and :name (values by name).
+        """
+        limits = accuracy, confidence, max_groups_contributed
+        wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded)
+        self._check_open()
+        asked = Asked(sql, parameters)
+        with self._teaching(asked):
+            if asks_exactly(sql, exact, asdict(wishes)):
+                return answer_exactly(self, asked)
+            return answer(self, asked, wishes)
+
+    def explain(
+        self,
+        sql: str,
+        *,
+        parameters: Parameters | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        accuracy: object = None,
+        confidence: Number | None = None,
+        max_groups_contributed: int | None = None,
+        other: str | None = None,
+        nonnegative: bool | None = None,
+        rounded: Number | None = None,
+        exact: bool = False,
+    ) -> Explanation | ExactExplanation:
+        """Return what an answer would cost and how exact it would be; nothing is read or spent."""
+        limits = accuracy, confidence, max_groups_contributed
+        wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded)
+        self._check_open()
+        asked = Asked(sql, parameters)
+        with self._teaching(asked):
+            if not asks_exactly(sql, exact, asdict(wishes)):
+                return self._explain(asked, wishes)
+            with self._noise_instead(asked):
+                return self._desk.explain(asked, self.description, partial(self._with_noise, asked))
+
+    def suggest_limits(
+        self,
+        table: str,
+        *,
+        epsilon: Number,
+        by: str | None = None,
+        typical_epsilon: Number | None = None,
+    ) -> Suggestion:
+        """Return contribution limits that suit a table, found privately and charged to the ledger.
+
+        Units are counted by how many rows they have and, with `by`, by how many groups of that
+        column they are in; `typical_epsilon` (0.1) is that of the questions the limits are for.
+        """
+        self._check_open()
+        typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
+        price, till = parse_epsilon(epsilon), self._till(reads=True)
+        return suggest(table, by, self.policy, self.tables, price, typical, till)
+
+    def _explain(self, asked: Asked, wishes: Wishes) -> Explanation:
+        desk = self.bounds_desk(asked)
+        posed = desk.pose()
+        bounded, wider = (desk.settle(posed, width=width) for width in WIDTHS)
+        explained = self._explained(bounded, wishes)
+        if not bounded.missing:
+            return explained
+        return before_bounds(
+            explained,
+            self._explained(wider, wishes),
+            statement(bounded.missing[0].plan, self.description, secret=0),
+        )
+
+    def _explained(self, bounded: Bounded, wishes: Wishes) -> Explanation:
+        planned = self.planned(bounded, wishes)
+        finish = finish_of(bounded.question, wishes)
+        check_finish(planned, finish)
+        known = self.description
+        sent = tuple(statement(level, known, secret=0) for level in planned.levels)
+        cached = self._ledger.find(self.analyst, planned.digest(known.fingerprint)) is not None
+        return explain(
+            planned,
+            sent,
+            confidence_of(wishes),
+            self.balances(),
+            cached=cached,
+            fits=cached or self._fits(whole_charge(bounded, planned)),
+            finish=finish,
+            bounded=bounded,
+            after=self._ledger.balances_after(self.analyst, whole_charge(bounded, planned)),
+        )
+
+    @contextmanager
+    def _teaching(self, asked: Asked) -> Iterator[None]:
+        """Add to a refusal the nearest question that would be answered."""
+        try:
+            yield
+        except Refused as refused:
+            raise teach(refused, asked, self.tables, self._accept) from None
+
+    def _accept(self, question: Question) -> None:
+        """Plan a question as if it had been asked; refuse what would be refused."""
+        if isinstance(question.query, PublicQuery):
+            public_statement(question.query, self.description, self.tables)
+            return
+        outlined = outline_question(question.private, self.tables, self.policy.neighbours)
+        for level in plan_question(outlined, Fraction(1), Fraction(1, 10**9)).levels:
+            statement(level, self.description, secret=0)
+
+    @property
+    def _desk(self) -> ExactDesk:
+        return ExactDesk(self.policy.exact, self.tables, self.analyst, self._ledger)
+
+    @contextmanager
+    def _noise_instead(self, asked: Asked) -> Iterator[None]:
+        """Add to a refusal of an exact answer what a noisy one would be like."""
+        try:
+            yield
+        except Refused as refused:
+            if not refused.code.startswith("exact_"):
+                raise
+            noise = self._with_noise(asked, self._desk.epsilon_compared())
+            raise with_remedy(refused, noise) from None
+
+    def _with_noise(self, asked: Asked, epsilon: Fraction) -> str:
+        try:
+            explained = self._explain(asked, Wishes(epsilon=epsilon))
+        except Refused:
+            return ""
+        widths = [f"{part.column} {part.in_words()}" for part in explained.expected]
+        what = f" gives {', '.join(widths)}" if widths else " answers it"
+        return f"with noise, epsilon {float(epsilon):g}{what}, whatever the adversary knows"
+
+    def _fits(self, charge: Charge) -> bool:
+        try:
+            self._ledger.would_fit(self.analyst, charge)
+        except BudgetExceeded:
+            return False
+        return True
+
+    def budget(self) -> list[Balance]:
+        """Return every account of the dataset as it stands."""
+        self._check_open()
+        return list(self._ledger.balances())
+
+    def balances(self) -> tuple[Balance, ...]:
+        """Return the accounts this analyst's questions are charged to."""
+        mine = {self.analyst} | {
+            name for name, group in self.policy.coalitions.items() if self.analyst in group.members
+        }
+        return tuple(
+            balance
+            for balance in self._ledger.balances()
+            if balance.kind == "dataset" or balance.account in mine
+        )
+
+    def close(self) -> None:
+        """Stop the engine's workers and close the ledger."""
+        self._closed = True
+        if self._workers_known is not None:
+            self._workers_known.close()
+            self._workers_known = None
+        self._ledger.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Refused(
+                "closed", "this San has been closed", "open the policy again with sanql.open(…)"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The durable account."""
+        return self._ledger
+
+    @property
+    def sampler(self) -> Sampler:
+        """Where noise comes from."""
+        return self._sampler
+
+    @property
+    def description(self) -> Description | Source:
+        """The data's names and types; no row has been read for it."""
+        if self._source_known is not None:
+            return self._source_known
+        if self._description_known is None:
+            self._description_known = describe(self.policy)
+        return self._description_known
+
+    @property
+    def source(self) -> Source:
+        """The data as the engine sees it, prepared on first use."""
+        if self._source_known is None:
+            self._source_known = prepare(self.policy, self._progress)
+        return self._source_known
+
+    @property
+    def workers(self) -> Workers:
+        """The engine's processes, started on first use."""
+        if self._workers_known is None:
+            self._workers_known = Workers(self.source, self.policy.engine)
+        return self._workers_known
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables of the policy; a public table without declared columns has the source's."""
+        known = self.description.columns
+        tables = {
+            name: replace(table, columns=known[name])
+            if name in known and not table.columns
+            else table
+            for name, table in self.policy.tables.items()
+        }
+        _check_domains(tables)
+        return tables
+
+    def prepare(self, asked: str | Asked, wishes: Wishes) -> tuple[Planned, Question]:
+        """Return the priced plan of a question; everything that can be refused is refused here."""
+        desk = self.bounds_desk(asked)
+        bounded = desk.settle(desk.pose())
+        return self.planned(bounded, wishes), bounded.question
+
+    def planned(self, bounded: Bounded, wishes: Wishes) -> Planned:
+        """Return the priced plan of a question that has been read."""
+        question, tables = bounded.question, bounded.tables
+        groups = parse_groups(
+            one(
+                "max_groups_contributed",
+                question.options.max_groups_contributed,
+                wishes.max_groups_contributed,
+            )
+        )
+        other = finish_of(question, wishes).other is not None
+        outlined = outline_question(question.private, tables, self.policy.neighbours, groups, other)
+        check_unit(outlined.table, question.options.privacy_unit_column)
+        check_groups(outlined.table, groups)
+        for level in outlined.levels:
+            check_strategy(level.keys, question.options.group_selection_strategy)
+        delta = self._delta(outlined, one("delta", question.options.delta, wishes.delta))
+        epsilon = one("epsilon", question.options.epsilon, wishes.epsilon)
+        own = epsilon_of(outlined, epsilon, delta, wishes, bounded)
+        return plan_question(outlined, own, delta)
+
+    def bounds_desk(self, asked: str | Asked, *, reads: bool = False) -> BoundsDesk:
+        """Return where the bounds that a question needs are found, or only looked up."""
+        return BoundsDesk(self.policy, self.tables, partial(parse, asked), self._till(reads))
+
+    def _till(self, reads: bool) -> Till:
+        def recorded(planned: Plan) -> NoisyCells | None:
+            source = self.source if reads else self.description
+            found = self._ledger.find(self.analyst, planned.digest(source.fingerprint))
+            return NoisyCells.from_bytes(found) if found is not None else None
+
+        return Till(
+            recorded,
+            partial(self._ledger.would_fit, self.analyst),
+            lambda planned: cells_of(self, planned, lambda: None)[0].levels[0],
+            self.balances,
+        )
+
+    def _delta(self, outlined: Outlined, typed: Number | None) -> Fraction:
+        if typed is not None:
+            return parse_delta(typed)
+        if not outlined.selects_keys:
+            return Fraction(0)
+        if self.policy.delta_per_query is not None:
+            return self.policy.delta_per_query
+        return min(budget.delta for budget in self._budgets()) / DELTA_SHARE
+
+    def _budgets(self) -> list[Budget]:
+        analyst = self.policy.analysts.get(self.analyst)
+        groups = self.policy.coalitions.values()
+        return [
+            self.policy.budget,
+            *([analyst.budget] if analyst is not None and analyst.budget is not None else []),
+            *(group.budget for group in groups if self.analyst in group.members),
+        ]
+
+
+def open_policy(
+    policy: str | Path | Policy,
+    analyst: str | None = None,
+    *,
+    progress: Callable[[str], None] | None = None,
+) -> San:
+    """Return San for a policy file; `analyst` may be left out when the policy names at most one."""
+    loaded = policy if isinstance(policy, Policy) else load(policy)
+    return San(loaded, analyst, progress=progress)
+
+
+def _analyst(policy: Policy, analyst: str | None) -> str:
+    if analyst is not None:
+        return analyst
+    if len(policy.analysts) <= 1:
+        return next(iter(policy.analysts), "analyst")
+    raise Refused(
+        "analyst_needed",
+        "the policy names several analysts, and the question does not say who asks",
+        f"pass --analyst NAME or analyst=…, one of {', '.join(sorted(policy.analysts))}",
+    )
+
+
+def _terms(policy: Policy) -> dict[str, str]:
+    """Return what every charge means; the ledger refuses to go on when it changes."""
+    units = {
+        name: getattr(table.unit, "column", "row")
+        for name, table in policy.tables.items()
+        if not table.public
+    }
+    return {"neighbours": policy.neighbours} | {
+        f"unit of {name}": unit for name, unit in units.items()
+    }
+
+
+def _check_domains(tables: Mapping[str, Table]) -> None:
+    """Refuse keys of a public table whose type is not the column's: a cast could merge keys."""
+    faults = []
+    for table in tables.values():
+        for column in table.columns.values():
+            if not isinstance(column.domain, TableDomain):
+                continue
+            listed = tables[column.domain.table].columns.get(column.domain.column)
+            if listed is None or listed.type != column.type:
+                found = listed.type if listed is not None else "missing or of no known type"
+                faults.append(
+                    Fault(
+                        f"[table.{table.name}.column] {column.name}.domain",
+                        f"{column.domain.table}.{column.domain.column} is {found}, "
+                        f"and the column is {column.type}",
+                        "declare the public table's column with the same type",
+                    )
+                )
+    if faults:
+        raise PolicyError(faults)
