@@ -11,6 +11,8 @@ from exact.towns import MEMBER, POLICY, ROWS, SCORE, Town, Truth
 from sanql.errors import Refused
 from sanql.release.exact_answer import ExactAnswer
 
+pytestmark = pytest.mark.slow
+
 SAME = [
     ("score", "SELECT region, urban, SUM(score), COUNT(*) FROM people GROUP BY region, urban"),
     ("score", "SELECT region, SUM(score), COUNT(DISTINCT person_id) FROM people GROUP BY region"),

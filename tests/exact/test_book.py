@@ -19,6 +19,8 @@ from sanql.account import verify
 from sanql.cli.main import main
 from sanql.errors import LedgerError, Refused, Unavailable
 
+pytestmark = pytest.mark.slow
+
 SUM = "SELECT region, SUM(score) FROM people GROUP BY region"
 
 

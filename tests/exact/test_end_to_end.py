@@ -17,6 +17,8 @@ from sanql.account import verify
 from sanql.demo import make_hospital
 from sanql.errors import Refused
 
+pytestmark = pytest.mark.slow
+
 AVERAGES = "SELECT {region}, AVG(income), SUM(income), COUNT(*) FROM people GROUP BY {region}"
 
 CHILD = """

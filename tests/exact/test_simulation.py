@@ -20,6 +20,8 @@ from sanql.policy import load
 from sanql.policy.exact import ExactValues
 from sanql.release.exact_terms import terms_of
 
+pytestmark = pytest.mark.slow
+
 DRAWS = 400_000
 BAND = math.sqrt(math.log(2 / 1e-10) / (2 * DRAWS))
 

@@ -86,6 +86,7 @@ def test_the_rows_a_join_can_have_are_counted_from_declared_keys(
     assert rows_joined(query.source, [*conjuncts(query.where)], TABLES) == most
 
 
+@pytest.mark.slow
 def test_no_data_that_obeys_the_policy_has_more_and_some_have_as_many() -> None:
     rng = random.Random(3)
     largest = dict.fromkeys(range(len(SOURCES)), 0)

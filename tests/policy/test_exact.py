@@ -16,6 +16,8 @@ from sanql.policy import load
 from sanql.policy.exact import ExactHistogram, ExactValues, UniformComponent
 from sanql.policy.exact_numbers import least_records
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[[str], Path]
 Text = Callable[..., str]
 

@@ -29,6 +29,8 @@ from sanql.plan import outline, plan
 from sanql.policy import Neighbours, load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "shop"

@@ -69,6 +69,7 @@ def test_without_noise_quantiles_lie_between_neighbouring_rows(
     assert row["q0"] <= values[3] and row["top"] >= values[-4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["spread", "spike"])
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0"), ("5", "1e-5"), ("40", "0")])
 def test_intervals_hold_as_often_as_they_say(

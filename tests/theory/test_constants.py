@@ -52,6 +52,7 @@ def test_a_group_too_large_for_any_promise_is_promised_nothing() -> None:
     assert constants.group_delta(Fraction(1), Fraction(1, 10**13), 10**12) == Fraction(1, 10)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     distributions(3),

@@ -32,6 +32,8 @@ from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior, SizePrior, sa
 from sanql.mechanisms.noiseless.summands import Coin, Interval, Lattice
 from sanql.mechanisms.noiseless.truncation import binomial_deltas, poisson_deltas
 
+pytestmark = pytest.mark.slow
+
 NONE_BELOW = 1 - 1e-12
 
 
