@@ -85,6 +85,7 @@ def test_every_hypothesis_can_be_stated_on_the_command_line() -> None:
         "--records", "10", "--group", "2", "--protections", "3", "--values", "4", "--tau", "1/2",
         "--delta-hat", "1/100", "--simulator-epsilon", "0.1", "--simulator-delta", "1e-6",
         "--every-distribution", "--independent-records", "--binary-secrets",
+        "--record-protections",
     )  # fmt: skip
     for given in ("ddp(epsilon=0.1, delta=1e-6)", "coupled_worlds(epsilon=0.1, delta=1e-6)"):
         code, output = run("implications", given, *stated, "--format", "json")

@@ -6,6 +6,10 @@ import math
 
 import pytest
 
+from sanql.theory.channels import Channel
+from sanql.theory.definitions.coupled_worlds import coupled_worlds_delta
+from sanql.theory.definitions.worlds import Protection, World
+from sanql.theory.distributions import Distribution
 from sanql.theory.errors import TheoryError
 from sanql.theory.implications import Setting, guarantee, implications, parse
 from sanql.theory.implications.guarantees import KINDS
@@ -58,6 +62,22 @@ def test_an_edge_whose_hypothesis_is_not_stated_is_not_used_but_named() -> None:
     assert "independent" in missing["cw-cor-2"][0]
     told = implications(given, Setting(independent_records=True))
     assert "noiseless" in {item.guarantee.kind for item in told}
+
+
+def test_coupled_worlds_says_nothing_of_records_unless_the_protections_are_theirs() -> None:
+    rows = {(bit,): Distribution.of({bit: 1}) for bit in (0, 1)}
+    tells, fair = Channel.of(rows), World.of({((0,), None): "1/2", ((1,), None): "1/2"})
+    everything = Protection("everything", lambda x: x, lambda x: x)
+    found = coupled_worlds_delta(tells, [fair], [everything], 1)
+    assert found["delta"] == 0, "publishing the database is (0, 0)-coupled-worlds private"
+    given = parse("coupled_worlds(epsilon=0, delta=0)")
+    kinds = {i.guarantee.kind for i in implications(given, Setting(every_distribution=True))}
+    assert not kinds & {"ddp", "approximate_dp", "pure_dp"}
+    assert {edge.name: lacks for edge, lacks in blocked(given)}["cw-ddp"] == (
+        "the protections are those of the records",
+    )
+    stated = implications(given, Setting(every_distribution=True, record_protections=True))
+    assert {"ddp", "pure_dp"} <= {item.guarantee.kind for item in stated}
 
 
 def test_every_edge_joins_known_kinds_and_cites_a_source() -> None:

@@ -119,6 +119,7 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 @click.option("--every-distribution", is_flag=True, help="The class holds every distribution.")
 @click.option("--independent-records", is_flag=True, help="Records are independent given Z.")
 @click.option("--binary-secrets", is_flag=True, help="Every secret is always 0 or 1.")
+@click.option("--record-protections", is_flag=True, help="The protections are of the records.")
 @FORMAT
 @_reports_errors
 def implications(guarantee: str, form: str, **setting: Any) -> None:

@@ -111,7 +111,8 @@ def privacy_gives_ddp_in_every_world(genome: Genome) -> Reached | None:
         rows[BITS.index((v, 0))] for v in (0, 1)
     ]
     out = conclude("cw-dp-ddp", "approximate_dp", gamma, delta=delta)
-    same = conclude("cw-ddp", "coupled_worlds", gamma, delta=delta)
+    stated = Setting(record_protections=True)
+    same = conclude("cw-ddp", "coupled_worlds", gamma, stated, delta=delta)
     assert same["delta"] == out["delta"]
     conditions = _conditions(rows, inserted, joint)
     return max(delta_between(c[4], c[5], gamma) for c in conditions), out.exact("delta")

@@ -92,6 +92,9 @@ INDEPENDENT = Hypothesis(
     "records are independent given the side information", lambda _, s: s.independent_records
 )
 BINARY_SECRETS = Hypothesis("every secret is always 0 or 1", lambda _, s: s.binary_secrets)
+RECORD_PROTECTIONS = Hypothesis(
+    "the protections are those of the records", lambda _, s: s.record_protections
+)
 CLOSE_SIMULATIONS = Hypothesis(
     "the simulations for two values of a secret are (simulator_epsilon, simulator_delta)-close",
     lambda _, s: s.simulator_epsilon is not None and s.simulator_delta is not None,

@@ -258,6 +258,7 @@ class Setting:
     every_distribution: bool = False
     independent_records: bool = False
     binary_secrets: bool = False
+    record_protections: bool = False
     simulator_epsilon: float | None = None
     simulator_delta: float | None = None
 

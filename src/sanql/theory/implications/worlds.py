@@ -16,6 +16,7 @@ from sanql.theory.implications.edges import (
     INDEPENDENT,
     KNOWN_PROTECTIONS,
     KNOWN_RECORDS,
+    RECORD_PROTECTIONS,
     Apply,
     Edge,
     level,
@@ -85,7 +86,8 @@ EDGES: tuple[Edge, ...] = (
     Edge(
         "cw-ddp", f"{CW} Def. 3 as Def. 5", "coupled_worlds", "ddp", "holds",
         lambda g, s: make("ddp", epsilon=g["epsilon"], delta=g["delta"]),
-        remark="when the protections are those of the records",
+        hypotheses=(RECORD_PROTECTIONS,),
+        remark="with alt = priv = everything, publishing the database is (0, 0)-coupled-worlds",
     ),
     Edge(
         "cw-thm-1", f"{CW} Theorem 1", "ddp", "inference_ddp", "false in general",
