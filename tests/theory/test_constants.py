@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -95,3 +97,23 @@ def test_the_constant_of_theorem_a_3_is_the_sum_over_all_records() -> None:
     for records, times in ((1, 3 + 1), (2, 3 + 3 + 2), (5, 3 + 4 * 3 + 2)):
         found = edge_named("ks-a.3").apply(given, Setting(records=records, tau=0.5))
         assert found["delta"] == pytest.approx(times * 1e-6, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0, 1, 40, 400, 700])
+@pytest.mark.parametrize("delta", [0.1, 1e-9, 1e-200, 5e-324, 1.0])
+@pytest.mark.parametrize("pairs", [1, 10**12])
+def test_the_one_delta_of_the_inference_theorems_is_never_too_small(
+    epsilon: float, delta: float, pairs: int
+) -> None:
+    gamma = math.exp(epsilon)
+    with localcontext(prec=1000):
+        d, g = Decimal(delta) * pairs, Decimal(gamma)
+        true = min(Decimal(1), ((d * d * g * g + 4 * d * (1 + g)).sqrt() - d * g) / 2)
+        found = constants.inference_delta(Fraction(gamma), Fraction(delta), pairs)
+        assert true <= Decimal(found)
+        assert delta < 1e-250 or Decimal(found) <= true * (1 + Decimal("1e-14"))
+
+
+def test_a_slack_of_nothing_leaves_no_promise_for_a_secret() -> None:
+    assert constants.pufferfish_failure(Fraction(1, 10), Fraction(0)) == 1
+    assert constants.pufferfish_failure(Fraction(0), Fraction(0)) == 0

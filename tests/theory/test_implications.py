@@ -192,3 +192,34 @@ def test_a_printed_step_is_not_called_wrong_of_what_was_given_first() -> None:
     told = next(item for item in steps if item.guarantee.kind == "pointwise_dp")
     assert len(told.path) == 2
     assert told.printed_here == "not known"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pure_dp(epsilon=710)",
+        "approximate_dp(epsilon=1e300, delta=0.1)",
+        "ddp(epsilon=1e999, delta=0)",
+    ],
+)
+def test_an_epsilon_beyond_the_floats_is_refused_by_name(text: str) -> None:
+    with pytest.raises(TheoryError, match="epsilon of") as caught:
+        implications(parse(text))
+    assert caught.value.code == "epsilon_too_large"
+    with pytest.raises(TheoryError, match="simulator_epsilon"):
+        Setting(simulator_epsilon=800.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 400.0, 700.0])
+@pytest.mark.parametrize("rest", [0.0, 5e-324, 0.1, 1.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_levels_and_tiny_failures_lead_to_numbers(
+    kind: str, rest: float, epsilon: float
+) -> None:
+    numbers = {name: epsilon if name == "epsilon" else rest for name in KINDS[kind][0]}
+    setting = Setting(
+        records=10, group=2, protections=3, every_distribution=True, independent_records=True,
+        binary_secrets=True, record_protections=True, simulator_epsilon=700.0, simulator_delta=0.1,
+    )  # fmt: skip
+    for item in implications(guarantee(kind, **numbers), setting):
+        assert all(0 <= value < math.inf for _, value in item.guarantee.parameters)

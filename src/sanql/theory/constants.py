@@ -17,6 +17,8 @@ from sanql.theory.exact import Extended, as_count, exp_upper, float_upper, log_u
 _ROUNDING = 1 + 1e-12
 _GAMMA_MAX = 1e100
 _EXPONENT_MAX = 700.0
+_DELTA_MIN = 1e-290
+_PRODUCT_MAX = 1e300
 _EXACT_GROUP = 64
 
 
@@ -180,12 +182,16 @@ def inference_delta(gamma: Extended, delta: Extended, pairs: int = 1) -> float:
     printed Theorems 1 and 2 of coupled worlds are false for large epsilon.
     """
     check_level(gamma, delta=delta)
-    d, g = float_upper(delta) * pairs, float_upper(gamma)
-    if g == math.inf:
+    if delta == 0:
+        return 0.0
+    # delta' rises with D: a larger D is safe where a product would lose its digits
+    d, g = max(float_upper(delta) * pairs, _DELTA_MIN), float_upper(gamma)
+    if d * g > _PRODUCT_MAX:
         return 1.0
-    root = math.sqrt(d * d * g * g + 4 * d * (1 + g))
-    # the cancelling form -Dg + root is rewritten as a quotient
-    return min(1.0, up(2 * d * (1 + g) / (d * g + root))) if d > 0 else 0.0
+    # the root is that of two factors, as D^2 g^2 may overflow, and the cancelling form -Dg + root
+    # is rewritten as a quotient
+    root = math.sqrt(d * g) * math.sqrt(d * g + 4 * (1 + 1 / g))
+    return min(1.0, up(2 * d * g * (1 + 1 / g) / (d * g + root), 8))
 
 
 def composed_delta(
@@ -212,6 +218,8 @@ def pufferfish_failure(delta: Extended, delta_hat: Extended, prior: Extended = 0
     The level stays epsilon (printed Theorem 7: 3 epsilon, with an unneeded hypothesis).
     """
     check_level(1, delta=delta, delta_hat=delta_hat, prior=prior)
+    if delta_hat == 0 or delta == 0:
+        return Fraction(int(delta > 0))
     return 2 * prior * (1 - prior) * delta / delta_hat
 
 

@@ -135,6 +135,9 @@ SPELLINGS: Mapping[str, str] = {
 }
 """Guarantees as `sanql theory check` names the definitions."""
 
+EPSILON_MAX = 700.0
+"""The largest epsilon that conclusions are drawn from: e^epsilon is still a float."""
+
 _PROBABILITIES = frozenset({"delta", "delta_hat", "failure", "tau"})
 
 
@@ -177,6 +180,11 @@ class Guarantee:
     def exact(self, name: str) -> Fraction:
         """Return one parameter as a fraction."""
         return Fraction(self[name])
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the level e^epsilon is too large to draw conclusions from."""
+        return dict(self.parameters).get("epsilon", 0.0) > EPSILON_MAX
 
     @property
     def meaning(self) -> str:
@@ -279,6 +287,17 @@ class Setting:
                 as_rate(value, name)
         if self.simulator_epsilon is not None:
             as_loss(self.simulator_epsilon, "simulator_epsilon")
+            refuse_beyond(self.simulator_epsilon, "simulator_epsilon")
+
+
+def refuse_beyond(epsilon: float, name: str) -> None:
+    """Refuse an epsilon whose e^epsilon is beyond the floats."""
+    if epsilon > EPSILON_MAX:
+        raise TheoryError(
+            "epsilon_too_large",
+            f"{name} is {epsilon:g}, above {EPSILON_MAX:g} it promises nothing",
+            f"give {name} as a privacy loss, mostly below 10",
+        )
 
 
 def _written(value: object) -> float:

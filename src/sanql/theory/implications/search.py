@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sanql.theory.implications import differential_privacy, semantics, worlds
 from sanql.theory.implications.edges import Edge, Here
-from sanql.theory.implications.guarantees import Guarantee, Setting
+from sanql.theory.implications.guarantees import Guarantee, Setting, refuse_beyond
 from sanql.theory.implications.operations import CLOSURES
 
 EDGES: tuple[Edge, ...] = (*differential_privacy.EDGES, *semantics.EDGES, *worlds.EDGES)
@@ -60,6 +60,9 @@ class Implied:
 def implications(given: Guarantee, setting: Setting | None = None) -> tuple[Implied, ...]:
     """Return everything that follows, strongest first found, without vacuous conclusions.
 
+    An epsilon whose e^epsilon is beyond the floats is refused; where one is only reached on the
+    way, it is listed and nothing further is drawn from it.
+
     >>> from sanql.theory.implications.guarantees import guarantee
     >>> found = implications(guarantee("pure_dp", epsilon=1))
     >>> {item.guarantee.kind: round(item.guarantee["tau"], 4) for item in found
@@ -67,6 +70,7 @@ def implications(given: Guarantee, setting: Setting | None = None) -> tuple[Impl
     {'prior_posterior': 0.2449, 'semantic': 0.4621}
     """
     known = Setting() if setting is None else setting
+    refuse_beyond(dict(given.parameters).get("epsilon", 0.0), f"epsilon of {given.kind}")
     kept = [Implied(given, (), None)]
     frontier = list(kept)
     for _ in range(_DEPTH):
@@ -102,6 +106,8 @@ def edge_named(name: str) -> Edge:
 
 
 def _steps(item: Implied, setting: Setting) -> Iterable[Implied]:
+    if item.guarantee.is_beyond:
+        return
     for edge in EDGES:
         if edge.premise != item.guarantee.kind or edge.unmet(item.guarantee, setting):
             continue

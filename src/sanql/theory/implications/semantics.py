@@ -32,7 +32,7 @@ def _failure(g: Guarantee, tau: float, times: float, delta: Fraction) -> float:
     if constants.semantic_tau(g.gamma) <= tau and delta == 0:
         return 0.0
     constant = constants.tv_constant(g.gamma, tau)
-    return 1.0 if constant == math.inf else min(1.0, up(float_upper(delta) * constant * times))
+    return 1.0 if constant == math.inf else min(1.0, up(float_upper(delta) * (constant * times)))
 
 
 def _approximate(g: Guarantee, s: Setting) -> Guarantee:

@@ -61,7 +61,7 @@ def _protections(s: Setting) -> int:
 def _pufferfish_inference(g: Guarantee, s: Setting) -> Guarantee:
     if g["delta"] == 0:
         return make("inference_pufferfish", epsilon=g["epsilon"], delta_hat=0.0, failure=0.0)
-    slack = s.delta_hat or math.sqrt(g["delta"] / 2)
+    slack = s.delta_hat or math.sqrt(g["delta"]) / math.sqrt(2)
     failure = constants.pufferfish_failure(g.exact("delta"), Fraction(slack), Fraction(1, 2))
     return level("inference_pufferfish", g.gamma, delta_hat=Fraction(slack), failure=failure)
 
