@@ -14,6 +14,7 @@ from sanql.mechanisms.noiseless import (
     continuous_sum,
     delta_at,
     discard_prior,
+    epsilon_at,
     known_max,
     lattice_sum,
     others_enough,
@@ -70,3 +71,10 @@ def test_a_certificate_says_everything() -> None:
     assert "Theorem" in str(found["theorem"])
     assert any("at most 3 of the 1,000" in str(said) for said in found["assumptions"])  # type: ignore[attr-defined]
     assert "blocks" in str(found["tiers"])
+
+
+@pytest.mark.parametrize(("others", "delta"), [(19, "1e-4"), (29, "1e-6")])
+def test_an_epsilon_that_floats_do_not_see_is_found(others: int, delta: str) -> None:
+    found = epsilon_at(CountAdversary(others, "0.5"), delta)
+    assert found.epsilon < 3
+    assert found.delta_upper <= Fraction(delta)

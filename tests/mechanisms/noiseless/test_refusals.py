@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
@@ -20,6 +21,7 @@ from sanql.mechanisms.noiseless import (
     StableFunction,
     continuous_sum,
     delta_at,
+    discard_prior,
     epsilon_at,
     heterogeneous_sum,
     known_max,
@@ -27,6 +29,7 @@ from sanql.mechanisms.noiseless import (
     others_min,
     partial_sum,
 )
+from sanql.mechanisms.noiseless.map_enumeration import enumerated_epsilon
 
 GOOD = continuous_sum(others=100, eta="0.25")
 COINS = (("0.9", "0.1"), ("0.1", "0.9"))
@@ -94,3 +97,18 @@ def test_a_refusal_to_know_too_much_says_how_many_records_would_do() -> None:
         known_max(GOOD, 1, 1e-7)
     needed = others_min(GOOD, 1, 1e-7)
     assert str(needed) in caught.value.remedy
+
+
+def test_known_members_of_a_sample_of_given_size_are_refused() -> None:
+    """They tell of the size: at 40,000/2,000 and L = 100, delta is at least 3.17e-4, not 1.3e-7."""
+    prior = discard_prior(population=40_000, sample=2_000, epsilon_size="0.1", delta="1e-6")
+    with pytest.raises(Refused) as caught:
+        HistogramAdversary(200, prior, 100)
+    assert caught.value.code == "certificate_known"
+
+
+def test_the_pure_guarantee_of_an_estimator_is_refused_with_known_records() -> None:
+    laws = ((Fraction(5, 9), Fraction(4, 9)), (Fraction(1, 4), Fraction(3, 4)))
+    with pytest.raises(Refused) as caught:
+        enumerated_epsilon(MapAdversary(6, laws, known=1), Fraction(1, 5))
+    assert caught.value.code == "certificate_known"

@@ -82,7 +82,7 @@ def epsilon_at(
 
     start = _root(gap, math.log(float(most)))
     if start is None:
-        raise _too_large(target, most)
+        return _surely(adversary, target, most, definition)
     slope = (gap(start + 0.01) - gap(start)) / 0.01
     step = _TIGHT / 4
     while True:
@@ -96,6 +96,22 @@ def epsilon_at(
         step = max(step, excess / max(-slope, 1e-3) * 1.02)
         start, step = start + step, _TIGHT / 4
     raise _too_large(target, most)
+
+
+def _surely(adversary: Adversary, target: Fraction, most: Fraction, definition: str) -> Certificate:
+    """Return a certificate found without floats, which see no epsilon where few records are left."""
+    found = delta_at(adversary, most, definition=definition)
+    if Fraction(found.delta_upper) > target:
+        raise _too_large(target, most)
+    low, high = math.log(1e-3), math.log(float(most))
+    while high - low > _TIGHT:
+        middle = (low + high) / 2
+        nearer = delta_at(adversary, min(_decimal(math.exp(middle)), most), definition=definition)
+        if Fraction(nearer.delta_upper) <= target:
+            high, found = middle, nearer
+        else:
+            low = middle
+    return found
 
 
 def others_min(adversary: Countable, epsilon: Number, delta: Number) -> int:

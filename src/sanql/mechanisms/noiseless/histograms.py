@@ -53,7 +53,9 @@ SamplingPrior = PoissonPrior | BinomialPrior | DiscardPrior | SizePrior
 class HistogramAdversary:
     """The class of a histogram whose cells below `threshold` are shown as 0.
 
-    `known` members of the sample are known to the adversary.
+    `known` members of the sample are known to the adversary. Where everybody is sampled independently
+    they only lower the threshold; in a sample of a given size they also tell of the size, and no bound
+    is proved.
     """
 
     threshold: int
@@ -69,6 +71,13 @@ class HistogramAdversary:
                 f"{self.known} known sample members leave {self.threshold - self.known} of the "
                 f"threshold {self.threshold}",
                 "raise the threshold to at least the number of known members plus two",
+            )
+        if self.known and isinstance(self.prior, DiscardPrior | SizePrior):
+            raise refusal(
+                "known",
+                f"{self.known} known members of a sample of a given size tell of its size, and no "
+                "bound is proved",
+                "declare no known members, or a prior that samples everybody independently",
             )
 
     @property
