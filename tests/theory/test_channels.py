@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from sanql.theory import channels, neighbours
+from sanql.theory.channel_file import parse_channel
 from sanql.theory.channels import Channel
 from sanql.theory.definitions.dp import approximate_dp_delta, pure_dp
 from sanql.theory.distributions import Distribution
@@ -126,3 +127,32 @@ def test_a_neighbour_the_channel_does_not_know_is_refused() -> None:
     channel = channels.randomised_response(1, odds=2)
     with pytest.raises(TheoryError, match="no database"):
         pure_dp(channel, neighbours.listed([((0,), (7,))]))
+
+
+def test_the_empty_text_is_the_database_of_no_records() -> None:
+    rows = {"": ["1/2", "1/2"], "0": ["1/3", "2/3"], "1": ["2/3", "1/3"]}
+    read = parse_channel({"databases": rows, "neighbours": "add-remove"})
+    assert read.channel.databases == ((), ("0",), ("1",))
+    assert {frozenset(pair) for pair in read.neighbours.pairs} == {
+        frozenset({(), ("0",)}),
+        frozenset({(), ("1",)}),
+    }
+    assert read.default == "0"
+    assert "0 or 1 records" in read.as_read()[0]
+
+
+def test_a_secret_that_names_a_database_twice_is_refused() -> None:
+    rows = {"0": [1], "1": [1]}
+    with pytest.raises(TheoryError, match="given twice"):
+        parse_channel({"databases": rows, "secrets": {"ill": {"0": 0, "1": 0, " 1": 1}}})
+
+
+@pytest.mark.parametrize("outputs", [None, [0, 1], ["0", "1"]])
+def test_rows_as_lists_and_as_objects_speak_of_the_same_outputs(outputs: list[object]) -> None:
+    rows = {"0": ["1/2", "1/2"], "1": {"0": "1/2", "1": "1/2"}}
+    named = {} if outputs is None else {"outputs": outputs}
+    read = parse_channel({"databases": rows, **named})
+    assert read.channel.outputs == ("0", "1")
+    assert pure_dp(read.channel, read.neighbours)["gamma"] == 1
+    with pytest.raises(TheoryError, match="outputs is"):
+        parse_channel({"databases": {"0": [0, 1], "1": [0, 1]}, "outputs": [0, "0"]})

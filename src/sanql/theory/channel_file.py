@@ -10,7 +10,8 @@
     }
 
 A database is its records with commas between them; without a comma it is one record, so "01" is one
-record of value 01. Numbers may be exact strings; JSON decimals are read exactly as written. Unknown
+record of value 01, and "" is the database of no records. Outputs are texts: those of a list without
+names are "0", "1", …. Numbers may be exact strings; JSON decimals are read exactly as written. Unknown
 keys are refused. docs/theory/4_definitions.md has an example of each key.
 """
 
@@ -128,8 +129,7 @@ def parse_channel(content: object) -> ChannelFile:
 
 
 def _database(text: str) -> Database:
-    parts = tuple(part.strip() for part in text.split(","))
-    return parts if len(parts) > 1 else (text.strip(),)
+    return tuple(part.strip() for part in text.split(",")) if text.strip() else ()
 
 
 @contextmanager
@@ -156,16 +156,21 @@ def _row(row: object, outputs: object) -> Distribution:
         raise _wrong(
             f"the row {row!r} is neither a list nor an object", "write [masses] or {output: mass}"
         )
-    if outputs is None:
-        return Distribution.over(row)
-    named = isinstance(outputs, list) and all(isinstance(t, str | int | None) for t in outputs)
-    if not isinstance(outputs, list) or not named or len(outputs) != len(set(outputs)):
-        raise _wrong(f"outputs is {outputs!r}", 'write "outputs": ["no", "yes"], each name once')
-    if len(outputs) != len(row):
+    names = [str(place) for place in range(len(row))] if outputs is None else _names(outputs)
+    if len(names) != len(row):
         raise _wrong(
             f"a row has {len(row)} masses for the outputs {outputs!r}", "name each output once"
         )
-    return Distribution.of(dict(zip(outputs, row, strict=True)))
+    return Distribution.of(dict(zip(names, row, strict=True)))
+
+
+def _names(outputs: object) -> list[str | None]:
+    """Return the outputs as texts, as the keys of an object are: 0 and "0" are the same output."""
+    if isinstance(outputs, list) and all(isinstance(t, str | int | None) for t in outputs):
+        names = [None if t is None else str(t) for t in outputs]
+        if len(names) == len(set(names)):
+            return names
+    raise _wrong(f"outputs is {outputs!r}", 'write "outputs": ["no", "yes"], each name once')
 
 
 def _neighbours(value: object, channel: Channel) -> Neighbours:
@@ -185,7 +190,7 @@ def _default(value: object, channel: Channel) -> Outcome | None:
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise _wrong(f"default is {value!r}", 'write the value of a record, such as "0"')
         return str(value)
-    records = [x[0] for x in channel.databases if isinstance(x, tuple)]
+    records = [x[0] for x in channel.databases if isinstance(x, tuple) and x]
     return records[0] if records else None
 
 
@@ -213,7 +218,8 @@ def _secret(name: str, table: object, channel: Channel) -> Secret:
         raise _wrong(
             f"the secret {name!r} has values other than 0, 1, null", "write {database: 0|1|null}"
         )
-    values: Mapping[Database, Outcome] = {_database(x): value for x, value in table.items()}
+    cells = [(_database(x), value) for x, value in table.items()]
+    values: Mapping[Database, Outcome] = _refuse_duplicates(cells)
     if values.keys() != set(channel.databases):
         raise _wrong(
             f"the secret {name!r} does not speak of exactly the databases",
