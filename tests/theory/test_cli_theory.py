@@ -390,3 +390,9 @@ def test_asking_for_help_loads_nothing_heavy() -> None:
         "sys.exit(1 if heavy else 0)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_a_delta_below_the_floats_still_lets_some_answer_tell_everything() -> None:
+    code, output = run("meaning", "--epsilon", "1", "--delta", "1e-400", "--prior", "0.1")
+    assert code == 0
+    assert "0.0% to 100.0% after any answer" in output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -223,3 +224,16 @@ def test_large_levels_and_tiny_failures_lead_to_numbers(
     )  # fmt: skip
     for item in implications(guarantee(kind, **numbers), setting):
         assert all(0 <= value < math.inf for _, value in item.guarantee.parameters)
+
+
+@pytest.mark.parametrize("delta", ["1e-400", "0.0001E-5000", "1e-324"])
+def test_a_delta_below_the_floats_is_not_a_delta_of_nothing(delta: str) -> None:
+    given = parse(f"approximate_dp(epsilon=1, delta={delta})")
+    assert given["delta"] > 0
+    assert "pure_dp" not in {item.guarantee.kind for item in implications(given)}
+    for zero in ("0", "0.0", "0e-400", "-0.0"):
+        assert parse(f"approximate_dp(epsilon=1, delta={zero})")["delta"] == 0
+    with pytest.raises(TheoryError, match="at least 0"):
+        parse(f"approximate_dp(epsilon=1, delta=-{delta})")
+    exact = guarantee("approximate_dp", epsilon=1, delta=Fraction(1, 10**400))
+    assert exact["delta"] > 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_fraction, as_positive, float_upper
+from sanql.theory.exact import as_fraction, as_positive, float_read, float_upper
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
@@ -260,7 +260,7 @@ def _exact(options: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _floats(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Read number options and round them to floats; what is too large becomes infinite."""
+    """Read number options as floats; what is too large becomes infinite, what is tiny not 0."""
     return {
         name: _nearest(value) if name in names and value is not None else value
         for name, value in _exact(options, *names).items()
@@ -268,7 +268,7 @@ def _floats(options: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _nearest(value: Fraction) -> float:
-    return float_upper(value) if abs(value) > _LARGE else float(value)
+    return float_upper(value) if abs(value) > _LARGE else float_read(value)
 
 
 def _needed(value: float | None, option: str, mechanism: str) -> float:

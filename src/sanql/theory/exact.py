@@ -25,6 +25,7 @@ INFINITE = math.inf
 _SQRT_BITS = 96
 _NOISE = 1e-13
 _EPSILON_MAX = 1e9
+_TINIEST = math.ulp(0.0)
 _FLOAT_MAX = 1e300
 _EXPONENT = re.compile(r"[eE][+-]?0*\d{5,}$")  # a number of that size would fill the memory
 
@@ -108,7 +109,7 @@ def as_epsilon(value: Real, name: str = "epsilon") -> float:
             f"{name} is above {_EPSILON_MAX:.0e}, which promises nothing",
             f"give {name} as a privacy loss, mostly below 10",
         )
-    return float(number)
+    return float_read(number)
 
 
 def as_level(value: float, name: str = "gamma") -> float:
@@ -174,8 +175,9 @@ def exp_upper(epsilon: float) -> float:
 
 
 def exp_lower(epsilon: float) -> float:
-    """Return a float that is at most e^epsilon; exact at 0."""
-    return 1.0 if epsilon == 0 else down(_exp(epsilon))
+    """Return a float that is at most e^epsilon; exact at 0, and at least 1 above it."""
+    lower = 1.0 if epsilon == 0 else down(_exp(epsilon))
+    return max(1.0, lower) if epsilon > 0 else lower
 
 
 def log_upper(number: Extended) -> float:
@@ -216,6 +218,18 @@ def float_lower(number: Extended) -> float:
     """Return the largest convenient float that is at most the number."""
     nearest = _nearest(number)
     return nearest if nearest <= number else math.nextafter(nearest, -math.inf)
+
+
+def float_read(number: Extended) -> float:
+    """Return the nearest float of a number as read, except that only 0 becomes 0.
+
+    A delta of 10^-400 is not a delta of 0: what is pure and what is not differ in kind.
+
+    >>> float_read(Fraction(1, 10)), float_read(Fraction(1, 10**400)), float_read(Fraction(0))
+    (0.1, 5e-324, 0.0)
+    """
+    nearest = _nearest(number)
+    return nearest if nearest or not number else math.copysign(_TINIEST, number)
 
 
 def shown_upper(number: float) -> str:

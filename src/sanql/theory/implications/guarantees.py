@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_loss, as_rate, exp_upper, shown_upper
+from sanql.theory.exact import as_loss, as_rate, exp_upper, float_read, shown_upper
 
 KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "perfect_privacy": ((), "neighbours give equal output laws"),
@@ -232,13 +232,13 @@ def parse(text: str) -> Guarantee:
     """
     try:
         name, bracket, rest = text.strip().partition("(")
-        call = ast.parse(name.replace("-", "_") + bracket + rest, mode="eval").body
+        source = name.replace("-", "_") + bracket + rest
+        call = ast.parse(source, mode="eval").body
         if isinstance(call, ast.Name):
             return guarantee(SPELLINGS.get(call.id, call.id))
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError(text)
-        values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        numbers = {name: _written(value) for name, value in values.items()}
+        numbers = {str(word.arg): _written(source, word.value) for word in call.keywords}
     except TheoryError:
         raise
     except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -300,10 +300,14 @@ def refuse_beyond(epsilon: float, name: str) -> None:
         )
 
 
-def _written(value: object) -> float:
-    """The number of a text; truth values and strings are none."""
+def _written(source: str, node: ast.expr) -> float:
+    """The number of a text; truth values and strings are none, and only a written 0 is 0."""
+    value = ast.literal_eval(node)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(value)
+    mantissa = (ast.get_source_segment(source, node) or "").lower().partition("e")[0]
+    if value == 0 and any(digit in mantissa for digit in "123456789"):
+        return math.copysign(math.ulp(0.0), value)
     return value
 
 
@@ -311,7 +315,8 @@ def _number(kind: str, name: str, value: float) -> float:
     try:
         if isinstance(value, bool | str):
             raise TypeError
-        return float(value)
+        read = float(value)
+        return read if read else float_read(Fraction(value))
     except (TypeError, ValueError, OverflowError) as error:
         raise TheoryError(
             "not_a_number",
