@@ -20,6 +20,7 @@ from sanql.theory.definitions.finding import (
 )
 from sanql.theory.distributions import Distribution
 from sanql.theory.divergences import (
+    hockey_stick,
     indistinguishability_delta,
     statistical_difference,
     tight_gamma_two_sided,
@@ -215,3 +216,16 @@ def test_bad_questions_are_refused(make: object, code: str) -> None:
 
 def permuted_neighbours() -> list[tuple[object, object]]:
     return [pair for x, y in change_one(BITS).pairs for pair in ((x, y), (y, x))]
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1), Fraction(9, 4), Fraction(4), Fraction(100)])
+@pytest.mark.parametrize("gamma", ["1/100", "1/4", "1/2", "1", "9/4", "50"])
+def test_no_prior_moves_further_than_the_largest_hockey_stick(ratio: Fraction, gamma: str) -> None:
+    level = Fraction(gamma)
+    bound = bayesian.largest_hockey_stick(ratio, level)
+    worst = Fraction(0)
+    for step in range(1, 400):
+        prior = Distribution.of({"high": Fraction(step, 400), "low": 1 - Fraction(step, 400)})
+        after = bayesian.posterior(prior, {"high": ratio, "low": Fraction(1)})
+        worst = max(worst, hockey_stick(after, prior, level))
+    assert worst <= bound <= worst + Fraction(1, 1000)

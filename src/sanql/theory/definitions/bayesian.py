@@ -59,11 +59,20 @@ def largest_shift(ratio: Extended) -> Fraction:
 
 
 def largest_hockey_stick(ratio: Fraction, gamma: Fraction) -> Fraction:
-    """Return sup over priors of H_gamma(posterior||prior) = (sqrt r - sqrt gamma)^2/(r - 1)."""
+    """Return sup over priors of H_gamma(posterior||prior) = (sqrt r - sqrt gamma)^2/(r - 1).
+
+    Below gamma = 1/r no value loses more than the factor gamma, so every value counts and the sum
+    is 1 - gamma whatever the prior; from 1/r on the likeliest value alone is the best event.
+
+    >>> largest_hockey_stick(Fraction(4), Fraction(1, 100))
+    Fraction(99, 100)
+    """
     as_gamma(ratio, "ratio")
     as_positive(gamma, "gamma")
     if ratio <= gamma:
         return Fraction(0)
+    if gamma * ratio < 1:
+        return 1 - gamma
     return (sqrt_upper(ratio) - sqrt_lower(gamma)) ** 2 / (ratio - 1)
 
 
