@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import mpmath
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sanql.theory import divergences, testing
+from sanql.theory.check import Levels
 from sanql.theory.closed_forms import GaussianPair, GuaranteedPair, LaplacePair, geometric_pair
 from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from sanql.theory.distributions import Distribution
@@ -127,3 +131,49 @@ def test_the_guaranteed_pair_is_the_explicit_worst_case() -> None:
 def test_impossible_parameters_are_refused(make: object) -> None:
     with pytest.raises(TheoryError):
         make()  # type: ignore[operator]
+
+
+@given(st.floats(0.02, 5), st.floats(0.02, 10), st.floats(0.9999999, 1.0000001))
+def test_laplace_numbers_are_rounded_to_the_safe_side(
+    scale: float, shift: float, near: float
+) -> None:
+    pair = LaplacePair(scale, shift)
+    with localcontext(prec=60):
+        loss = Decimal(shift) / Decimal(scale)
+        gamma = max(1.0, math.exp(shift / scale) * near)
+        true = 1 - ((Decimal(gamma).ln() - loss) / 2).exp()
+        assert true <= Decimal(pair.hockey_stick(gamma))
+        epsilon = Decimal(shift / scale * near)
+        tail = 1 - (((epsilon - loss) / 2).exp() - (-(epsilon + loss) / 2).exp()) / 2
+        assert epsilon >= loss or tail <= Decimal(pair.loss_tail(float(epsilon)))
+
+
+def test_a_shift_just_above_the_loss_is_not_within_it() -> None:
+    pair = LaplacePair(0.048703075113135416, 4.9001170889899095)
+    assert pair.hockey_stick(4.957535144977237e43) >= 3.3e-15
+    assert DiscreteLaplacePair(3.0, 1).loss_tail(1 / 3) == 1, "1/3 is above the float"
+    assert DiscreteLaplacePair(2.0, 1).loss_tail(0.5) == 0
+    assert LaplacePair(3.0).loss_tail(1 / 3) > 0.85
+    assert LaplacePair(1e-3).tradeoff(0.0) == 1
+
+
+def test_the_discrete_gaussian_excess_falls_with_epsilon_and_stays_above_the_truth() -> None:
+    pair = DiscreteGaussianPair(1.0)
+    levels = [math.exp(epsilon) for epsilon in (0, 1, 5, 10, 20, 30, 36, 100, 700)] + [math.inf]
+    found = [pair.hockey_stick(gamma) for gamma in levels]
+    assert found == sorted(found, reverse=True)
+    with localcontext(prec=400):
+        mass = {k: (-Decimal(k * k) / 2).exp() for k in range(-45, 46)}
+        total = sum(mass.values())
+        for gamma, bound in zip(levels[:6], found[:6], strict=True):
+            gains = (mass[k] - Decimal(gamma) * mass[k - 1] for k in range(-44, 46))
+            true = sum(gain for gain in gains if gain > 0) / total
+            assert true <= Decimal(bound) <= true * (1 + Decimal("1e-12")) + Decimal("1e-299")
+
+
+def test_the_level_of_a_written_epsilon_is_rounded_down() -> None:
+    for epsilon in ("8.090509", "1e-400", "0.1", "3"):
+        gamma = Levels(epsilon=epsilon).gamma
+        with localcontext(prec=100):
+            assert Decimal(gamma.numerator) / gamma.denominator <= Decimal(epsilon).exp()
+            assert gamma >= 1

@@ -93,3 +93,9 @@ def test_bad_arrays_are_refused(p: list[float], q: list[float], code: str) -> No
     with pytest.raises(TheoryError) as caught:
         large.tight_epsilon_upper(p, q)
     assert caught.value.code == code
+
+
+def test_masses_below_the_normal_floats_are_not_lost() -> None:
+    p, q, gamma = [1e-323, 1.0], [5e-324, 1.0], 1.6
+    true = Fraction(p[0]) - Fraction(gamma) * Fraction(q[0])
+    assert 0 < true <= Fraction(large.hockey_stick_upper(p, q, gamma))

@@ -25,7 +25,15 @@ from sanql.theory.definitions.finding import Finding
 from sanql.theory.definitions.records import people
 from sanql.theory.definitions.worlds import records
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_count, as_epsilon, as_probability, exp_lower
+from sanql.theory.exact import (
+    Real,
+    as_count,
+    as_epsilon,
+    as_fraction,
+    as_probability,
+    exp_lower,
+    float_lower,
+)
 from sanql.theory.implications.guarantees import SPELLINGS
 
 _SMALL = 512
@@ -52,7 +60,7 @@ class Levels:
     @property
     def gamma(self) -> Fraction:
         """The level e^epsilon rounded down, so that the delta found is not too small."""
-        return Fraction(exp_lower(as_epsilon(self.epsilon)))
+        return Fraction(exp_lower(float_lower(as_fraction(self.epsilon, "epsilon"))))
 
 
 @dataclass(frozen=True)

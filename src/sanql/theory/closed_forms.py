@@ -28,6 +28,7 @@ from sanql.theory.exact import (
     as_width,
     down,
     exp_lower,
+    log_lower,
     up,
 )
 
@@ -101,13 +102,15 @@ class LaplacePair:
     def hockey_stick(self, gamma: float) -> float:
         """Return 1 - sqrt(gamma e^(-epsilon_0)) up to e^epsilon_0, then 0; rounded up."""
         gamma = as_level(gamma)
-        gap = math.log(gamma) - self.shift / self.scale
+        gap = down(log_lower(gamma) - self.epsilon_max, 1)
         return 0.0 if gap >= 0 else min(1.0, up(-math.expm1(gap / 2)))
 
     def tradeoff(self, false_positive: float) -> float:
         """Return the best false negative rate; rounded down."""
         false_positive = as_rate(false_positive, "false_positive")
-        shrink = math.exp(-self.shift / self.scale)
+        if false_positive == 0:
+            return 1.0
+        shrink = max(0.0, down(math.exp(-self.epsilon_max)))
         if false_positive < shrink / 2:
             best = 1 - false_positive / shrink
         elif false_positive <= 0.5:
@@ -119,10 +122,11 @@ class LaplacePair:
     def loss_tail(self, epsilon: float) -> float:
         """Return 1 - e^(-(e0-eps)/2)/2 + e^(-(e0+eps)/2)/2 below e0, then 0."""
         epsilon = as_loss(epsilon)
-        loss = self.shift / self.scale
-        if epsilon >= loss:
+        if reaches(epsilon, self.scale, self.shift):
             return 0.0
-        return up(1 - (math.exp((epsilon - loss) / 2) - math.exp(-(epsilon + loss) / 2)) / 2)
+        loss = self.epsilon_max
+        near, far = math.exp((epsilon - loss) / 2), math.exp(-(epsilon + loss) / 2)
+        return min(1.0, up(1 - (near - far) / 2 + _SLACK * far, 8))
 
 
 @dataclass(frozen=True)
@@ -230,6 +234,11 @@ class GuaranteedPair:
         odds = exp_lower(epsilon)
         gap = 1 - up(math.exp(self.epsilon)) / odds
         return 1.0 if gap <= 0 else min(1.0, up(self.delta * (1 + 1 / odds) / gap))
+
+
+def reaches(epsilon: float, scale: float, shift: float) -> bool:
+    """Return whether epsilon is at least shift/scale, decided without rounding."""
+    return epsilon == math.inf or Fraction(epsilon) * Fraction(scale) >= Fraction(shift)
 
 
 def geometric_mass(ratio: Real, k: int) -> Fraction:

@@ -7,19 +7,23 @@ below is a difference of two tails.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from sanql.theory.closed_forms import reaches
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_count, as_level, as_loss, as_rate, as_width, up
+from sanql.theory.exact import as_count, as_level, as_loss, as_rate, as_width, log_lower, up
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _SLACK = 1e-13
+_TINY = 1e-300  # covers the tail beyond 40 sigma
+_GAMMA_MAX = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class DiscreteLaplacePair:
     def hockey_stick(self, gamma: float) -> float:
         """Return the excess of the best half-line, rounded up."""
         gamma = as_level(gamma)
-        if math.log(gamma) >= self.epsilon_max:
+        if log_lower(gamma) >= self.epsilon_max:
             return 0.0
         last = math.ceil((self.shift - math.log(gamma) * self.scale) / 2) + 1
         candidates = (last - 3, last - 2, last - 1, last)
@@ -76,7 +80,7 @@ class DiscreteLaplacePair:
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|shift - 2k| > epsilon scale] for k clamped to [0, shift], rounded up."""
         epsilon = as_loss(epsilon)
-        if epsilon >= self.shift / self.scale:
+        if reaches(epsilon, self.scale, self.shift):
             return 0.0
         reach = epsilon * self.scale * (1 - _SLACK)  # an outcome on the edge counts as outside
         low = math.ceil((self.shift - reach) / 2) - 1
@@ -133,16 +137,28 @@ class DiscreteGaussianPair:
         return math.inf
 
     def hockey_stick(self, gamma: float) -> float:
-        """Return Pr[N <= j] - gamma Pr[N <= j - shift] at the best j, rounded up."""
-        gamma = as_level(gamma)
-        if gamma == math.inf:
-            return 1.0
+        """Return Pr[N <= j] - gamma Pr[N <= j - shift] at the best j, rounded up.
+
+        Both tails are sums of positive terms, so their errors are shares of them and the bound
+        falls with gamma as the excess does; beyond the floats a smaller level bounds from above.
+        """
+        gamma = min(as_level(gamma), _GAMMA_MAX)
         loss_per_step = self.shift / self.sigma**2
         best = math.floor(self.shift / 2 - math.log(gamma) / loss_per_step)
-        gains = (
-            self._below(j) - gamma * self._below(j - self.shift) for j in (best - 1, best, best + 1)
-        )
-        return min(1.0, max(0.0, *gains) + _slack(self.sigma) * (1 + gamma))
+        return min(1.0, max(self._gain_upper(j, gamma) for j in (best - 1, best, best + 1)))
+
+    def _gain_upper(self, j: int, gamma: float) -> float:
+        """Pr[N <= j] - gamma Pr[N <= j - shift], rounded up."""
+        import numpy as np
+
+        kind = np.finfo(np.longdouble)
+        caught = self._share(j)
+        blamed = np.longdouble(gamma) * self._share(j - self.shift)
+        # a term e^-x errs by 2 x units, and x < 11,400 or it is 0; a sum by one for each term; both
+        # are divided
+        share = kind.eps * (160 * np.longdouble(self.sigma) + 50_000)
+        gain = max(np.longdouble(0), caught - blamed) + share * (caught + blamed)
+        return up(float(gain + kind.smallest_subnormal * gamma), 1) + _TINY
 
     def tradeoff(self, false_positive: float) -> float:
         """Return the best false negative rate, interpolated between half-lines; rounded down."""
@@ -169,11 +185,17 @@ class DiscreteGaussianPair:
         return min(1.0, tail + 2 * _slack(self.sigma))
 
     def _below(self, k: int) -> float:
+        return float(self._share(k))
+
+    def _share(self, k: int) -> np.longdouble:
+        """Pr[noise <= k], unrounded."""
+        import numpy as np
+
         cumulative, start = _cumulative(self.sigma)
         index = k - start
         if index < 0:
-            return 0.0
-        return 1.0 if index >= len(cumulative) else float(cumulative[index])
+            return np.longdouble(0)
+        return np.longdouble(1) if index >= len(cumulative) else cumulative[index]
 
 
 @lru_cache(maxsize=8)

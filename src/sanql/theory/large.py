@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Masses: TypeAlias = NDArray[np.float64]
 
 _UNIT = 2.0**-52
+_TINIEST = math.ulp(0.0)
 _SUM_TOLERANCE = 1e-9
 
 
@@ -83,6 +84,7 @@ def _excess_upper(p: Masses, q: Masses, gamma: float) -> float:
     cost = gamma * q
     gain = p - cost
     gain += _UNIT * (p + cost)
+    gain[p > 0] += _TINIEST  # below the normal floats a product errs by half a unit of them
     total = float(gain[gain > 0].sum())
     # numpy sums pairwise in blocks of 128: at most 128 + log2(m) roundings of 2^-53 relative size
     return total * (1 + 256 * _UNIT)
