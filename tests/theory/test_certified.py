@@ -129,6 +129,20 @@ def test_a_level_that_no_simulator_reaches_is_proved_infinite() -> None:
     assert coupled_worlds.distributional_dp_gamma(tells, [fair], "1/2")["gamma"] == 1
 
 
+@pytest.mark.parametrize("digits", [10, 12, 15, 40])
+def test_a_mass_below_the_solvers_sight_does_not_make_the_level_infinite(digits: int) -> None:
+    tiny = Fraction(1, 10**digits)
+    rows = {
+        (bit,): Distribution.over([1 - share, share]) for bit, share in ((0, tiny), (1, 2 * tiny))
+    }
+    channel = Channel.of(rows)
+    fair = World.without_side_information(Distribution.uniform(channel.databases))
+    level = coupled_worlds.distributional_dp_gamma(channel, [fair], 0)["gamma"]
+    # the simulator has one row, whose rarer mass lies best at sqrt(2) tiny
+    assert 2 <= Fraction(level) ** 2 <= 2 + Fraction(1, 10**6)
+    assert coupled_worlds.distributional_dp_delta(channel, [fair], "3/2")["delta"] == 0
+
+
 def test_the_program_meets_the_closed_form_of_the_pure_simulator() -> None:
     channel = randomised_response(2, odds=3)
     worlds = [World.without_side_information(Distribution.point(x)) for x in channel.databases]

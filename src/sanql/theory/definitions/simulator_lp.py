@@ -18,11 +18,12 @@ from sanql.theory.definitions.simulator_dual import MixedTest, rational_weights
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import tight_gamma_two_sided, two_sided_excess
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import INFINITE, Extended
+from sanql.theory.exact import INFINITE, Extended, sqrt_upper
 
 _DENOMINATORS = (60, 1_000, 100_000, 10**9, 10**13)
 _MARGINS = (Fraction(0), *(Fraction(1, 10**k) for k in (12, 10, 8, 6, 4, 2)))
 _HIGHEST = 10**9
+_SMALL = (1e-4, 1e-7, 1e-10)
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -103,6 +104,8 @@ def _with_room(conditions: Sequence[Condition], gamma: Fraction) -> list[tuple[F
     inputs, outputs = _sizes(conditions)
     rough = _solve(conditions, inputs, outputs, float(min(gamma, Fraction(_HIGHEST))), 0.0)
     found = [_rationalised(rough.simulator, inputs, outputs, limit) for limit in _DENOMINATORS]
+    middle = _middle(conditions)
+    found += [middle, *(_patched(rough.simulator, middle, small) for small in _SMALL)]
     return [(worst_condition(conditions, each, gamma)[0], each) for each in found]
 
 
@@ -177,7 +180,40 @@ def _attained(
             found.append((_level(conditions, simulator, delta), simulator))
             if found[-1][0] <= above:
                 return found[-1]
+    middle = _middle(conditions)
+    tried = (middle, *(_patched(solved.simulator, middle, small) for small in _SMALL))
+    found += [(_level(conditions, simulator, delta), simulator) for simulator in tried]
     return min(found, key=lambda pair: pair[0])
+
+
+def _middle(conditions: Sequence[Condition]) -> Channel:
+    """Return the simulator of the geometric mean of the extremes of what an input may lead to.
+
+    It owes nothing to the solver, which does not see masses below its tolerance: where supports fit,
+    it gives every possible output some mass, so its level is finite.
+    """
+    inputs, outputs = _sizes(conditions)
+    rows = []
+    for a in inputs:
+        laws = [c.real for c in conditions if c.given[a]]
+        columns = [[law[t] for law in laws] for t in outputs]
+        weights = [sqrt_upper(max(masses) * min(masses)) for masses in columns]
+        if not any(weights):
+            weights = [sum(masses, Fraction(0)) for masses in columns]
+        rows.append(tuple(weight / sum(weights) for weight in weights))
+    return Channel(inputs, outputs, tuple(rows))
+
+
+def _patched(rough: Sequence[Sequence[float]], middle: Channel, small: float) -> Channel:
+    """Return the solver's simulator with every mass that is small to it taken from the middle."""
+    rows = []
+    for row, base in zip(rough, middle.rows, strict=True):
+        weights = [
+            mass if value < small else Fraction(value)
+            for value, mass in zip(row, base, strict=True)
+        ]
+        rows.append(tuple(weight / sum(weights) for weight in weights))
+    return Channel(middle.databases, middle.outputs, tuple(rows))
 
 
 def _ruled_out(conditions: Sequence[Condition], rough: Fraction, delta: Fraction) -> Extended:
