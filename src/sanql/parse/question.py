@@ -235,6 +235,9 @@ def _keys(
     select: exp.Select, binder: Binder[Aggregate]
 ) -> tuple[tuple[Expr, ...], tuple[tuple[int, ...], ...]]:
     """Return the keys, and the grouping sets over them where there are several."""
+    group = select.args.get("group")
+    for item in group.expressions if group is not None else ():
+        _refuse_individuals(item, binder)  # before another fault of the same list is named
     keys: list[Expr] = []
     sets: list[tuple[int, ...]] = []
     for nodes in group_sets(select, binder):
@@ -247,15 +250,7 @@ def _keys(
 
 def _key_place(node: exp.Expression, keys: list[Expr], binder: Binder[Aggregate]) -> int:
     """Return the place of a key in the list, where it is put if it is not there yet."""
-    if isinstance(node, exp.Column) and isinstance(_key_of(node, binder), Identifier):
-        raise Refused(
-            "returns_individuals",
-            f"GROUP BY {node.name} makes a row for each individual; San answers with statistics "
-            "about many",
-            f"group by something many share, and count individuals with COUNT(DISTINCT "
-            f"{node.name}); or GROUP BY {node.name} in a subquery, with statistics outside",
-            place_of(node),
-        )
+    _refuse_individuals(node, binder)
     key = binder.row(node)
     if key.facts.type is Type.REAL and key.facts.grid is None:
         raise Refused(
@@ -267,6 +262,19 @@ def _key_place(node: exp.Expression, keys: list[Expr], binder: Binder[Aggregate]
     if key not in keys:
         keys.append(key)
     return keys.index(key)
+
+
+def _refuse_individuals(node: exp.Expression, binder: Binder[Aggregate]) -> None:
+    """Refuse a key that has one value for each individual."""
+    if isinstance(node, exp.Column) and isinstance(_key_of(node, binder), Identifier):
+        raise Refused(
+            "returns_individuals",
+            f"GROUP BY {node.name} makes a row for each individual; San answers with statistics "
+            "about many",
+            f"group by something many share, and count individuals with COUNT(DISTINCT "
+            f"{node.name}); or GROUP BY {node.name} in a subquery, with statistics outside",
+            place_of(node),
+        )
 
 
 def _key_of(item: exp.Column, binder: Binder[Aggregate]) -> Expr | None:
