@@ -24,6 +24,8 @@ from sanql.account import (
 )
 from sanql.account.events import Event
 
+pytestmark = pytest.mark.slow
+
 EPSILONS = st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=10**6)
 DELTAS = st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(1, 10))
 

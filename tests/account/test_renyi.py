@@ -23,6 +23,8 @@ from sanql.account.renyi import (
     response_renyi_upper,
 )
 
+pytestmark = pytest.mark.slow
+
 mpmath.mp.dps = 80
 
 

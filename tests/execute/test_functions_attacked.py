@@ -26,6 +26,8 @@ from sanql.parse.tree import Call, Expr, Facts, Type, walk
 from sanql.policy.model import Column, RowUnit, Table
 from scalar_expressions import EXPRESSIONS, SAME, renamed
 
+pytestmark = pytest.mark.slow
+
 TABLE = Table(
     "t",
     RowUnit(),

@@ -34,6 +34,8 @@ from sanql.plan.auto_bounds import Search, search
 from sanql.plan.spread import EDGES, grouped_by, groups_of_units, rows_of_units
 from sanql.policy import Neighbours, Policy
 
+pytestmark = pytest.mark.slow
+
 EPSILON = Fraction(1, 20)
 COLUMNS = ["big", "raw", "income", "swing"]
 GROUPED = ["sex", "city", "big", "flag", "day", "share"]

@@ -10,6 +10,8 @@ import pytest
 from privacy.chains import Database, complete
 from sanql.errors import Refused
 
+pytestmark = pytest.mark.slow
+
 Linked = Callable[..., tuple[Any, list[dict[str, Any]]]]
 Rows = dict[str, list[dict[str, Any]]]
 

@@ -35,6 +35,8 @@ from sanql.plan.rest import adds_up
 from sanql.policy import Neighbours, Policy
 from sanql.release.rest import exact_rest
 
+pytestmark = pytest.mark.slow
+
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 SETS_MAX = 32  # sets of keys tried for one question; all of them up to five keys
 PRICES = [("8", "1e-9"), ("0.05", "1e-2")]  # Laplace noise is cheaper at one, Gaussian at the other

@@ -12,6 +12,8 @@ import pytest
 from questions.asking import Shape
 from questions.cases import Case, cases
 
+pytestmark = pytest.mark.slow
+
 CASES = list(cases(refused=True))
 
 

@@ -14,6 +14,8 @@ from sanql.plan.sensitivity import Setting
 from sanql.policy.model import Neighbours
 from sanql.release.picks import score, spread
 
+pytestmark = pytest.mark.slow
+
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 SETS = [
     (Fraction(1, 2),),

@@ -40,6 +40,8 @@ from sanql.theory.definitions.worlds import World, records
 from sanql.theory.distributions import mixture
 from sanql.theory.implications import Setting, guarantee, parse
 
+pytestmark = pytest.mark.slow
+
 P, Q = Distribution.over(["3/4", "1/4"]), Distribution.over(["1/4", "3/4"])
 COINS = channels.randomised_response(2, odds=3)
 PAIRS = near.change_one(COINS.databases)

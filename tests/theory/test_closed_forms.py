@@ -18,6 +18,8 @@ from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePai
 from sanql.theory.distributions import Distribution
 from sanql.theory.errors import TheoryError
 
+pytestmark = pytest.mark.slow
+
 GAMMAS = [1.0, 1.1, 1.5, 2.0, 3.0, 7.5]
 RATES = [0.0, 1e-3, 0.05, 0.3, 0.5, 0.75, 1.0]
 

@@ -29,6 +29,8 @@ from sanql.theory.errors import TheoryError
 from sanql.theory.neighbours import change_one
 from theory.strategies import beliefs, channels, gammas, probabilities
 
+pytestmark = pytest.mark.slow
+
 BITS = list(product((0, 1), repeat=2))
 EVENTS = list(chain.from_iterable(combinations(range(3), k) for k in range(4)))
 

@@ -15,6 +15,8 @@ from sanql.theory.distributions import Distribution, mixture
 from sanql.theory.errors import TheoryError
 from theory.strategies import distributions, gammas, kernels, probabilities
 
+pytestmark = pytest.mark.slow
+
 
 def events(size: int) -> list[tuple[int, ...]]:
     return list(chain.from_iterable(combinations(range(size), k) for k in range(size + 1)))

@@ -22,6 +22,8 @@ from sanql.mechanisms.noiseless import (
     threshold_min,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "adversary",

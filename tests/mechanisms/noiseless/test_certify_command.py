@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from sanql.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 
 def run(arguments: str) -> tuple[int, dict[str, object]]:
     done = CliRunner().invoke(main, ["certify", *arguments.split(), "--format", "json"])

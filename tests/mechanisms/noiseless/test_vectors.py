@@ -41,6 +41,8 @@ from sanql.mechanisms.noiseless.summands import Interval, Lattice
 from sanql.mechanisms.noiseless.sums import closed_form_delta
 from sanql.mechanisms.noiseless.truncation import binomial_deltas, poisson_deltas
 
+pytestmark = pytest.mark.slow
+
 Vector = dict[str, Any]
 VECTORS: list[Vector] = json.loads(
     (Path(__file__).parent / "noiseless_vectors.json").read_text(encoding="utf-8")
