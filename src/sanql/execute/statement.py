@@ -20,26 +20,19 @@ ties can only remove groups, never let one too many through.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any
+from dataclasses import dataclass
 
-from sanql.errors import Refused
-from sanql.execute.emit import ENGINE_TYPES, real, wide, within
-from sanql.execute.grid import on_grid
+from sanql.execute.group_keys import KeyWriter, listing, place
 from sanql.execute.leaves import leaf_counts
+from sanql.execute.measured_values import measured_value
 from sanql.execute.relations import RelationWriter
 from sanql.execute.sources import Description, Source
 from sanql.parse.shared import PublicQuery
-from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
-from sanql.plan.keys import KeyColumn, PublicKeys
-from sanql.plan.lookups import Lookup
+from sanql.plan.keys import PublicKeys
 from sanql.plan.measurements import Measured, Measurement
-from sanql.plan.quantiles import Leaves
-from sanql.policy import ColumnUnit, Table, TableDomain
+from sanql.policy import ColumnUnit, Table
 
 SMALLEST_MAX = 16
 CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
@@ -83,6 +76,7 @@ class _Writer:
         self._table = plan.outline.table
         self._relations = RelationWriter(source, plan.outline.tables)
         self._emitter = self._relations.emitter
+        self._group_keys = KeyWriter(plan, source, self._relations)
         self._parts: list[str] = []
         self._keys = [f"k{index}" for index in range(len(plan.query.keys))]
         self._secret = f"({secret})::BIGINT"
@@ -90,7 +84,7 @@ class _Writer:
         self._by_unit = isinstance(self._table.unit, ColumnUnit)
 
     def write(self) -> Statement:
-        self._write_domains()
+        self._parts += self._group_keys.domains()
         self._write_input()
         if self._by_unit:
             self._write_pairs()
@@ -109,73 +103,28 @@ class _Writer:
     def _add(self, name: str, body: str) -> None:
         self._parts.append(f"{name} AS ({body})")
 
-    def _write_domains(self) -> None:
-        keys = self._plan.outline.keys
-        if isinstance(keys, PublicKeys):
-            for index, column in enumerate(keys.columns):
-                if not isinstance(column.values, Lookup) or column.values.keys[0] == index:
-                    text = self._domain(index, self._plan.query.keys[index], column)
-                    self._parts.append(f"domain{index} AS MATERIALIZED ({text})")
-        for index, other in enumerate(self._plan.outline.beside):
-            text = self._domain(0, other.key, other.column)
-            self._parts.append(f"beside{index} AS MATERIALIZED ({text})")
-
-    def _domain(self, index: int, key: Expr, column: KeyColumn) -> str:
-        """Return the public values of a key, as v and its number."""
-        if isinstance(column.values, Lookup):
-            return self._looked_up(column.values)
-        return self._values(index, key, column.values)
-
-    def _looked_up(self, lookup: Lookup) -> str:
-        """Return the different keys that public tables have; NULL is none."""
-        public = RelationWriter(self._source, self._plan.outline.tables, self._emitter.parameters)
-        public.enter(lookup.source, None)
-        columns = [
-            on_grid(public.emitter.sql(key), _key_grid(key))
-            if key.facts.type is Type.REAL
-            else public.emitter.sql(key)
-            for key in lookup.expressions
-        ]
-        tests = [public.emitter.sql(test) for test in lookup.conditions]
-        tests += [f"({column}) IS NOT NULL" for column in columns]
-        named = [f"{c} AS v{i}" for c, i in zip(columns, lookup.keys, strict=True)]
-        rows = public.filtered(lookup.source, None, tests)
-        return f"SELECT DISTINCT {', '.join(named)} FROM {rows}"
-
-    def _values(self, index: int, key: Expr, domain: tuple[LiteralValue, ...] | TableDomain) -> str:
-        if isinstance(domain, TableDomain):
-            scan = self._source.scans[domain.table][domain.column]
-            relation = self._source.relations[domain.table]
-            if key.facts.type is Type.REAL:
-                scan = on_grid(scan, _key_grid(key))
-            return f"SELECT DISTINCT {scan} AS v{index} FROM {relation} WHERE {scan} IS NOT NULL"
-        engine_type = ENGINE_TYPES[key.facts.type]
-        values: list[object] = list(domain)
-        if key.facts.type is Type.REAL:
-            engine_type = "BIGINT"
-            values = [_steps(value, _key_grid(key)) for value in domain]
-        listed = self._emitter.parameter(values, f"{engine_type}[]")
-        return f"SELECT unnest({listed}) AS v{index}"
-
     def _write_input(self) -> None:
         query = self._plan.query
         self._relations.enter(query.source, query.where)
         unit = self._relations.unit(query.source)
         columns = [f"{unit} AS u"] if unit is not None else []
-        columns += [f"{self._group(key)} AS k{i}" for i, key in enumerate(query.keys)]
+        columns += [f"{self._group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
         for index, part in enumerate(self._plan.measurements):
             if part.expression is not None and self._column_of(index) == index:
-                columns.append(f"{self._value(part)} AS x{index}")
+                columns.append(
+                    f"{measured_value(part, self._emitter, self._group_keys)} AS x{index}"
+                )
         listed = []
         keys = self._plan.outline.keys
         if isinstance(keys, PublicKeys):
             for index, column in enumerate(keys.columns):
                 if column.filtered:
-                    listed.append(
-                        f"{self._group(query.keys[index])} IN (SELECT {_listed(keys, index)})"
-                    )
+                    key = self._group_keys.grouped(query.keys[index])
+                    listed.append(f"{key} IN (SELECT {listing(keys, index)})")
         for index, other in enumerate(self._plan.outline.beside):
-            listed.append(f"{self._group(other.key)} IN (SELECT v0 FROM beside{index})")
+            listed.append(
+                f"{self._group_keys.grouped(other.key)} IN (SELECT v0 FROM beside{index})"
+            )
         rows = self._relations.filtered(query.source, query.where, listed)
         self._add("input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}")
 
@@ -187,48 +136,6 @@ class _Writer:
                 if summed.kind is Measured.SUM and summed.expression == part.expression:
                     return other
         return index
-
-    def _group(self, key: Expr) -> str:
-        """Return a key as it is grouped by: what cannot be shown is one group, the missing one."""
-        if key.facts.type is Type.INTEGER and wide(key.facts):
-            return f"TRY_CAST({self._key(key)} AS BIGINT)"
-        return self._key(key)
-
-    def _key(self, key: Expr) -> str:
-        text = self._emitter.sql(key)
-        if key.facts.type is Type.REAL:
-            return on_grid(text, _key_grid(key))
-        return text
-
-    def _value(self, part: Measurement) -> str:
-        expression = part.expression
-        assert expression is not None  # noqa: S101  (only measurements with a value come here)
-        text = self._emitter.sql(expression)
-        if part.kind in (Measured.VALUES, Measured.UNITS):
-            if expression.facts.type is Type.REAL:
-                return f"system.main.isfinite({text}) OR NULL"
-            return f"({text} IS NOT NULL) OR NULL"
-        if part.kind is Measured.DISTINCT:
-            return self._key(expression)
-        if part.leaves is not None:
-            steps = replace(part, leaves=None, **_steps_of(part.leaves))
-            return f"({self._value(steps)} - ({part.leaves.bottom})) // {part.leaves.width}"
-        if expression.facts.type is Type.REAL:
-            low, high = expression.facts.low, expression.facts.high
-            assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
-            if not _is_stored(expression):
-                text = f"({within(text, real(low), real(high), True)})"
-            text = on_grid(text, part.grid)
-        else:
-            text = f"CAST({text} AS BIGINT)"
-        if not _clamped_on_reading(part):
-            bottom, top = str(part.low + part.centre), str(part.high + part.centre)
-            text = within(f"({text})", bottom, top, check_finite=False)
-        if not expression.facts.nullable:
-            # The sensitivity counts on a value in every row; what floating point makes of one
-            # (an infinity from a logarithm of what should not be zero) must not take it away.
-            text = f"coalesce({text}, {part.low + part.centre})"
-        return text
 
     def _write_pairs(self) -> None:
         columns = ["u", *self._keys, "system.main.count(*) AS n"]
@@ -409,14 +316,16 @@ class _Writer:
         source = "cells"
         key_columns = [f"cells.{key}" for key in self._keys]
         if isinstance(keys, PublicKeys):
-            places = [_place(keys, index) for index in range(len(keys.columns))]
+            places = [place(keys, index) for index in range(len(keys.columns))]
             domains = " CROSS JOIN ".join(dict.fromkeys(place for place, _ in places))
             key_columns = [f"{place}.{column}" for place, column in places]
             same = " AND ".join(
                 f"cells.k{i} IS NOT DISTINCT FROM {text}" for i, text in enumerate(key_columns)
             )
             source = f"{domains} LEFT JOIN cells ON {same}"
-        columns = [f"{self._shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)]
+        columns = [
+            f"{self._group_keys.shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)
+        ]
         for index, part in enumerate(self._plan.measurements):
             if part.of is not None:
                 continue  # made of another measurement's cells once they are back
@@ -442,38 +351,6 @@ class _Writer:
             " AND ".join(f"{ours} IS NOT DISTINCT FROM {table}.{key}" for ours, key in pairs)
             or "TRUE"
         )
-
-    def _shown(self, index: int, text: str) -> str:
-        key = self._plan.query.keys[index]
-        if key.facts.type is Type.REAL:
-            grid = _key_grid(key)
-            return f"(CAST({text} AS DOUBLE) * {grid.numerator} / {grid.denominator})"
-        if key.facts.type is Type.INTEGER:
-            return f"TRY_CAST({text} AS BIGINT)"
-        return text
-
-
-def _place(keys: PublicKeys, index: int) -> tuple[str, str]:
-    """Return where a key's public values are listed: the relation and its column."""
-    values = keys.columns[index].values
-    first = values.keys[0] if isinstance(values, Lookup) else index
-    return f"domain{first}", f"v{index}"
-
-
-def _listed(keys: PublicKeys, index: int) -> str:
-    place, column = _place(keys, index)
-    return f"{column} FROM {place}"
-
-
-def _steps_of(leaves: Leaves) -> dict[str, Any]:
-    """Return the fields of a sum over the grid steps that leaves are made of."""
-    return {
-        "kind": Measured.SUM,
-        "grid": leaves.grid,
-        "low": leaves.bottom,
-        "high": leaves.top,
-        "centre": 0,
-    }
 
 
 def _less_centre(sums: str, counts: str, part: Measurement) -> str:
@@ -501,44 +378,3 @@ def _thresholds(source: str, most: int) -> str:
         f"FROM {source} a SEMI JOIN (SELECT u {counted}) b ON a.u = b.u"
     )
     return f"SELECT u, h AS below FROM ({ranked}) WHERE place = {most + 1}"
-
-
-def _clamped_on_reading(part: Measurement) -> bool:
-    """Return whether a column's own bounds already put its grid value between low and high.
-
-    Reading clamps the column; turning it into grid steps is monotone, also in floating point, so it
-    is enough that the two bounds land on the two ends.
-    """
-    if part.expression is None or not _is_stored(part.expression):
-        return False
-    if part.expression.facts.type is not Type.REAL:
-        return True
-    steps = Fraction(part.grid)
-    ends = (part.expression.facts.low, part.expression.facts.high)
-    landed = [
-        math.floor(float(end) * float(steps.denominator) / float(steps.numerator) + 0.5)  # type: ignore[arg-type]
-        for end in ends
-    ]
-    return landed == [part.low + part.centre, part.high + part.centre]
-
-
-def _steps(value: LiteralValue, grid: Fraction) -> int | None:
-    """Return a declared key as a whole number of grid steps."""
-    if not isinstance(value, int | Fraction):
-        return None
-    return math.floor(Fraction(value) / grid + Fraction(1, 2))
-
-
-def _is_stored(expression: Expr) -> bool:
-    """Return whether an expression is a table's column, whose bounds reading it enforces."""
-    return isinstance(expression, ColumnRef) and expression.stored
-
-
-def _key_grid(key: Expr) -> Fraction:
-    if key.facts.grid is None:
-        raise Refused(
-            "key_not_rounded",
-            "a group key is a number with no fixed precision, so equal groups would hardly exist",
-            "round it: GROUP BY ROUND(x, 1), or FLOOR(x / 10) * 10",
-        )
-    return key.facts.grid

@@ -1,0 +1,131 @@
+"""Group keys as SQL: how a row's key is written, and where public keys are listed."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from sanql.errors import Refused
+from sanql.execute.emit import ENGINE_TYPES, wide
+from sanql.execute.grid import on_grid
+from sanql.execute.relations import RelationWriter
+from sanql.execute.sources import Description, Source
+from sanql.parse.tree import Expr, LiteralValue, Type
+from sanql.plan import Plan
+from sanql.plan.keys import KeyColumn, PublicKeys
+from sanql.plan.lookups import Lookup
+from sanql.policy import TableDomain
+
+
+class KeyWriter:
+    """Writes the keys of one plan with the emitter of its statement."""
+
+    def __init__(self, plan: Plan, source: Description | Source, relations: RelationWriter) -> None:
+        self._outline = plan.outline
+        self._keys = plan.query.keys
+        self._source = source
+        self._emitter = relations.emitter
+
+    def domains(self) -> list[str]:
+        """Return the public values of keys as common table expressions."""
+        parts = []
+        keys = self._outline.keys
+        if isinstance(keys, PublicKeys):
+            for index, column in enumerate(keys.columns):
+                if not isinstance(column.values, Lookup) or column.values.keys[0] == index:
+                    text = self._domain(index, self._keys[index], column)
+                    parts.append(f"domain{index} AS MATERIALIZED ({text})")
+        for index, other in enumerate(self._outline.beside):
+            text = self._domain(0, other.key, other.column)
+            parts.append(f"beside{index} AS MATERIALIZED ({text})")
+        return parts
+
+    def _domain(self, index: int, key: Expr, column: KeyColumn) -> str:
+        """Return the public values of a key, as v and its number."""
+        if isinstance(column.values, Lookup):
+            return self._looked_up(column.values)
+        return self._values(index, key, column.values)
+
+    def _looked_up(self, lookup: Lookup) -> str:
+        """Return the different keys that public tables have; NULL is none."""
+        public = RelationWriter(self._source, self._outline.tables, self._emitter.parameters)
+        public.enter(lookup.source, None)
+        columns = [
+            on_grid(public.emitter.sql(key), _key_grid(key))
+            if key.facts.type is Type.REAL
+            else public.emitter.sql(key)
+            for key in lookup.expressions
+        ]
+        tests = [public.emitter.sql(test) for test in lookup.conditions]
+        tests += [f"({column}) IS NOT NULL" for column in columns]
+        named = [f"{c} AS v{i}" for c, i in zip(columns, lookup.keys, strict=True)]
+        rows = public.filtered(lookup.source, None, tests)
+        return f"SELECT DISTINCT {', '.join(named)} FROM {rows}"
+
+    def _values(self, index: int, key: Expr, domain: tuple[LiteralValue, ...] | TableDomain) -> str:
+        if isinstance(domain, TableDomain):
+            scan = self._source.scans[domain.table][domain.column]
+            relation = self._source.relations[domain.table]
+            if key.facts.type is Type.REAL:
+                scan = on_grid(scan, _key_grid(key))
+            return f"SELECT DISTINCT {scan} AS v{index} FROM {relation} WHERE {scan} IS NOT NULL"
+        engine_type = ENGINE_TYPES[key.facts.type]
+        values: list[object] = list(domain)
+        if key.facts.type is Type.REAL:
+            engine_type = "BIGINT"
+            values = [_steps(value, _key_grid(key)) for value in domain]
+        listed = self._emitter.parameter(values, f"{engine_type}[]")
+        return f"SELECT unnest({listed}) AS v{index}"
+
+    def grouped(self, key: Expr) -> str:
+        """Return a key as it is grouped by: what cannot be shown is one group, the missing one."""
+        if key.facts.type is Type.INTEGER and wide(key.facts):
+            return f"TRY_CAST({self.gridded(key)} AS BIGINT)"
+        return self.gridded(key)
+
+    def gridded(self, key: Expr) -> str:
+        """Return a key's value; a number's as its grid step."""
+        text = self._emitter.sql(key)
+        if key.facts.type is Type.REAL:
+            return on_grid(text, _key_grid(key))
+        return text
+
+    def shown(self, index: int, text: str) -> str:
+        """Return a key as it comes back, from the text it was grouped by."""
+        key = self._keys[index]
+        if key.facts.type is Type.REAL:
+            grid = _key_grid(key)
+            return f"(CAST({text} AS DOUBLE) * {grid.numerator} / {grid.denominator})"
+        if key.facts.type is Type.INTEGER:
+            return f"TRY_CAST({text} AS BIGINT)"
+        return text
+
+
+def place(keys: PublicKeys, index: int) -> tuple[str, str]:
+    """Return where a key's public values are listed: the relation and its column."""
+    values = keys.columns[index].values
+    first = values.keys[0] if isinstance(values, Lookup) else index
+    return f"domain{first}", f"v{index}"
+
+
+def listing(keys: PublicKeys, index: int) -> str:
+    """Return a key's public values as what stands after SELECT."""
+    relation, column = place(keys, index)
+    return f"{column} FROM {relation}"
+
+
+def _steps(value: LiteralValue, grid: Fraction) -> int | None:
+    """Return a declared key as a whole number of grid steps."""
+    if not isinstance(value, int | Fraction):
+        return None
+    return math.floor(Fraction(value) / grid + Fraction(1, 2))
+
+
+def _key_grid(key: Expr) -> Fraction:
+    if key.facts.grid is None:
+        raise Refused(
+            "key_not_rounded",
+            "a group key is a number with no fixed precision, so equal groups would hardly exist",
+            "round it: GROUP BY ROUND(x, 1), or FLOOR(x / 10) * 10",
+        )
+    return key.facts.grid
