@@ -11,13 +11,14 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse import subqueries, windows
+from sanql.parse import asking, subqueries, windows
 from sanql.parse.bind import Binder
 from sanql.parse.joins import bind_join
 from sanql.parse.places import at
 from sanql.parse.relations import Derived, From, Join, JoinKind, Rows, Scan, UnitAggregate
 from sanql.parse.scope import Item, Scope, derived_item, table_item
 from sanql.parse.tree import Expr
+from sanql.parse.units import by_row, rows_limit
 from sanql.policy import ColumnUnit, Table, ViaUnit
 
 ITEMS_MAX = 100  # of FROM, at any depth: WITH can double a question with every line
@@ -280,30 +281,30 @@ class Reader:
 
     def exists(self, node: exp.Exists, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return whether a subquery has a row."""
-        return subqueries.bind_exists(node, binder.scope, self)
+        return asking.bind_exists(node, binder.scope, self)
 
     def member(self, node: exp.In, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return whether a value is among those of a subquery."""
-        return subqueries.bind_member(node, binder, self)
+        return asking.bind_member(node, binder, self)
 
     def value(self, node: exp.Subquery, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return the only value of a subquery."""
-        return subqueries.bind_value(node, binder.scope, self)
+        return asking.bind_value(node, binder.scope, self)
 
     def constant(self, node: exp.Subquery, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return the only value of a subquery that stands by itself."""
-        return subqueries.bind_value(node, Scope([], {}, None, binder.scope.named), self)
+        return asking.bind_value(node, Scope([], {}, None, binder.scope.named), self)
 
     def window(self, node: exp.Window, binder: Binder) -> Expr:  # type: ignore[type-arg]
         """Return a function over the rows of the same unit."""
         source = binder.scope.source
-        if source is not None and subqueries.by_row(source, self):
+        if source is not None and by_row(source, self):
             raise Refused(
                 "window_across_units",
                 "a window looks at several rows, and each row is protected by itself",
                 "leave the window out, or GROUP BY what you partition by, outside",
             )
-        limit = subqueries.rows_limit(source, self) if source is not None else None
+        limit = rows_limit(source, self) if source is not None else None
         return windows.bind_window(node, binder, limit)
 
 
