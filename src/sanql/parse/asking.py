@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.bind import Binder
+from sanql.parse.functions import call
 from sanql.parse.joins import CONDITION
-from sanql.parse.relations import From, Rows, Union, conjuncts, is_private, scans, slots
+from sanql.parse.relations import Field, From, Rows, Union, conjuncts, is_private, scans, slots
 from sanql.parse.scope import Scope, Visible
 from sanql.parse.subqueries import across_units, bind_grouped, bind_rows, own_aggregates
-from sanql.parse.tree import Ask, Facts, SameIdentity, Subquery, Type
+from sanql.parse.tree import Ask, Expr, Facts, SameIdentity, Subquery, Type
 from sanql.policy import RowUnit
 
 if TYPE_CHECKING:
@@ -63,13 +64,17 @@ def bind_member(node: exp.In, binder: Binder, reader: Reader) -> Subquery:  # ty
                 "EXISTS",
             )
         unit_of = _asking(rows, binder.scope, linked or _linked_inside(rows), reader)
-        operand = asked if linked else binder.row(node.this)
-        if not linked and field.value is None:
-            raise _unrelated()
+        operand = asked if linked else _compared(binder.row(node.this), field)
         return Subquery(Ask.MEMBER, rows, operand, unit_of, CONDITION)
+    return Subquery(Ask.MEMBER, rows, _compared(binder.row(node.this), field), None, CONDITION)
+
+
+def _compared(operand: Expr, field: Field) -> Expr:
+    """Return what is looked for, or refuse to look for it among values of another type."""
     if field.value is None:
         raise _unrelated()
-    return Subquery(Ask.MEMBER, rows, binder.row(node.this), None, CONDITION)
+    call("equal", operand, field.value)
+    return operand
 
 
 def bind_value(node: exp.Subquery, scope: Scope, reader: Reader) -> Subquery:

@@ -104,8 +104,12 @@ class Binder(Generic[A]):
                 return end
         if isinstance(node, exp.Grouping | exp.GroupingId) and self.grouping is not None:
             return self.grouping(node)
+        missing = self._missing(node)
+        if missing is not None:
+            return missing
         key = self._key(node)
         if key is not None:
+            self._check_value(key, node)
             return key
         if isinstance(node, exp.Column):
             return self._outer_column(node, aliases)
@@ -131,11 +135,7 @@ class Binder(Generic[A]):
     def _value(self, node: exp.Column) -> Expr:
         column = self.scope.column(node)
         if column.value is None:
-            raise Refused(
-                "unit_column",
-                f"{column.name} identifies the privacy unit; it can only be counted",
-                f"use COUNT(DISTINCT {column.name}), or join tables on it",
-            )
+            raise _only_counted(column.name)
         return column.value
 
     def _identity(self, node: exp.Expression) -> Expr | None:
@@ -172,6 +172,21 @@ class Binder(Generic[A]):
             if key == bound:
                 return KeyRef(index, self._outside(index, key.facts))
         return None
+
+    def _check_value(self, key: KeyRef, node: exp.Expression) -> None:
+        """Refuse to compute with a key that identifies: how it is stored is no part of its facts."""
+        if isinstance(self.keys[key.index], Identifier):
+            column = self.visible(node)
+            raise _only_counted(column.name if column is not None else "what identifies")
+
+    def _missing(self, node: exp.Expression) -> Expr | None:
+        """Return whether a group lacks an identifier: all that may be asked of one."""
+        if not isinstance(node, exp.Is) or not isinstance(node.expression, exp.Null):
+            return None
+        key = self._key(node.this)
+        if key is None or not isinstance(self.keys[key.index], Identifier):
+            return None
+        return Call("is_null", (key,), Facts(Type.BOOLEAN, nullable=False))
 
     def _outside(self, index: int, facts: Facts) -> Facts:
         """Return a key's facts in rows of the answer: NULL where a row is not grouped by it."""
@@ -210,6 +225,14 @@ class Binder(Generic[A]):
         """Return whether the expression is the privacy unit's column and nothing more."""
         column = self.visible(node)
         return column is not None and _is_unit(column.identity)
+
+
+def _only_counted(name: str) -> Refused:
+    return Refused(
+        "unit_column",
+        f"{name} identifies the privacy unit; it can only be counted",
+        f"use COUNT(DISTINCT {name}), or join tables on it",
+    )
 
 
 def _is_unit(identity: Identifier | None) -> bool:

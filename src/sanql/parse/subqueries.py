@@ -28,7 +28,6 @@ from sanql.parse.scope import Scope, Visible
 from sanql.parse.tree import (
     Expr,
     Identifier,
-    KeyRef,
     Type,
     Window,
     walk,
@@ -234,13 +233,9 @@ def bind_grouped(select: exp.Select, around: Scope, reader: Reader) -> Grouped:
     for item in select.expressions:
         node = item.this if isinstance(item, exp.Alias) else item
         name = str(item.alias) if isinstance(item, exp.Alias) else column_name(node)
-        value: Expr | None = binder.outer(node)
         identity = _identity(node, binder)
-        if identity not in identities:
-            identity = None
-        if isinstance(value, KeyRef) and isinstance(binder.keys[value.index], Identifier):
-            value = None
-        fields.append(Field(name, value, identity))
+        value = None if identity in binder.keys else binder.outer(node)
+        fields.append(Field(name, value, identity if identity in identities else None))
     having = select.args.get("having")
     condition = binder.outer(having.this, aliases=True) if having is not None else None
     private = is_private(scope.source)
