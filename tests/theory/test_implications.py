@@ -133,6 +133,8 @@ def test_a_setting_that_makes_no_sense_is_refused() -> None:
         Setting(records=0)
     with pytest.raises(TheoryError):
         Setting(tau=1.5)
+    with pytest.raises(TheoryError, match="no failure below 1 can be promised"):
+        Setting(delta_hat=0.0)
 
 
 def test_no_conclusion_is_listed_that_another_one_makes_superfluous() -> None:

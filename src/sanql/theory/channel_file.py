@@ -21,7 +21,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from sanql.theory.definitions.secrets import Secret
 from sanql.theory.definitions.worlds import World
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_fraction, quoted
 from sanql.theory.neighbours import Neighbours, listed, named
 
 _KEYS = frozenset({"databases", "outputs", "neighbours", "default", "worlds", "secrets"})
@@ -91,7 +92,8 @@ def read_channel(path: Path) -> ChannelFile:
     try:
         content = json.loads(
             text,
-            parse_float=Decimal,
+            parse_float=_number,
+            parse_int=_number,
             parse_constant=_refuse_constant,
             object_pairs_hook=_refuse_duplicates,
         )
@@ -154,12 +156,14 @@ def _row(row: object, outputs: object) -> Distribution:
         return Distribution.of(row)
     if not isinstance(row, list):
         raise _wrong(
-            f"the row {row!r} is neither a list nor an object", "write [masses] or {output: mass}"
+            f"the row {quoted(row)} is neither a list nor an object",
+            "write [masses] or {output: mass}",
         )
     names = [str(place) for place in range(len(row))] if outputs is None else _names(outputs)
     if len(names) != len(row):
         raise _wrong(
-            f"a row has {len(row)} masses for the outputs {outputs!r}", "name each output once"
+            f"a row has {len(row)} masses for the outputs {quoted(outputs)}",
+            "name each output once",
         )
     return Distribution.of(dict(zip(names, row, strict=True)))
 
@@ -170,14 +174,14 @@ def _names(outputs: object) -> list[str | None]:
         names = [None if t is None else str(t) for t in outputs]
         if len(names) == len(set(names)):
             return names
-    raise _wrong(f"outputs is {outputs!r}", 'write "outputs": ["no", "yes"], each name once')
+    raise _wrong(f"outputs is {quoted(outputs)}", 'write "outputs": ["no", "yes"], each name once')
 
 
 def _neighbours(value: object, channel: Channel) -> Neighbours:
     if isinstance(value, str):
         return named(value, channel.databases)
     if not isinstance(value, list) or not all(isinstance(p, list) and len(p) == 2 for p in value):
-        raise _wrong(f"neighbours is {value!r}", 'write "change-one" or a list of pairs')
+        raise _wrong(f"neighbours is {quoted(value)}", 'write "change-one" or a list of pairs')
     pairs = [(_database(str(left)), _database(str(right))) for left, right in value]
     for pair in pairs:
         for database in pair:
@@ -188,7 +192,7 @@ def _neighbours(value: object, channel: Channel) -> Neighbours:
 def _default(value: object, channel: Channel) -> Outcome | None:
     if value is not None:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise _wrong(f"default is {value!r}", 'write the value of a record, such as "0"')
+            raise _wrong(f"default is {quoted(value)}", 'write the value of a record, such as "0"')
         return str(value)
     records = [x[0] for x in channel.databases if isinstance(x, tuple) and x]
     return records[0] if records else None
@@ -201,7 +205,9 @@ def _numbered_world(number: int, masses: object, channel: Channel) -> World:
 
 def _world(masses: object, channel: Channel) -> World:
     if not isinstance(masses, dict):
-        raise _wrong(f"the world {masses!r} is not an object", "write {database | side: mass}")
+        raise _wrong(
+            f"the world {quoted(masses)} is not an object", "write {database | side: mass}"
+        )
     cells: list[tuple[Any, Any]] = []
     for key, mass in masses.items():
         text, _, side = key.partition("|")
@@ -240,6 +246,12 @@ def _refuse_duplicates(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _number(text: str) -> int | Fraction:
+    """A number of the file, exactly as written; a whole one stays one."""
+    number = as_fraction(text, "a number in the file")
+    return int(number) if text.lstrip("-").isdecimal() else number
 
 
 def _refuse_constant(name: str) -> object:

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_fraction
+from sanql.theory.exact import Real, as_fraction, quoted
 
 Outcome: TypeAlias = Hashable
 
@@ -45,7 +45,7 @@ class Distribution:
         if len(set(self.outcomes)) != len(self.outcomes):
             raise TheoryError(
                 "duplicate_outcome",
-                f"the outcomes {self.outcomes!r} are not distinct",
+                f"the outcomes {quoted(self.outcomes)} are not distinct",
                 "give each outcome once, with its whole mass",
             )
         if len(self.outcomes) != len(self.masses):
@@ -90,7 +90,7 @@ class Distribution:
         if total <= 0 or min(exact.values()) < 0:
             raise TheoryError(
                 "weights",
-                f"the weights sum to {total}; they must be at least 0 and not all 0",
+                f"the weights sum to {quoted(total)}; they must be at least 0 and not all 0",
                 "give weights that are at least 0, one of them above 0",
             )
         return cls(tuple(exact), tuple(weight / total for weight in exact.values()))
@@ -150,7 +150,7 @@ def check_masses(masses: Sequence[Fraction]) -> None:
         if mass.numerator < 0:
             raise TheoryError(
                 "negative_mass",
-                f"a mass is {mass}, masses are at least 0",
+                f"a mass is {quoted(mass)}, masses are at least 0",
                 "give masses between 0 and 1",
             )
     common = math.lcm(*(mass.denominator for mass in masses))
@@ -159,6 +159,6 @@ def check_masses(masses: Sequence[Fraction]) -> None:
         total = Fraction(units, common)
         raise TheoryError(
             "mass_sum",
-            f"the masses sum to {total}, they must sum to exactly 1",
+            f"the masses sum to {quoted(total)}, they must sum to exactly 1",
             'write masses as exact strings such as "1/3", or use Distribution.from_weights',
         )

@@ -23,9 +23,14 @@ from sanql.theory.exact import (
     as_gamma,
     as_positive,
     as_probability,
+    log_nearest,
+    quoted,
 )
 
 _ORDER_MAX = 10_000
+_MOMENT_BITS = 200_000
+_NEAR_ONE = 1e-290  # orders that near 1 differ from it in no digit
+_POWER_MAX = 700.0  # beyond it e^x leaves the floats
 
 MassPairs: TypeAlias = Sequence[tuple[Fraction, Fraction]]
 
@@ -101,7 +106,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> float:
     """Return sum_t p ln(p/q), infinite when Q misses an outcome of P."""
     if any(a > 0 and b == 0 for a, b in align(p, q)):
         return INFINITE
-    terms = (float(a) * math.log(a / b) for a, b in align(p, q) if a > 0)
+    terms = (float(a) * log_nearest(a / b) for a, b in align(p, q) if a > 0)
     return max(0.0, math.fsum(terms))
 
 
@@ -110,11 +115,20 @@ def renyi_moment(p: Distribution, q: Distribution, order: int) -> Extended:
     if isinstance(order, bool) or not isinstance(order, int) or not 2 <= order <= _ORDER_MAX:
         raise TheoryError(
             "renyi_order",
-            f"the order is {order!r}, the exact moment needs an integer from 2 to {_ORDER_MAX}",
+            f"the order is {quoted(order)}, the exact moment needs an integer from 2 to "
+            f"{_ORDER_MAX}",
             "give such an order; use renyi_divergence for fractions, max_divergence_gamma above",
         )
+    pairs = align(p, q)
+    digits = max(mass.denominator.bit_length() for pair in pairs for mass in pair)
+    if order * digits > _MOMENT_BITS:
+        raise TheoryError(
+            "renyi_order",
+            f"the exact moment of order {order} of these masses has millions of digits",
+            "use renyi_divergence, which is a float",
+        )
     total = Fraction(0)
-    for a, b in align(p, q):
+    for a, b in pairs:
         if a > 0 and b == 0:
             return INFINITE
         if a > 0:
@@ -123,22 +137,34 @@ def renyi_moment(p: Distribution, q: Distribution, order: int) -> Extended:
 
 
 def renyi_divergence(p: Distribution, q: Distribution, order: Real) -> float:
-    """Return D_a(P||Q) = ln(sum p^a q^(1-a)) / (a - 1) for any order a > 1."""
+    """Return D_a(P||Q) = ln(sum p^a q^(1-a)) / (a - 1) for any order a > 1.
+
+    The sum is 1 + sum p ((p/q)^(a-1) - 1), which loses no digits near order 1; where a term leaves
+    the floats, the largest is split off.
+    """
     exact = as_fraction(order, "order")
     if not 1 < exact <= _ORDER_MAX:
         raise TheoryError(
             "renyi_order",
-            f"the order is {order}, it must be above 1 and at most {_ORDER_MAX}",
+            f"the order is {quoted(order)}, it must be above 1 and at most {_ORDER_MAX}",
             "use kl_divergence at order 1, max_divergence_gamma for very large orders",
         )
-    if exact.denominator == 1:
-        moment = renyi_moment(p, q, int(exact))
-        return INFINITE if moment == INFINITE else math.log(moment) / float(exact - 1)
-    if any(a > 0 and b == 0 for a, b in align(p, q)):
+    pairs = [(a, b) for a, b in align(p, q) if a > 0]
+    if any(b == 0 for _, b in pairs):
         return INFINITE
-    power = float(exact)
-    terms = (float(a) ** power * float(b) ** (1 - power) for a, b in align(p, q) if a > 0)
-    return math.log(math.fsum(terms)) / (power - 1)
+    above = float(exact - 1)
+    if above < _NEAR_ONE:
+        return kl_divergence(p, q)
+    powers = [above * log_nearest(a / b) for a, b in pairs]
+    if max(powers) <= _POWER_MAX:
+        gain = math.fsum(
+            float(a) * math.expm1(power) for (a, _), power in zip(pairs, powers, strict=True)
+        )
+        return max(0.0, math.log1p(gain) / above)
+    logs = [log_nearest(a) + power for (a, _), power in zip(pairs, powers, strict=True)]
+    largest = max(logs)
+    rest = math.fsum(math.exp(value - largest) for value in logs)
+    return max(0.0, (largest + math.log(rest)) / above)
 
 
 def tight_gamma(p: Distribution, q: Distribution, delta: Real = 0) -> Extended:

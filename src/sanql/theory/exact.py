@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -27,11 +27,17 @@ _NOISE = 1e-13
 _EPSILON_MAX = 1e9
 _TINIEST = math.ulp(0.0)
 _FLOAT_MAX = 1e300
-_EXPONENT = re.compile(r"[eE][+-]?0*\d{5,}$")  # a number of that size would fill the memory
+_TEXT_MAX = 1000
+_NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?0*\d{1,3})?)", re.ASCII)
+_QUOTED_MAX = 60
+_SHORT_BITS = 400  # some 120 digits
 
 
 def as_fraction(value: Real, name: str) -> Fraction:
     """Return the value as an exact fraction, or say why it is none.
+
+    Texts have at most 1,000 characters and exponents of three digits: one line could otherwise name a
+    number that fills the memory.
 
     >>> as_fraction("1/3", "mass"), as_fraction("0.1", "mass")
     (Fraction(1, 3), Fraction(1, 10))
@@ -42,12 +48,9 @@ def as_fraction(value: Real, name: str) -> Fraction:
         raise _not_a_number(value, name)
     if isinstance(value, Decimal) and not value.is_finite():
         raise _not_a_number(value, name)
-    if isinstance(value, str | Decimal) and _EXPONENT.search(str(value)):
-        raise _not_a_number(value, name)
-    try:
-        return Fraction(value)
-    except (ValueError, ZeroDivisionError, InvalidOperation) as error:
-        raise _not_a_number(value, name) from error
+    if isinstance(value, str | Decimal):
+        return _read(str(value).strip(), name)
+    return Fraction(value)
 
 
 def as_probability(value: Real, name: str) -> Fraction:
@@ -56,7 +59,7 @@ def as_probability(value: Real, name: str) -> Fraction:
     if not 0 <= number <= 1:
         raise TheoryError(
             "not_a_probability",
-            f"{name} is {value}, a probability lies between 0 and 1",
+            f"{name} is {quoted(value)}, a probability lies between 0 and 1",
             f"give {name} between 0 and 1",
         )
     return number
@@ -68,7 +71,7 @@ def as_gamma(value: Real | Extended, name: str = "gamma") -> Fraction:
     if number < 1:
         raise TheoryError(
             "gamma_below_one",
-            f"{name} is {value}, a privacy level e^epsilon is at least 1",
+            f"{name} is {quoted(value)}, a privacy level e^epsilon is at least 1",
             "give epsilon >= 0, that is gamma >= 1",
         )
     return number
@@ -79,7 +82,7 @@ def as_positive(value: Real, name: str) -> Fraction:
     number = as_fraction(value, name)
     if number <= 0:
         raise TheoryError(
-            "not_positive", f"{name} is {value}, it must be above 0", f"give {name} > 0"
+            "not_positive", f"{name} is {quoted(value)}, it must be above 0", f"give {name} > 0"
         )
     return number
 
@@ -89,7 +92,9 @@ def as_nonnegative(value: Real, name: str) -> Fraction:
     number = as_fraction(value, name)
     if not 0 <= number <= Fraction(_FLOAT_MAX):
         raise TheoryError(
-            "negative", f"{name} is {value}, it must be at least 0 and finite", f"give {name} >= 0"
+            "negative",
+            f"{name} is {quoted(value)}, it must be at least 0 and finite",
+            f"give {name} >= 0",
         )
     return number
 
@@ -100,7 +105,7 @@ def as_epsilon(value: Real, name: str = "epsilon") -> float:
     if number < 0:
         raise TheoryError(
             "negative_epsilon",
-            f"{name} is {value}, a privacy loss is at least 0",
+            f"{name} is {quoted(value)}, a privacy loss is at least 0",
             f"give {name} >= 0",
         )
     if number > _EPSILON_MAX:
@@ -118,7 +123,7 @@ def as_level(value: float, name: str = "gamma") -> float:
         return float(value)
     raise TheoryError(
         "gamma_below_one",
-        f"{name} is {value!r}, a privacy level e^epsilon is at least 1",
+        f"{name} is {quoted(value)}, a privacy level e^epsilon is at least 1",
         "give epsilon >= 0, that is gamma >= 1",
     )
 
@@ -129,7 +134,7 @@ def as_rate(value: float, name: str) -> float:
         return float(value)
     raise TheoryError(
         "not_a_probability",
-        f"{name} is {value!r}, a probability lies between 0 and 1",
+        f"{name} is {quoted(value)}, a probability lies between 0 and 1",
         f"give {name} between 0 and 1",
     )
 
@@ -140,7 +145,7 @@ def as_width(value: float, name: str) -> float:
         return float(value)
     raise TheoryError(
         "not_positive",
-        f"{name} is {value!r}, it must be above 0 and finite",
+        f"{name} is {quoted(value)}, it must be above 0 and finite",
         f"give {name} > 0, between 1e-150 and 1e150",
     )
 
@@ -150,7 +155,7 @@ def as_loss(value: float, name: str = "epsilon") -> float:
     if _is_float(value) and value >= 0:
         return float(value)
     raise TheoryError(
-        "negative_epsilon", f"{name} is {value!r}, it is at least 0", f"give {name} >= 0"
+        "negative_epsilon", f"{name} is {quoted(value)}, it is at least 0", f"give {name} >= 0"
     )
 
 
@@ -160,7 +165,7 @@ def as_count(value: int, name: str, *, least: int = 1, most: int = 10**6) -> int
         return value
     raise TheoryError(
         "not_a_count",
-        f"{name} is {value!r}, a whole number from {least} to {most}",
+        f"{name} is {quoted(value)}, a whole number from {least} to {most}",
         f"give {name} between {least} and {most}",
     )
 
@@ -180,18 +185,30 @@ def exp_lower(epsilon: float) -> float:
     return max(1.0, lower) if epsilon > 0 else lower
 
 
+def log_nearest(number: Extended) -> float:
+    """Return ln(number), to within two units in the last place, of a positive number of any size."""
+    if number == INFINITE:
+        return INFINITE
+    exact = Fraction(number)
+    if Fraction(1, 2) < exact < 2:
+        return math.log1p(float(exact - 1))
+    # a power of two is split off, so that no two large logarithms cancel
+    shift = exact.numerator.bit_length() - exact.denominator.bit_length()
+    return math.log(exact / Fraction(2) ** shift) + shift * math.log(2)
+
+
 def log_upper(number: Extended) -> float:
     """Return a float that is at least ln(number); exact at 1 and at infinity.
 
     >>> log_upper(Fraction(1)), log_upper(math.inf), log_upper(Fraction(3)) >= math.log(3)
     (0.0, inf, True)
     """
-    return _log(number) if number in (1, INFINITE) else up(_log(number))
+    return log_nearest(number) if number in (1, INFINITE) else up(log_nearest(number))
 
 
 def log_lower(number: Extended) -> float:
     """Return a float that is at most ln(number)."""
-    return _log(number) if number in (1, INFINITE) else down(_log(number))
+    return log_nearest(number) if number in (1, INFINITE) else down(log_nearest(number))
 
 
 def up(number: float, steps: int = 4) -> float:
@@ -250,6 +267,31 @@ def shown_lower(number: float) -> str:
     return _shown(number, ROUND_FLOOR)
 
 
+def quoted(value: object) -> str:
+    """Return a value as a message shows it: what is long is cut, and digits are counted.
+
+    >>> quoted("1/3"), quoted(10**5000), quoted("x" * 99)[-4:]
+    ('1/3', 'a number of some 5001 digits', 'xxx…')
+    """
+    if isinstance(value, int | Fraction) and _bits(value) > _SHORT_BITS:
+        return f"a number of some {_bits(value) * 30103 // 100_000 + 1} digits"
+    try:
+        text = str(value)
+    except ValueError:  # Python refuses to write integers of more than 4,300 digits
+        text = f"a {type(value).__name__} of long numbers"
+    return text if len(text) <= _QUOTED_MAX else f"{text[: _QUOTED_MAX - 1]}…"
+
+
+def written(number: Fraction) -> str:
+    """Return every digit of a number, however many there are.
+
+    >>> written(Fraction(-1, 3)), len(written(Fraction(10**5000)))
+    ('-1/3', 5001)
+    """
+    above = ("-" if number < 0 else "") + _digits(abs(number.numerator))
+    return above if number.denominator == 1 else f"{above}/{_digits(number.denominator)}"
+
+
 def sqrt_exact(number: Fraction) -> Fraction | None:
     """Return the rational square root, or None when it is irrational.
 
@@ -278,12 +320,34 @@ def sqrt_upper(number: Fraction) -> Fraction:
     return low if low**2 == number else low + Fraction(1, number.denominator << _SQRT_BITS)
 
 
+def sqrt_near(number: Fraction) -> Fraction:
+    """Return the root when it is rational, else a short fraction near it."""
+    exact = sqrt_exact(number)
+    if exact is not None:
+        return exact
+    near = _nearest(sqrt_upper(number))
+    return Fraction(near) if 0 < near < INFINITE else sqrt_upper(number)
+
+
 def _shown(number: float, rounding: str) -> str:
     nearest = f"{number:.6g}"
     if not math.isfinite(number) or math.isclose(float(nearest), number, rel_tol=_NOISE):
         return nearest
     digits = Context(prec=6, rounding=rounding).create_decimal(repr(number))
     return f"{float(digits):.6g}"
+
+
+def _bits(number: int | Fraction) -> int:
+    return max(abs(number.numerator).bit_length(), number.denominator.bit_length())
+
+
+def _digits(number: int) -> str:
+    """The digits of a number, split where Python would refuse to write it."""
+    if number.bit_length() <= _SHORT_BITS:
+        return str(number)
+    half = number.bit_length() * 3 // 20
+    high, low = divmod(number, 10**half)
+    return _digits(high) + _digits(low).zfill(half)
 
 
 def _is_float(value: object) -> bool:
@@ -310,20 +374,19 @@ def _exp(epsilon: float) -> float:
         return math.inf
 
 
-def _log(number: Extended) -> float:
-    if number == INFINITE:
-        return INFINITE
-    exact = Fraction(number)
-    if Fraction(1, 2) < exact < 2:
-        return math.log1p(float(exact - 1))
-    # a power of two is split off, so that no two large logarithms cancel
-    shift = exact.numerator.bit_length() - exact.denominator.bit_length()
-    return math.log(exact / Fraction(2) ** shift) + shift * math.log(2)
+def _read(text: str, name: str) -> Fraction:
+    if len(text) > _TEXT_MAX or not _NUMBER.fullmatch(text):
+        raise _not_a_number(text, name)
+    try:
+        return Fraction(text)
+    except ZeroDivisionError as error:
+        raise _not_a_number(text, name) from error
 
 
 def _not_a_number(value: object, name: str) -> TheoryError:
+    told = quoted(repr(value) if isinstance(value, str) else value)
     return TheoryError(
         "not_a_number",
-        f"{name} is {value!r}, it must be a finite number",
+        f"{name} is {told}, it must be a finite number of at most {_TEXT_MAX} digits",
         f'give {name} as an integer, a float or an exact string such as "1/3"',
     )

@@ -15,7 +15,7 @@ from typing import Any
 from sanql.theory.channels import Database
 from sanql.theory.distributions import Outcome
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_fraction, as_positive
+from sanql.theory.exact import Real, as_fraction, as_positive, quoted
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,12 @@ def within(databases: Iterable[Database], distance: Real) -> Neighbours:
 
     def differ(x: Database, y: Database) -> bool:
         changed = _changed(x, y)
-        return len(changed) == 1 and abs(changed[0][0] - changed[0][1]) <= reach
+        if len(changed) != 1:
+            return False
+        left, right = (as_fraction(value, "a record") for value in changed[0])
+        return abs(left - right) <= reach
 
-    return related(databases, differ, f"within {distance}")
+    return related(databases, differ, f"within {quoted(distance)}")
 
 
 def sensitivity(statistic: Callable[[Any], Real], neighbours: Neighbours) -> Fraction:

@@ -20,8 +20,8 @@ from sanql.theory.exact import (
     Extended,
     as_gamma,
     as_positive,
-    sqrt_exact,
     sqrt_lower,
+    sqrt_near,
     sqrt_upper,
 )
 
@@ -85,7 +85,7 @@ def worst_prior(likelihoods: Sequence[tuple[Outcome, Fraction]]) -> Distribution
         return Distribution.uniform(value for value, _ in likelihoods)
     if bottom == 0:
         return Distribution.of({high: Fraction(1, 1000), low: Fraction(999, 1000)})
-    root = sqrt_exact(top / bottom) or Fraction(float(sqrt_upper(top / bottom)))
+    root = sqrt_near(top / bottom)
     return Distribution.of({high: 1 / (1 + root), low: root / (1 + root)})
 
 

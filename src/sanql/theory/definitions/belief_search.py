@@ -29,6 +29,7 @@ _PENALTY = 10_000
 _CUT = 10**6
 _NEARLY = Fraction(1, 100)
 _NARROW = Fraction(1, 10**12)
+_RANGE = Fraction(10**100)
 
 
 @dataclass(frozen=True)
@@ -286,6 +287,7 @@ def _largest(objective: Row, rows: Sequence[Row]) -> tuple[Fraction, Row]:
     import numpy as np
     from scipy.optimize import linprog
 
+    rows = [_in_range(row) for row in rows]
     matrix = np.array([[float(value) for value in row] for row in rows])
     sizes = np.abs(matrix).max(axis=1)
     sizes[sizes == 0] = 1.0
@@ -311,6 +313,14 @@ def _largest(objective: Row, rows: Sequence[Row]) -> tuple[Fraction, Row]:
     shares = [Fraction(max(0.0, float(b))).limit_denominator(10**9) for b in answer.x[:-1]]
     total = sum(shares, Fraction(0))
     return Fraction(bound), tuple(share / total for share in shares)
+
+
+def _in_range(row: Row) -> Row:
+    """Return a row times a positive number, the same inequality, where its entries are floats."""
+    size = max(abs(value) for value in row)
+    if size == 0 or 1 / _RANGE < size < _RANGE:
+        return row
+    return tuple(value / size for value in row)
 
 
 def _point(place: int, size: int) -> Row:

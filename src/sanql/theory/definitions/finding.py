@@ -22,7 +22,10 @@ from sanql.theory.exact import (
     log_upper,
     shown_lower,
     shown_upper,
+    written,
 )
+
+_LONG = 10**30
 
 Status: TypeAlias = Literal["tight", "enclosed", "upper bound"]
 
@@ -42,8 +45,8 @@ class PairWitness:
         if not self.event:
             return f"no output tells {show(self.left)} from {show(self.right)} any further"
         return (
-            f"database {show(self.left)} gives {show_event(self.event)} with {self.left_mass}, "
-            f"{show(self.right)} with {self.right_mass}"
+            f"database {show(self.left)} gives {show_event(self.event)} with "
+            f"{_short(self.left_mass)}, {show(self.right)} with {_short(self.right_mass)}"
         )
 
 
@@ -274,11 +277,11 @@ def show_event(event: tuple[Outcome, ...]) -> str:
 def plain(value: object) -> object:
     """Return a value as JSON data: fractions as strings, distributions as objects."""
     if isinstance(value, Fraction):
-        return str(value)
+        return written(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else "inf"
     if isinstance(value, Distribution):
-        return {show(t): str(mass) for t, mass in value.items() if mass}
+        return {show(t): written(mass) for t, mass in value.items() if mass}
     if isinstance(value, Channel):
         return {show(x): plain(value.row(x)) for x in value.databases}
     if is_dataclass(value):
@@ -292,7 +295,12 @@ def _short(value: Extended) -> str:
     if value == math.inf:
         return "infinite"
     exact = Fraction(value)
-    return str(exact) if exact.denominator < 10_000 else shown_upper(float_upper(exact))
+    if exact.denominator < 10_000 and exact < _LONG:
+        return str(exact)
+    shown = float_upper(exact)
+    return (
+        shown_upper(shown) if shown < math.inf else f"10^{len(written(Fraction(math.ceil(exact))))}"
+    )
 
 
 def _up(value: float) -> str:

@@ -18,7 +18,7 @@ from sanql.theory.definitions.records import by_others, dropped, people
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import statistical_difference
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import INFINITE, Extended, Real, as_probability, sqrt_exact, sqrt_upper
+from sanql.theory.exact import INFINITE, Extended, Real, as_probability, sqrt_near
 
 
 def game_posterior(
@@ -217,7 +217,7 @@ def _witness(
     elif high == low:
         belief = Distribution.point(high)
     else:
-        root = sqrt_exact(Fraction(ratio)) or Fraction(float(sqrt_upper(Fraction(ratio))))
+        root = sqrt_near(Fraction(ratio))
         belief = Distribution.from_weights({high: 1 / masses[0], low: root / masses[1]})
     return BeliefWitness(
         person + 1,

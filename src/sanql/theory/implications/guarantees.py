@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_loss, as_rate, exp_upper, float_read, shown_upper
+from sanql.theory.exact import as_loss, as_rate, exp_upper, float_read, quoted, shown_upper
 
 KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "perfect_privacy": ((), "neighbours give equal output laws"),
@@ -138,6 +138,7 @@ SPELLINGS: Mapping[str, str] = {
 EPSILON_MAX = 700.0
 """The largest epsilon that conclusions are drawn from: e^epsilon is still a float."""
 
+_TEXT_MAX = 1000
 _PROBABILITIES = frozenset({"delta", "delta_hat", "failure", "tau"})
 
 
@@ -231,6 +232,8 @@ def parse(text: str) -> Guarantee:
     'approximate_semantic(tau=0.5, delta=0.001)'
     """
     try:
+        if len(text) > _TEXT_MAX:
+            raise ValueError(text)
         name, bracket, rest = text.strip().partition("(")
         source = name.replace("-", "_") + bracket + rest
         call = ast.parse(source, mode="eval").body
@@ -239,13 +242,16 @@ def parse(text: str) -> Guarantee:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError(text)
         numbers = {str(word.arg): _written(source, word.value) for word in call.keywords}
+        if len(numbers) < len(call.keywords):
+            raise ValueError(text)
     except TheoryError:
         raise
-    except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise TheoryError(
             "unreadable_guarantee",
-            f"{text!r} is not a guarantee",
-            "write name(parameter=number, …), for example approximate_dp(epsilon=1, delta=1e-6)",
+            f"{quoted(repr(text))} is not a guarantee",
+            "write name(parameter=number, …) with each parameter once, for example "
+            "approximate_dp(epsilon=1, delta=1e-6)",
         ) from error
     return guarantee(SPELLINGS.get(call.func.id, call.func.id), **numbers)
 
@@ -278,13 +284,19 @@ class Setting:
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**12:
                 raise TheoryError(
                     "setting",
-                    f"{name} is {value!r}, a whole number from 1 to 10^12",
+                    f"{name} is {quoted(value)}, a whole number from 1 to 10^12",
                     f"give {name} >= 1",
                 )
         for name in ("tau", "delta_hat", "simulator_delta"):
             value = getattr(self, name)
             if value is not None:
                 as_rate(value, name)
+        if self.delta_hat == 0:
+            raise TheoryError(
+                "delta_hat",
+                "delta_hat is 0, and no failure below 1 can be promised there",
+                "give delta_hat > 0, or leave it out",
+            )
         if self.simulator_epsilon is not None:
             as_loss(self.simulator_epsilon, "simulator_epsilon")
             refuse_beyond(self.simulator_epsilon, "simulator_epsilon")
@@ -320,7 +332,7 @@ def _number(kind: str, name: str, value: float) -> float:
     except (TypeError, ValueError, OverflowError) as error:
         raise TheoryError(
             "not_a_number",
-            f"{name} of {kind} is {value!r}, it must be a number",
+            f"{name} of {kind} is {quoted(value)}, it must be a number",
             f"give {name} as a number of ordinary size",
         ) from error
 
