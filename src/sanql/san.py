@@ -302,7 +302,7 @@ class San:
     def source(self) -> Source:
         """The data as the engine sees it, prepared on first use."""
         if self._source_known is None:
-            self._source_known = prepare(self.policy, self._progress)
+            self._source_known = prepare(self.policy, self._progress, self._description_known)
         return self._source_known
 
     @property

@@ -46,6 +46,20 @@ def test_help_imports_none_of_the_heavy_parts() -> None:
     assert done.stdout.strip().splitlines()[-1] == "[]"
 
 
+def test_a_question_from_the_command_line_does_not_wait_for_pandas(policy: Path) -> None:
+    asked = ["sanql", "query", "--policy", str(policy), "--analyst", "bo", "--epsilon", "0.1"]
+    probe = (
+        f"import sys; sys.argv = [*{asked!r}, 'SELECT COUNT(*) FROM people']\n"
+        "from sanql.__main__ import run\n"
+        "try: run()\n"
+        "finally: print('pyarrow' in sys.modules, 'pandas' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip().splitlines()[-1] == "True False"
+
+
 def test_every_command_has_help() -> None:
     from sanql.cli.main import COMMANDS
 

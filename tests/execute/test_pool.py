@@ -415,3 +415,13 @@ assert before in [server.pid for server in workers._started]
         [sys.executable, "-c", script, str(source.database)], capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_worker_starts_without_numpy_and_pandas(source: Source, people: Policy) -> None:
+    """Each would double the time to the first answer, and be one more thing beside the rows."""
+    with Workers(source, people.engine) as workers:
+        workers.run(COUNT, [])
+        mapped = [Path(f"/proc/{pid}/maps").read_text() for pid in processes(workers)]
+    assert mapped
+    assert all("pyarrow" in text for text in mapped)
+    assert not any("numpy" in text or "pandas" in text for text in mapped)

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sanql.errors import PolicyError
-from sanql.execute import Source, Workers, describe, prepare
+from sanql.execute import Source, Workers, describe, prepare, sources
 from sanql.policy.model import Column, ColumnType, Policy
 
 pytestmark = pytest.mark.slow
@@ -466,3 +466,24 @@ def test_a_csv_field_that_is_not_of_its_type_is_missing_and_its_row_stays(
     policy = make_policy({"t": ("id", {"x": kind})})
     found = rows(prepare(policy), policy, "t")
     assert [row["x"] is None for row in found] == [bool(i % 2) for i in range(10)]
+
+
+def test_a_description_saves_looking_at_the_same_files_again(
+    folder: Path, make_policy: MakePolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_people(folder / "people.parquet")
+    policy = make_policy(PEOPLE)
+    looks: list[object] = []
+    look = sources._inspect
+
+    def counted(*arguments: Any) -> Any:
+        looks.append(arguments)
+        return look(*arguments)
+
+    monkeypatch.setattr(sources, "_inspect", counted)
+    known = describe(policy)
+    prepare(policy, known=known)
+    assert len(looks) == 1
+    write_people(folder / "people.parquet", 11)
+    assert len(rows(prepare(policy, known=known), policy, "people")) == 11
+    assert len(looks) == 2

@@ -46,7 +46,7 @@ class BoundTable:
 
 
 def bind(
-    policy: Policy, formats: Mapping[str, SourceFormat], schema: dict[str, object]
+    policy: Policy, formats: Mapping[str, SourceFormat], schema: Mapping[str, object]
 ) -> dict[str, BoundTable]:
     """Return every policy table as found in the source; raise all faults at once."""
     tables, unfit = _read(schema)
@@ -73,7 +73,7 @@ def bind(
 
 
 def _read(
-    schema: dict[str, object],
+    schema: Mapping[str, object],
 ) -> tuple[dict[str, list[list[Field]]], dict[str, tuple[str, str]]]:
     """Return a worker's report as fields; it crossed a process boundary, so nothing is assumed."""
     tables, unfit = schema["tables"], schema["unfit"]

@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -62,7 +62,7 @@ class Cache:
         """Return the name a copy has until it is complete."""
         return self.folder / f"{fingerprint}.building"
 
-    def record(self, fingerprint: str, schema: dict[str, object]) -> None:
+    def record(self, fingerprint: str, schema: Mapping[str, object]) -> None:
         """Publish an entry: the copy first, if there is one, then the schema vouching for it."""
         built = self.building(fingerprint)
         if built.exists():

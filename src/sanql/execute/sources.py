@@ -47,7 +47,7 @@ class Description:
 
     `scans` are expressions over a relation's columns that give the canonical type whatever a row
     holds, and `types` what the engine calls those types; `columns` are the facts about public tables
-    whose columns the policy left to the source.
+    whose columns the policy left to the source. `schema` is what was found, before it was bound.
     """
 
     fingerprint: str
@@ -55,6 +55,7 @@ class Description:
     scans: Mapping[str, Mapping[str, str]]
     types: Mapping[str, Mapping[str, str]]
     columns: Mapping[str, Mapping[str, Column]]
+    schema: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -73,19 +74,25 @@ def describe(policy: Policy) -> Description:
     """Check a policy against its source; raise PolicyError with every fault, touching no cache."""
     location = locate(policy)
     fingerprint = _fingerprint(policy, location)
-    schema = Cache(policy.ledger).schema(fingerprint)
-    bound = bind(policy, _formats(policy, location), schema or _inspect(policy, location))
+    schema = Cache(policy.ledger).schema(fingerprint) or _inspect(policy, location)
+    bound = bind(policy, _formats(policy, location), schema)
     return Description(
         fingerprint,
         _relations(bound),
         _scans(bound, location),
         _types(bound),
         _inferred_columns(bound),
+        schema,
     )
 
 
-def prepare(policy: Policy, progress: Progress | None = None) -> Source:
-    """Return the policy's source, ready to open; copies Parquet and CSV files the first time."""
+def prepare(
+    policy: Policy, progress: Progress | None = None, known: Description | None = None
+) -> Source:
+    """Return the policy's source, ready to open; copies Parquet and CSV files the first time.
+
+    A description of the same files saves looking at them again.
+    """
     cache = Cache(policy.ledger)
     for _ in range(_ATTEMPTS_MAX):
         location = locate(policy)
@@ -96,7 +103,7 @@ def prepare(policy: Policy, progress: Progress | None = None) -> Source:
         with cache.writing():
             source = _recall(policy, location, fingerprint, cache)
             if source is None:
-                _build(policy, location, fingerprint, cache, progress)
+                _build(policy, location, fingerprint, cache, progress, known)
             cache.clear(keep=fingerprint)
     raise PolicyError(
         [
@@ -139,9 +146,11 @@ def _build(
     fingerprint: str,
     cache: Cache,
     progress: Progress | None,
+    known: Description | None,
 ) -> None:
     """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
-    schema = _inspect(policy, location)
+    same = known is not None and known.fingerprint == fingerprint
+    schema = known.schema if known is not None and same else _inspect(policy, location)
     bound = bind(policy, _formats(policy, location), schema)
     if isinstance(location, PartFiles):
         target = cache.building(fingerprint)

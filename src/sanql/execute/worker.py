@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, assert_never
 from sanql.execute.channel import ChannelLost, receive, send
 from sanql.execute.confine import die_with_parent, limit_files, limit_memory
 from sanql.execute.files import identify
+from sanql.execute.lean import leave_out
 from sanql.execute.lockdown import allow_only, attach, connect, limit, lock
 from sanql.execute.messages import (
     FAILED,
@@ -53,6 +54,7 @@ _FOR_FILES = (
 def main() -> None:
     """Serve one request, then end."""
     parent, spill = int(sys.argv[1]), Path(sys.argv[2])
+    leave_out("numpy", "pandas")  # Arrow needs neither here, and starts twice as fast without
     replies = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.umask(0o077)
