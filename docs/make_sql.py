@@ -14,10 +14,11 @@ from pathlib import Path
 from sqlglot import exp
 
 from sanql.parse.aggregates import AGGREGATES, STATISTICS
-from sanql.parse.guard import BYTES_MAX, DEPTH_MAX, TOKENS_MAX
+from sanql.parse.guard import BYTES_MAX
 from sanql.parse.operators.refusals import NAMED, REASONS, REMEDIES, SIGNS
 from sanql.parse.options import OPTIONS
-from sanql.parse.reader import ITEMS_MAX, UNSUPPORTED
+from sanql.parse.proportions import NESTING_MAX, OPERATORS_MAX, SELECTS_MAX, WORDS_MAX
+from sanql.parse.reader import EXPRESSIONS_MAX, ITEMS_MAX, UNSUPPORTED
 from sanql.parse.rules import NOT_YET, RULES
 
 # refused only where they stand, not for what they are
@@ -144,8 +145,11 @@ def refused() -> str:
         for (why, remedy), names in named.items()
     ]
     limits = (
-        f"Texts have at most {BYTES_MAX // 1024} KB, {TOKENS_MAX:,} words and signs, {DEPTH_MAX} levels "
-        f"and {ITEMS_MAX} tables and\nsubqueries, counting those in `WITH` as often as they are used."
+        f"Texts have at most {BYTES_MAX // 1024} KB, {WORDS_MAX:,} words and signs (a list of 1,000 "
+        f"values fits, or 300 statistics with\nnames), {NESTING_MAX} levels of brackets and CASE, "
+        f"{OPERATORS_MAX} operators one in another, {SELECTS_MAX} SELECTs, and {ITEMS_MAX} tables and\n"
+        "subqueries with "
+        f"{EXPRESSIONS_MAX:,} expressions, counting those in `WITH` as often as they are used."
     )
     return "\n".join(
         [

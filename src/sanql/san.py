@@ -110,7 +110,7 @@ class San:
         self._check_open()
         asked = Asked(sql, parameters)
         with self._teaching(asked):
-            if asks_exactly(sql, exact, asdict(wishes)):
+            if asks_exactly(asked, exact, asdict(wishes)):
                 return answer_exactly(self, asked)
             return answer(self, asked, wishes)
 
@@ -135,7 +135,7 @@ class San:
         self._check_open()
         asked = Asked(sql, parameters)
         with self._teaching(asked):
-            if not asks_exactly(sql, exact, asdict(wishes)):
+            if not asks_exactly(asked, exact, asdict(wishes)):
                 return self._explain(asked, wishes)
             with self._noise_instead(asked):
                 return self._desk.explain(asked, self.description, partial(self._with_noise, asked))

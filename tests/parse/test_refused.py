@@ -29,7 +29,7 @@ REFUSED = {
         "SELECT COUNT(*) FROM people WHERE " + "NOT " * 500 + "member",
         "SELECT COUNT(*) FROM people WHERE age = " + "- " * 500 + "1",
         "SELECT COUNT(*) FROM people WHERE age" + "::INT" * 200 + " = 1",
-        "SELECT COUNT(*) FROM people WHERE age = " + "1 + " * 1500 + "1",
+        "SELECT COUNT(*) FROM people WHERE age = " + "1 + " * 500 + "1",
         "SELECT COUNT(*) FROM people WHERE "
         + "CASE WHEN member THEN " * 200
         + "TRUE"
@@ -427,7 +427,7 @@ PLACED = [
     ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1,\n delta=1e-9) SUM(agee) FROM people", "agee"),
     ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, eps=2) SUM(age) FROM people", "eps=2"),
     ("WITH v AS (SELECT 1) SELECT COUNT(*) FROM people", "v AS"),
-    ("SELECT COUNT(*) FROM people; SELECT AVG(age) FROM people", "AVG"),
+    ("SELECT COUNT(*) FROM people; SELECT AVG(age) FROM people", "SELECT AVG"),
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from parse.test_refused import CASES as BOUND
 from questions.cases import FOLDER, cases
 from sanql.errors import Refused
 from sanql.parse import Asked, Question, parse
-from sanql.parse.nearest import teach
+from sanql.parse.nearest import CANDIDATES_MAX, WORDS_MAX, WORDS_READ_MAX, teach
 from sanql.parse.shared import PublicQuery
 from sanql.plan import least_epsilon, outline_question, plan_question
 from sanql.plan.keys import PrivateKeys, check_strategy
@@ -163,9 +163,27 @@ def test_what_cannot_be_planned_is_not_shown(tables: Tables) -> None:
 
 
 def test_a_long_question_is_refused_without_being_rewritten(tables: Tables) -> None:
-    sql = f"SELECT * FROM people -- {'x' * 5_000}"
-    found = refusal("returns_rows", Asked(sql), tables)
-    assert teach(found.refused, sql, tables, lambda question: None).nearest == ""
+    for number, shown in ((50, True), (WORDS_MAX, False)):
+        sql = f"SELECT * FROM people WHERE {' OR '.join(['age > 3'] * number)}"
+        found = refusal("returns_rows", Asked(sql), tables)
+        assert bool(teach(found.refused, sql, tables, lambda question: None).nearest) == shown
+
+
+def test_candidates_are_few_however_many_there_could_be(tables: Tables) -> None:
+    """What is looked at is limited by number and by words, not by a clock that differs each time."""
+    for more in ("", f" WHERE {' OR '.join(['age > 3'] * 50)}"):
+        columns = "city, age, income, seen, member, born"
+        sql = f"SELECT {columns} FROM people{more}"
+        found = refusal("returns_rows", Asked(sql), tables)
+        seen: list[Question] = []
+
+        def never(question: Question, seen: list[Question] = seen) -> None:
+            seen.append(question)
+            raise Refused("no", "nothing is accepted", "none")
+
+        assert teach(found.refused, sql, tables, never).nearest == ""
+        words = len(Asked(sql).tokens)
+        assert 0 < len(seen) <= min(CANDIDATES_MAX, WORDS_READ_MAX // words + 1)
 
 
 NEAREST = [

@@ -463,7 +463,7 @@ class RelationWriter:
         over = f" OVER ({' '.join(parts)})"
         if window.function in AGGREGATED:
             argument = window.args[0] if window.args else None
-            part = UnitAggregate(window.function, argument, False, window.facts, "")
+            part = UnitAggregate(window.function, argument, False, window.facts)
             return self.aggregate(part, over)
         args = ", ".join(self.emitter.sql(arg) for arg in window.args)
         return f"system.main.{window.function}({args}){over}"

@@ -106,10 +106,21 @@ def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
     """Return the statistic a node asks for, or refuse it by name."""
     node = canonical(typed)
     node.meta.setdefault("typed", typed_name(typed))
-    text = typed.sql(dialect="duckdb", comments=False)
     if "per_group" in node.args:
-        return _held(node, text, rows)
-    return replace(_bound(node, as_typed(typed), rows), text=text)
+        return _held(node, rows)
+    return _bound(node, as_typed(typed), rows)
+
+
+def written_out(aggregate: Aggregate, typed: exp.Expression) -> Aggregate:
+    """Return a statistic with its text as it is understood; while it is bound it has what was typed.
+
+    Writing takes longer than binding, so it waits until the question is known to be one.
+    """
+    text = typed.sql(dialect="duckdb", comments=False)
+    if aggregate.total is not None:
+        bounds = canonical(typed).args["per_group"].sql(dialect="duckdb")
+        text = f"{text} with {PER_GROUP} => {bounds}"
+    return replace(aggregate, text=text)
 
 
 def _bound(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
@@ -137,12 +148,11 @@ def _bound(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
     return _numeric(node, argument, text)
 
 
-def _held(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+def _held(node: exp.Expression, rows: Rows) -> Aggregate:
     """Return a sum, or a count as a sum of ones, to which a unit adds no more than the bounds."""
     total = total_of(node)
     bare = node.copy()
     bare.args.pop("per_group")
-    text = f"{text} with {PER_GROUP} => {node.args['per_group'].sql(dialect='duckdb')}"
     found = bind_aggregate(bare, rows)
     if found.kind is Aggregation.COUNT:  # each row, or each row with a value, adds one
         one: Expr = integer_literal(1)
@@ -150,7 +160,7 @@ def _held(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
         if argument is not None:
             one = call("case", call("not", call("is_null", argument)), one, NULL)
         found = replace(found, kind=Aggregation.SUM, argument=one)
-    return replace(found, text=text, total=total)
+    return replace(found, total=total)
 
 
 def _count(node: exp.Expression, text: str, rows: Rows) -> Aggregate:

@@ -26,7 +26,6 @@ def bind_exists(node: exp.Exists, scope: Scope, reader: Reader) -> Subquery:
     inner = node.this
     if isinstance(inner, exp.Select) and not inner.args.get("group") and not own_aggregates(inner):
         # what EXISTS selects does not matter
-        inner = inner.copy()
         inner.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
     rows = bind_rows(inner, scope, reader)
     unit_of = _asking(rows, scope, _linked_inside(rows), reader)

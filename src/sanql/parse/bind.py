@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.guard import DEPTH_MAX, too_deep
 from sanql.parse.interval_ends import interval_end
 from sanql.parse.operators import operator, unknown_construct
 from sanql.parse.operators.refusals import typed_name
 from sanql.parse.places import located
+from sanql.parse.proportions import OPERATORS_MAX, too_many_operators
 from sanql.parse.scope import UNIT, Scope, Visible
 from sanql.parse.tree import (
     NUMERIC,
@@ -60,13 +60,29 @@ class Binder(Generic[A]):
         self.values_allowed = False
         self.intervals_allowed = True
         self.aggregates: list[A] = []
-        self.keys: tuple[Expr, ...] = ()
+        self.typed: list[exp.Expression] = []
+        self._known: dict[Aggregate | UnitAggregate, int] = {}
+        self._keys: tuple[Expr, ...] = ()
+        self._places: dict[Expr, int] = {}
         self.sets: tuple[tuple[int, ...], ...] = ()
         self.grouping: Callable[[exp.Expression], Expr] | None = None
         self.outputs: list[Output] = []
 
+    @property
+    def keys(self) -> tuple[Expr, ...]:
+        """What GROUP BY groups by."""
+        return self._keys
+
+    @keys.setter
+    def keys(self, keys: tuple[Expr, ...]) -> None:
+        self._keys = keys
+        self._places = {}
+        for place, key in enumerate(keys):
+            self._places.setdefault(key, place)
+
     def row(self, node: exp.Expression) -> Expr:
         """Return an expression over one row: inside WHERE, GROUP BY and aggregates."""
+        self._reader.note_expression()
         try:
             return self._row(node)
         except Refused as refused:
@@ -90,6 +106,7 @@ class Binder(Generic[A]):
 
     def outer(self, node: exp.Expression, aliases: bool = False) -> Expr:
         """Return an expression over keys and aggregates: SELECT, HAVING and ORDER BY."""
+        self._reader.note_expression()
         try:
             return self._outer(node, aliases)
         except Refused as refused:
@@ -119,8 +136,8 @@ class Binder(Generic[A]):
 
     def _deeper(self, node: exp.Expression, bind: object) -> Expr:
         self._depth += 1
-        if self._depth > DEPTH_MAX:
-            raise too_deep()
+        if self._depth > OPERATORS_MAX:
+            raise too_many_operators()
         try:
             return operator(node, bind)  # type: ignore[arg-type]
         finally:
@@ -168,10 +185,8 @@ class Binder(Generic[A]):
             bound = self.key(node)
         except Refused:
             return None
-        for index, key in enumerate(self.keys):
-            if key == bound:
-                return KeyRef(index, self._outside(index, key.facts))
-        return None
+        place = self._places.get(bound)
+        return KeyRef(place, self._outside(place, bound.facts)) if place is not None else None
 
     def _check_value(self, key: KeyRef, node: exp.Expression) -> None:
         """Refuse to compute with a key that identifies: how it is stored is no part of its facts."""
@@ -215,11 +230,11 @@ class Binder(Generic[A]):
 
     def _aggregate(self, node: exp.Expression) -> AggregateRef:
         aggregate = self._bind_aggregate(node, self)
-        for index, known in enumerate(self.aggregates):
-            if _same(known, aggregate):
-                return AggregateRef(index, known.facts)
-        self.aggregates.append(aggregate)
-        return AggregateRef(len(self.aggregates) - 1, aggregate.facts)
+        place = self._known.setdefault(_unwritten(aggregate), len(self.aggregates))
+        if place == len(self.aggregates):
+            self.aggregates.append(aggregate)
+            self.typed.append(node)
+        return AggregateRef(place, aggregate.facts)
 
     def is_bare_unit(self, node: exp.Expression) -> bool:
         """Return whether the expression is the privacy unit's column and nothing more."""
@@ -239,6 +254,6 @@ def _is_unit(identity: Identifier | None) -> bool:
     return identity is not None and identity.entity == UNIT
 
 
-def _same(one: Aggregate | UnitAggregate, other: Aggregate | UnitAggregate) -> bool:
-    """Return whether two aggregates are the same, however they are written."""
-    return type(one) is type(other) and replace(one, text="") == replace(other, text="")
+def _unwritten(aggregate: Aggregate | UnitAggregate) -> Aggregate | UnitAggregate:
+    """Return an aggregate without its text: the same one is asked for once, however it is written."""
+    return replace(aggregate, text="") if isinstance(aggregate, Aggregate) else aggregate

@@ -22,15 +22,15 @@ def number_literal(text: str) -> Literal:
     if not _NUMBER.fullmatch(text):
         raise Refused(
             "number_invalid",
-            f"{text!r} is not a number that can be used",
+            f"{text[:60]!r} is not a number that can be used",
             "write at most 40 digits, for example 12, 0.05 or 1e6",
         )
-    value = Fraction(text)
-    if value.denominator == 1 and "." not in text and "e" not in text.lower():
-        whole = int(value)
-        if abs(whole) >= 2**100:
+    if text.isdigit():
+        whole = int(text)
+        if whole >= 2**100:
             raise Refused("number_invalid", f"{text} is too large", "use a smaller number")
         return integer_literal(whole)
+    value = Fraction(text)
     if abs(value) > Fraction(10) ** 300:
         raise Refused("number_invalid", f"{text} is too large", "use a smaller number")
     return Literal(value, Facts(Type.REAL, value, value, nullable=False, grid=_grid(value)))
@@ -72,7 +72,7 @@ def temporal_literal(text: str, kind: Type) -> Literal:
     except ValueError:
         raise Refused(
             "date_invalid",
-            f"{text!r} is not a {kind.value} in ISO form",
+            f"{text[:60]!r} is not a {kind.value} in ISO form",
             "write DATE '2026-01-31' or TIMESTAMP '2026-01-31 12:00:00', without a time zone",
         ) from None
     return Literal(moment, Facts(kind, moment, moment, nullable=False))

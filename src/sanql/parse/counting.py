@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sanql.parse.aggregates import COUNTED, bind_aggregate
+from sanql.parse.operators.refusals import as_typed
 from sanql.parse.scope import UNIT
 from sanql.parse.spellings import canonical
 from sanql.parse.tree import Aggregate, Aggregation, Identifier
@@ -22,14 +23,10 @@ if TYPE_CHECKING:
 
 def bind_statistic(node: exp.Expression, binder: Binder[Aggregate]) -> Aggregate:
     """Return the noisy aggregate a node asks for; identifiers can be counted too."""
-    text = node.sql(dialect="duckdb", comments=False)
-    found = _count_of_identifiers(canonical(node), text, binder)
-    return found if found is not None else bind_aggregate(node, binder)
+    return _count_of_identifiers(canonical(node), binder) or bind_aggregate(node, binder)
 
 
-def _count_of_identifiers(
-    node: exp.Expression, text: str, binder: Binder[Aggregate]
-) -> Aggregate | None:
+def _count_of_identifiers(node: exp.Expression, binder: Binder[Aggregate]) -> Aggregate | None:
     if not isinstance(node, exp.Count) or node.this is None or "per_group" in node.args:
         return None
     if not isinstance(node.this, exp.Distinct):
@@ -38,13 +35,13 @@ def _count_of_identifiers(
             return None
         # a key's column may hold NULL without an outer join
         missing = replace(identity, facts=replace(identity.facts, nullable=True))
-        return Aggregate(Aggregation.COUNT, missing, COUNTED, text)
+        return Aggregate(Aggregation.COUNT, missing, COUNTED, as_typed(node))
     if len(node.this.expressions) != 1:
         return None
     (value,) = node.this.expressions
     identity = _identity(value, binder)
     if identity is not None and identity.entity != UNIT:
-        return Aggregate(Aggregation.COUNT_DISTINCT, identity, COUNTED, text)
+        return Aggregate(Aggregation.COUNT_DISTINCT, identity, COUNTED, as_typed(node))
     shown = _where_present(value, binder)
     if shown is None:
         return None

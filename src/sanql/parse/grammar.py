@@ -2,20 +2,28 @@
 
 Aggregates keep named arguments until `respelled` reads them; every placeholder of a parameter keeps its
 place in the text, which is how the question marks are told apart; and every function keeps its name as
-it was typed and the text of its call, for refusals are about what the analyst wrote.
+it was typed and the text of its call, for refusals are about what the analyst wrote. Reading ends
+where a limit is broken: of words, and of words that are read again because a guess at what they are
+was wrong.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
+from sanql.errors import Refused
 from sanql.parse.contributions import NAMES, PLAIN, clamped
+from sanql.parse.places import place_of_token
+from sanql.parse.proportions import WORDS_MAX, too_long
+
+AGAIN_MAX = WORDS_MAX  # ordinary questions read one word in four again, or fewer
 
 
 def _keeping_names(name: str) -> Callable[[list[exp.Expression]], exp.Expression]:
@@ -59,6 +67,26 @@ def _named(parser: DuckDBParser) -> exp.Expression | None:
     return None
 
 
+_SETTINGS = tuple(inspect.signature(TokenizerCore).parameters)
+
+
+class _Words(TokenizerCore):
+    """What cuts a text into words, and stops at the limit."""
+
+    __slots__ = ("_number",)
+
+    def reset(self) -> None:
+        super().reset()
+        self._number = 0
+
+    def _add(self, token_type: TokenType, text: str | None = None) -> None:
+        self._number += 1
+        if self._number > WORDS_MAX:
+            place = self._line, max(1, self._col - self._current + self._start + 1)
+            raise too_long(self._start, self.size).at(place)
+        super()._add(token_type, text)
+
+
 class Dialect(DuckDB):
     """DuckDB's grammar as questions are written in it."""
 
@@ -68,6 +96,10 @@ class Dialect(DuckDB):
         KEYWORDS: ClassVar = {
             word: kind for word, kind in DuckDB.Tokenizer.KEYWORDS.items() if word != "?::"
         }
+
+        def _init_core(self) -> TokenizerCore:
+            made = super()._init_core()
+            return _Words(**{name: getattr(made, name) for name in _SETTINGS})
 
     class Parser(DuckDBParser):
         """The parser of that grammar."""
@@ -85,6 +117,24 @@ class Dialect(DuckDB):
         }
 
         FUNC_TOKENS = DuckDBParser.FUNC_TOKENS | {TokenType.DIV}
+
+        def reset(self) -> None:
+            super().reset()
+            self._again = 0
+
+        def _retreat(self, index: int) -> None:
+            """Go back to an earlier word, as often as that is not a way to read for ever."""
+            if index < self._index:
+                self._again += self._index - index
+            if self._again > AGAIN_MAX:
+                raise Refused(
+                    "query_too_complex",
+                    "the question can be read in too many ways: after "
+                    f"{AGAIN_MAX:,} words read again it is still not clear which is meant",
+                    "write it more plainly: fewer brackets and types one in another",
+                    place_of_token(self._curr) if self._curr else None,
+                )
+            super()._retreat(index)
 
         def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
             """Return an operand; ZetaSQL's CLAMPED BETWEEN behind it is a named argument with it."""

@@ -1,7 +1,8 @@
 """Limits on the text of a question, checked before anything tries to understand it.
 
-Parsers can be made to run for minutes by short texts; so bytes, tokens and nesting are limited first,
-and everything outside quotes must be plain ASCII (look-alike letters and digits end here).
+Parsers can be made to run for minutes by short texts; so bytes and words are limited first, then what
+the words make up (`proportions`), and everything outside quotes must be plain ASCII (look-alike letters
+and digits end here).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sanql.errors import Refused
 from sanql.parse.places import place_of, place_of_letter, place_of_token
+from sanql.parse.proportions import check_proportions
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -22,8 +24,6 @@ CLOSED = re.compile(
     re.DOTALL | re.ASCII,
 )
 BYTES_MAX = 64 * 1024
-TOKENS_MAX = 5_000
-DEPTH_MAX = 100
 
 
 def tokens_within_limits(sql: str) -> list[Token]:
@@ -36,15 +36,8 @@ def tokens_within_limits(sql: str) -> list[Token]:
         )
     _check_question(sql)
     tokens = _tokenize(sql)
-    if len(tokens) > TOKENS_MAX:
-        raise Refused(
-            "query_too_long",
-            f"the question has {len(tokens):,} words and signs; the limit is {TOKENS_MAX:,}",
-            "shorten it, or ask it in parts",
-            place_of_token(tokens[TOKENS_MAX]),
-        )
     _check_letters(tokens)
-    _check_nesting(tokens)
+    check_proportions(tokens)
     return tokens
 
 
@@ -97,7 +90,9 @@ def _tokenize(sql: str) -> list[Token]:
 
     try:
         return list(Dialect().tokenize(sql))
-    except (SqlglotError, RecursionError, ValueError):
+    except (SqlglotError, RecursionError, ValueError) as error:
+        if isinstance(error.__cause__, Refused):  # the limit on words ends the reading of them
+            raise error.__cause__ from None
         raise Refused(
             "not_sql",
             "the question cannot be read as SQL: a quote or a comment is not closed",
@@ -123,31 +118,6 @@ def _check_letters(tokens: list[Token]) -> None:
                 "write values in single quotes and names in double quotes, and use the digits 0-9",
                 place_of_token(token),
             )
-
-
-def _check_nesting(tokens: list[Token]) -> None:
-    from sqlglot.tokenizer_core import TokenType
-
-    opening = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
-    closing = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
-    chaining = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.DCOLON}
-    depth = casts = run = 0
-    for token in tokens:
-        kind = token.token_type
-        depth += (kind in opening) - (kind in closing)
-        casts += kind is TokenType.DCOLON
-        run = run + 1 if kind in chaining else 0
-        if max(depth, run, casts) > DEPTH_MAX:
-            raise too_deep().at(place_of_token(token))
-
-
-def too_deep() -> Refused:
-    """Return the refusal of a question nested beyond the limit."""
-    return Refused(
-        "query_too_deep",
-        f"the question nests deeper than {DEPTH_MAX} levels",
-        "flatten it: chain conditions with AND and OR, use IN for lists, CASE with several WHENs",
-    )
 
 
 def whole_number(node: exp.Expression | None, clause: str) -> int | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sanql.errors import Refused
-from sanql.parse.guard import tokens_within_limits
 from sanql.parse.places import place_of_token
 
 if TYPE_CHECKING:
@@ -46,13 +45,8 @@ class Options:
     rounded: str | None = None
 
 
-def options_of(sql: str) -> Options:
-    """Return the options that a text carries; the rest of it is not looked at."""
-    return split_options(sql, tokens_within_limits(sql))[1]
-
-
-def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:
-    """Return the question without its clause, and the clause's options.
+def split_options(sql: str, tokens: list[Token]) -> tuple[list[Token], Options]:
+    """Return the words of a question without its clause, and the clause's options.
 
     >>> from sanql.parse.guard import tokens_within_limits
     >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
@@ -61,20 +55,14 @@ def split_options(sql: str, tokens: list[Token]) -> tuple[str, Options]:
     """
     words = [token.text.upper() for token in tokens[:3]]
     if words != ["SELECT", "WITH", "DIFFERENTIAL_PRIVACY"]:
-        return sql, Options()
+        return tokens, Options()
     if len(tokens) < 5 or tokens[3].text.upper() != "OPTIONS" or tokens[4].text != "(":
-        return _without(sql, tokens[1].start, tokens[2].end), Options()
+        return [tokens[0], *tokens[3:]], Options()
     end = next((i for i, token in enumerate(tokens[5:], 5) if _is_sign(token, ")")), None)
     if end is None:
         raise _malformed().at(place_of_token(tokens[1]))
     found = _pairs(sql, tokens[5:end])
-    return _without(sql, tokens[1].start, tokens[end].end), Options(**found)
-
-
-def _without(sql: str, first: int, last: int) -> str:
-    """Return the text with blanks in place of a part, so that all else stays where it is."""
-    blank = "".join(letter if letter == "\n" else " " for letter in sql[first : last + 1])
-    return f"{sql[:first]}{blank}{sql[last + 1 :]}"
+    return [tokens[0], *tokens[end + 1 :]], Options(**found)
 
 
 def _pairs(sql: str, tokens: list[Token]) -> dict[str, str]:

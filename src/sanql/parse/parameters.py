@@ -14,19 +14,24 @@ from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import cached_property
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sanql.errors import Refused
 from sanql.parse.constants import number_literal
-from sanql.parse.guard import BYTES_MAX, TOKENS_MAX, check_text
+from sanql.parse.guard import BYTES_MAX, check_text, tokens_within_limits
+from sanql.parse.options import Options, split_options
 from sanql.parse.places import at
+from sanql.parse.proportions import WORDS_MAX
 
 Value = None | bool | int | float | Decimal | Fraction | str | date | datetime
 Parameters = Sequence[Value] | Mapping[str, Value]
 
 WHOLE_MAX = 2**100
+# what a placeholder of the text begins with
+SIGNS = frozenset({TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON})
 # what holds the items of GROUP BY and ORDER BY, where a whole number is a position
 LISTS = (exp.Tuple, exp.Paren, exp.Cube, exp.Rollup, exp.GroupingSets)
 
@@ -38,10 +43,23 @@ class Asked:
     sql: str
     parameters: Parameters | None = None
 
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The words of the text, which are within limits, or it is refused."""
+        return tokens_within_limits(self.sql)
 
-def put_in(tree: exp.Expression, marks: int, asked: Asked) -> None:
-    """Replace every placeholder of a tree by its value; `marks` is how many ? the text has."""
+    @cached_property
+    def split(self) -> tuple[list[Token], Options]:
+        """The words of the question without the clause that carries its options, and these."""
+        return split_options(self.sql, self.tokens)
+
+
+def put_in(tree: exp.Expression, asked: Asked) -> None:
+    """Replace every placeholder of a tree by its value."""
     given = _given(asked.parameters)
+    marks = _question_marks(asked.tokens)
+    if not given and not any(token.token_type in SIGNS for token in asked.tokens):
+        return
     found = sorted(tree.find_all(exp.Placeholder), key=lambda node: node.meta.get("start", 0))
     named = list(_names(found, marks))
     for node, name in named:
@@ -74,7 +92,7 @@ def put_in(tree: exp.Expression, marks: int, asked: Asked) -> None:
         node.replace(constant)
 
 
-def question_marks(tokens: Sequence[Token]) -> int:
+def _question_marks(tokens: Sequence[Token]) -> int:
     """Return how many ? of a text stand outside quotes."""
     return sum(token.token_type is TokenType.PLACEHOLDER for token in tokens)
 
@@ -83,7 +101,7 @@ def _given(parameters: object) -> Mapping[str, object]:
     """Return the values by name; those of a list are called 1, 2, 3 …"""
     if parameters is None:
         return {}
-    if isinstance(parameters, Mapping | list | tuple) and len(parameters) > TOKENS_MAX:
+    if isinstance(parameters, Mapping | list | tuple) and len(parameters) > WORDS_MAX:
         raise Refused(
             "parameter_unused",
             f"{len(parameters):,} values are given, and no question has so many parameters",

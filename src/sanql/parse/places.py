@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -26,8 +26,27 @@ def place_of(node: object) -> Place | None:
     ]
     if not known:
         return None
-    first = min(known, key=lambda meta: int(meta["start"]))
-    return int(first["line"]), int(first["col"] - first["end"] + first["start"])
+    return _begins(min(known, key=lambda meta: int(meta["start"])))
+
+
+def places_within(tree: exp.Expr) -> Mapping[int, Place]:
+    """Return where each node of a tree begins, by the node's id: `place_of` them all, in one pass."""
+    first: dict[int, dict[str, Any]] = {}
+    for node in reversed(list(tree.walk())):  # what is inside comes before what is around it
+        inside, own = first.get(id(node)), node._meta
+        if own and "start" in own and "line" in own:
+            inside = own if inside is None or own["start"] <= inside["start"] else inside
+        if inside is None:
+            continue
+        first[id(node)] = inside
+        around = first.get(id(node.parent))
+        if around is None or inside["start"] < around["start"]:
+            first[id(node.parent)] = inside
+    return {number: _begins(meta) for number, meta in first.items()}
+
+
+def _begins(meta: Mapping[str, Any]) -> Place:
+    return int(meta["line"]), int(meta["col"] - meta["end"] + meta["start"])
 
 
 def place_of_token(token: Token) -> Place:

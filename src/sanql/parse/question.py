@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES
+from sanql.parse.aggregates import AGGREGATES, written_out
 from sanql.parse.bind import Binder
 from sanql.parse.counting import bind_statistic
 from sanql.parse.grammar import Dialect
@@ -24,15 +25,16 @@ from sanql.parse.grouping import (
     unaliased,
     without_repeats,
 )
-from sanql.parse.guard import tokens_within_limits, too_deep, whole_number
+from sanql.parse.guard import whole_number
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
 from sanql.parse.operators import unknown_construct
 from sanql.parse.operators.refusals import as_typed
-from sanql.parse.options import Options, split_options
-from sanql.parse.parameters import Asked, put_in, question_marks
+from sanql.parse.options import Options
+from sanql.parse.parameters import Asked, put_in
 from sanql.parse.places import at, place_of, place_of_token
+from sanql.parse.proportions import too_deep
 from sanql.parse.reader import Reader, refuse_clauses
 from sanql.parse.relations import From, is_private
 from sanql.parse.scope import Scope
@@ -53,6 +55,8 @@ from sanql.policy import Table
 # the grammar library reports what it cannot read to its logger, quoting the text
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
+# what no other reading of a question helps against
+MISNAMED = frozenset({"table_unknown", "column_unknown", "column_ambiguous"})
 CLAUSES = frozenset(
     [
         "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit",
@@ -94,13 +98,12 @@ def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
 def read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, Options]:
     """Return the tree of a text, its parameters put in, and the options it carries."""
     asked = asked if isinstance(asked, Asked) else Asked(asked)
-    tokens = tokens_within_limits(asked.sql)
-    text, options = split_options(asked.sql, tokens)
-    start = place_of_token(tokens[0]) if tokens else (1, 1)
+    tokens, options = asked.split
+    start = place_of_token(asked.tokens[0]) if asked.tokens else (1, 1)
     try:
-        select = _one_select(text, tables)
+        select = _select(_only_statement(tokens), asked.sql)
         with at(select):
-            put_in(select, question_marks(tokens), asked)
+            put_in(select, asked)
     except RecursionError:
         raise too_deep().at(start) from None
     except Refused as refused:
@@ -108,24 +111,39 @@ def read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, O
     return select, options
 
 
-def statements(text: str) -> list[exp.Expr]:
-    """Return the statements of a text, as the grammar reads them."""
+def statements(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Return the words of a text statement by statement; nothing between semicolons is none."""
+    found: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [each for each in found if each]
+
+
+def tree_of(tokens: list[Token], sql: str) -> exp.Expr | None:
+    """Return a statement as the grammar reads it."""
     try:
-        return [part for part in sqlglot.parse(text, dialect=Dialect) if part is not None]
+        return next(iter(Dialect().parser().parse(tokens, sql)), None)
     except sqlglot.errors.SqlglotError as error:
         raise _unreadable(error) from None
 
 
-def _one_select(text: str, tables: Mapping[str, Table]) -> exp.Select:
-    found = statements(text)
+def _only_statement(tokens: Sequence[Token]) -> list[Token]:
+    found = statements(tokens)
     if len(found) != 1:
         raise Refused(
             "one_statement",
-            f"a question is one SELECT, and {len(found)} statements were given",
+            f"a question is one SELECT, and {len(found):,} statements were given",
             "ask one question at a time",
-            place_of(found[1]) if len(found) > 1 else None,
+            place_of_token(found[1][0]) if len(found) > 1 else None,
         )
-    statement = found[0]
+    return found[0]
+
+
+def _select(tokens: list[Token], sql: str) -> exp.Select:
+    statement = tree_of(tokens, sql)
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
         statement = statement.this
     if not isinstance(statement, exp.Select):
@@ -166,8 +184,8 @@ def _question(select: exp.Select, tables: Mapping[str, Table]) -> Query | Public
     assert scope.source is not None  # noqa: S101  (a scope that was read has one)
     try:
         query = _query(select, scope, scope.source, reader)
-    except Refused:
-        if is_private(scope.source):
+    except Refused as refused:
+        if is_private(scope.source) or refused.code in MISNAMED:
             raise
         return public_query(select, Reader(tables))
     if not is_private(scope.source) and any(part.fraction is not None for part in query.aggregates):
@@ -207,7 +225,7 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
         offset=whole_number(select.args.get("offset"), "OFFSET") or 0,
         distinct=_distinct(select),
         outputs=tuple(binder.outputs),
-        aggregates=tuple(binder.aggregates),
+        aggregates=tuple(map(written_out, binder.aggregates, binder.typed)),
     )
     _check_orphans(query)
     reader.check_read()
@@ -238,7 +256,7 @@ def _keys(
     group = select.args.get("group")
     for item in group.expressions if group is not None else ():
         _refuse_individuals(item, binder)  # before another fault of the same list is named
-    keys: list[Expr] = []
+    keys: dict[Expr, int] = {}
     sets: list[tuple[int, ...]] = []
     for nodes in group_sets(select, binder):
         chosen = {_key_place(node, keys, binder) for node in nodes}
@@ -248,8 +266,8 @@ def _keys(
     return tuple(keys), tuple(sets) if len(sets) > 1 else ()
 
 
-def _key_place(node: exp.Expression, keys: list[Expr], binder: Binder[Aggregate]) -> int:
-    """Return the place of a key in the list, where it is put if it is not there yet."""
+def _key_place(node: exp.Expression, keys: dict[Expr, int], binder: Binder[Aggregate]) -> int:
+    """Return the place of a key among the others, where it is put if it is not there yet."""
     _refuse_individuals(node, binder)
     key = binder.row(node)
     if key.facts.type is Type.REAL and key.facts.grid is None:
@@ -259,9 +277,7 @@ def _key_place(node: exp.Expression, keys: list[Expr], binder: Binder[Aggregate]
             "round it: GROUP BY ROUND(x, 1), or FLOOR(x / 10) * 10",
             place_of(node),
         )
-    if key not in keys:
-        keys.append(key)
-    return keys.index(key)
+    return keys.setdefault(key, len(keys))
 
 
 def _refuse_individuals(node: exp.Expression, binder: Binder[Aggregate]) -> None:
@@ -301,7 +317,7 @@ def _no_rows(select: exp.Select, binder: Binder[Aggregate]) -> None:
 
 
 def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:
-    names: set[str] = set()
+    names: dict[str, int] = {}
     for item in select.expressions:
         if isinstance(item, exp.Alias) and set(item.args) - {"this", "alias"}:
             raise unknown_construct(item).at(place_of(item))
@@ -309,16 +325,18 @@ def _bind_outputs(select: exp.Select, binder: Binder[Aggregate]) -> None:
         expression = binder.outer(node)
         given = str(item.alias) if isinstance(item, exp.Alias) else column_name(node)
         name = _fresh_name(given, names)
-        names.add(name.lower())
+        names[name.lower()] = 2
         binder.outputs.append(Output(name, expression))
 
 
-def _fresh_name(name: str, taken: set[str]) -> str:
+def _fresh_name(name: str, taken: dict[str, int]) -> str:
+    """Return a name that no other column has; those taken say which number to try behind them next."""
     if name.lower() not in taken:
         return name
-    number = 2
+    number = taken[name.lower()]
     while f"{name}_{number}".lower() in taken:
         number += 1
+    taken[name.lower()] = number + 1
     return f"{name}_{number}"
 
 

@@ -16,12 +16,15 @@ from sanql.parse.bind import Binder
 from sanql.parse.joins import bind_join
 from sanql.parse.places import at
 from sanql.parse.relations import Derived, From, Join, JoinKind, Rows, Scan, UnitAggregate
-from sanql.parse.scope import Item, Scope, derived_item, table_item
+from sanql.parse.scope import COMPARED_MAX, Item, Scope, derived_item, table_item
 from sanql.parse.tree import Expr
 from sanql.parse.units import by_row, rows_limit
 from sanql.policy import ColumnUnit, Table, ViaUnit
 
 ITEMS_MAX = 100  # of FROM, at any depth: WITH can double a question with every line
+EXPRESSIONS_MAX = (
+    2_500  # looked at; those of a text within limits are fewer, unless WITH repeats them
+)
 # a clause, why it has no place in a question, and what to write instead
 UNSUPPORTED = {
     "laterals": ("LATERAL", "not there yet", "join the tables, or use a subquery in FROM"),
@@ -84,6 +87,7 @@ class Reader:
         self.tables = tables
         self._by_name = {name.lower(): table for name, table in tables.items()}
         self._slots = count()
+        self._expressions = count(1)
         self._unread: dict[int, exp.Expression] = {}
 
     def scope(self, select: exp.Select, around: Scope | None) -> Scope:
@@ -169,7 +173,7 @@ class Reader:
         table = self._by_name.get(str(node.name).lower())
         if table is None:
             known = [*self._by_name, *scope.named]
-            near = get_close_matches(str(node.name).lower(), known, n=1)
+            near = get_close_matches(str(node.name).lower(), known[:COMPARED_MAX], n=1)
             hint = f"did you mean {near[0]}? " if near else ""
             raise Refused(
                 "table_unknown",
@@ -245,6 +249,16 @@ class Reader:
                 "ask it in parts",
             )
         return slot
+
+    def note_expression(self) -> None:
+        """Count one more expression that is looked at; those in a WITH count as often as it is read."""
+        if next(self._expressions) > EXPRESSIONS_MAX:
+            raise Refused(
+                "query_too_complex",
+                f"the question has more than {EXPRESSIONS_MAX:,} expressions, counting those in WITH as "
+                "often as they are used",
+                "ask it in parts",
+            )
 
     def _show(self, inner: Scope, scope: Scope) -> None:
         """Let a FROM see what one of its items shows; inside, the item saw nothing but itself."""

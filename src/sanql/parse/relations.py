@@ -87,7 +87,6 @@ class UnitAggregate:
     argument: Expr | None
     distinct: bool
     facts: Facts
-    text: str
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -36,6 +37,8 @@ TEMPORAL_DEFAULTS = {
     Type.TIMESTAMP: (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)),
 }
 UNIT = "unit"
+COMPARED_MAX = 300  # names that a mistyped one is compared with
+LISTED_MAX = 60  # names that a refusal lists
 
 
 def column_facts(column: Column) -> Facts:
@@ -89,7 +92,11 @@ class Item:
 
     def find(self, name: str) -> Visible | None:
         """Return the column of this name, in any case."""
-        return next((c for c in self.columns if c.name.lower() == name.lower()), None)
+        return self._by_name.get(name.lower())
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Visible]:
+        return {column.name.lower(): column for column in reversed(self.columns)}
 
     def nullable(self) -> Item:
         """Return the item as an outer join shows it."""
@@ -211,13 +218,14 @@ class Scope:
                 f"{prefix}.{name} names a table the question does not read",
                 f"the question reads {', '.join(item.alias for item in self.items)}",
             )
-        usable = [
+        visible = dict.fromkeys(
             column.name
             for item in self.items
             if prefix is None or item.alias.lower() == prefix.lower()
             for column in item.columns
             if column.value is not None
-        ]
+        )
+        usable = list(visible)[:COMPARED_MAX]
         near = get_close_matches(name.lower(), [known.lower() for known in usable], n=1)
         hint = next((f"did you mean {u}? " for u in usable if near and u.lower() == near[0]), "")
         where = (
@@ -228,5 +236,11 @@ class Scope:
         return Refused(
             "column_unknown",
             f"{where} no column {name} that may be used",
-            f"{hint}the columns are {', '.join(usable) or 'none'}",
+            f"{hint}the columns are {_listed(list(visible))}",
         )
+
+
+def _listed(names: list[str]) -> str:
+    """Return names for a refusal; of very many the first."""
+    more = len(names) - LISTED_MAX
+    return ", ".join(names[:LISTED_MAX]) + (f" and {more:,} more" if more > 0 else "") or "none"

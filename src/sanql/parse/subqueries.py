@@ -107,15 +107,25 @@ def _naming(node: exp.Expression, around: Scope, reader: Reader) -> Scope:
     return replace(around, named=reader.named(node, around.named))
 
 
-def own_aggregates(select: exp.Select) -> list[exp.Expression]:
+def own_aggregates(select: exp.Select) -> list[exp.Expr]:
     """Return the aggregates of this SELECT itself: not a window's, not a deeper subquery's."""
-    found = []
-    for item in [*select.expressions, select.args.get("having"), select.args.get("qualify")]:
-        for part in item.find_all(*UNIT_AGGREGATES, exp.AggFunc) if item is not None else ():
-            holder = part.find_ancestor(exp.Window, exp.Select)
-            if holder is select:
-                found.append(part)
-    return found
+    items: list[exp.Expression | None] = [
+        *select.expressions,
+        select.args.get("having"),
+        select.args.get("qualify"),
+    ]
+    return [
+        part
+        for item in items
+        if item is not None
+        for part in item.walk(prune=_others_begin)
+        if isinstance(part, (*UNIT_AGGREGATES, exp.AggFunc))
+    ]
+
+
+def _others_begin(node: exp.Expr) -> bool:
+    """Return whether aggregates inside a node are another's: a window's, or a subquery's."""
+    return isinstance(node, exp.Window | exp.Select)
 
 
 def _scope(select: exp.Select, around: Scope, reader: Reader) -> Scope:

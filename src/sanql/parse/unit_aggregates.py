@@ -15,6 +15,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE, call
 from sanql.parse.operators import unknown_construct
+from sanql.parse.operators.refusals import as_typed
 from sanql.parse.relations import UnitAggregate
 from sanql.parse.remedies import stating_bounds
 from sanql.parse.tree import NUMERIC, Expr, Facts, Type
@@ -39,7 +40,7 @@ def bind_unit_aggregate(
     node: exp.Expression, binder: Binder[UnitAggregate], limit: int | None
 ) -> UnitAggregate:
     """Return an exact aggregate over one unit's rows, with what is proved about it."""
-    text = node.sql(dialect="duckdb", comments=False)
+    text = as_typed(node)
     condition = None
     if isinstance(node, exp.Filter):
         condition = _condition(node.expression.this, binder)
@@ -53,12 +54,12 @@ def bind_unit_aggregate(
             raise unknown_construct(node)
         inner = inner.expressions[0]
     if isinstance(node, exp.CountIf):
-        return _count(_only_if(_condition(inner, binder), _one()), distinct, limit, text)
+        return _count(_only_if(_condition(inner, binder), _one()), distinct, limit)
     if isinstance(node, exp.Count):
         argument = _counted(inner, binder, distinct)
         if condition is not None:
             argument = _only_if(condition, argument if argument is not None else _one())
-        return _count(argument, distinct, limit, text)
+        return _count(argument, distinct, limit)
     if inner is None or isinstance(inner, exp.Star):
         raise unknown_construct(node)
     argument = binder.row(inner)
@@ -104,17 +105,17 @@ def _counted(
     return argument if argument.facts.nullable or distinct else None
 
 
-def _count(argument: Expr | None, distinct: bool, limit: int | None, text: str) -> UnitAggregate:
+def _count(argument: Expr | None, distinct: bool, limit: int | None) -> UnitAggregate:
     most = Fraction(limit if limit is not None else COUNT_MAX)
     facts = Facts(Type.INTEGER, Fraction(0), most, nullable=False, grid=Fraction(1))
-    return UnitAggregate("count", argument, distinct, facts, text)
+    return UnitAggregate("count", argument, distinct, facts)
 
 
 def _one_of_them(node: exp.Expression, argument: Expr, text: str) -> UnitAggregate:
     if isinstance(node, exp.LogicalOr | exp.LogicalAnd) and argument.facts.type is not Type.BOOLEAN:
         raise Refused("type_mismatch", f"{text} needs a condition", "compare, for example age > 40")
     facts = replace(argument.facts, nullable=True)
-    return UnitAggregate(NAMES[type(node)], argument, False, facts, text)
+    return UnitAggregate(NAMES[type(node)], argument, False, facts)
 
 
 def _numeric(
@@ -128,7 +129,7 @@ def _numeric(
     name = "avg" if isinstance(node, exp.Avg) else "sum"
     if facts.type is Type.REAL and not facts.bounded:
         if limit is None:  # public: it needs no bounds, and the order of rows is nobody's
-            return UnitAggregate(name, argument, distinct, Facts(Type.REAL), text)
+            return UnitAggregate(name, argument, distinct, Facts(Type.REAL))
         raise Refused(
             "bounds_missing",
             f"{text} has no bounds, so it has no exact sum",
@@ -136,15 +137,11 @@ def _numeric(
             + stating_bounds(name.upper()),
         )
     if name == "avg":
-        return UnitAggregate(
-            name, argument, distinct, Facts(Type.REAL, facts.low, facts.high), text
-        )
+        return UnitAggregate(name, argument, distinct, Facts(Type.REAL, facts.low, facts.high))
     low, high = facts.low, facts.high
     assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
     times = limit if limit is not None else COUNT_MAX
     low, high = min(low * times, Fraction(0)), max(high * times, Fraction(0))
     if facts.type is Type.INTEGER:
         low, high = max(low, BIGINT_RANGE[0]), min(high, BIGINT_RANGE[1])
-    return UnitAggregate(
-        name, argument, distinct, Facts(facts.type, low, high, grid=facts.grid), text
-    )
+    return UnitAggregate(name, argument, distinct, Facts(facts.type, low, high, grid=facts.grid))

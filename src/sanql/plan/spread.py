@@ -145,7 +145,7 @@ def _spread(
     counted = Facts(
         Type.INTEGER, Fraction(0), Fraction(ROWS_MOST), nullable=False, grid=Fraction(1)
     )
-    number = UnitAggregate("count", by, by is not None, counted, "COUNT")
+    number = UnitAggregate("count", by, by is not None, counted)
     each = Grouped(
         Scan(0, name, private=True),
         where=None,

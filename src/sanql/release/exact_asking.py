@@ -13,7 +13,7 @@ from sanql.execute.exact import exact_statement
 from sanql.execute.sources import Description, Source
 from sanql.execute.statement import Statement
 from sanql.parse import Asked, parse
-from sanql.parse.options import Options, options_of
+from sanql.parse.options import Options
 from sanql.plan.exact import ExactPlan, plan_exact
 from sanql.policy import Table
 from sanql.policy.exact import Exact
@@ -38,9 +38,9 @@ Run = Callable[[Statement], "pyarrow.Table"]
 Describe = Callable[[Fraction], str]
 
 
-def asks_exactly(sql: str, passed: bool, wishes: Mapping[str, object]) -> bool:
+def asks_exactly(asked: Asked, passed: bool, wishes: Mapping[str, object]) -> bool:
     """Return whether an exact answer is asked for, in the text or beside it; refuse what clashes."""
-    options = options_of(sql)
+    _, options = asked.split
     if options.release not in (None, "exact", "noisy"):
         raise Refused(
             "release_unknown",

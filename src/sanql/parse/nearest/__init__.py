@@ -8,7 +8,7 @@ question, and the first that passes is shown with the refusal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from contextlib import suppress
 
 from sqlglot import exp
 
@@ -19,15 +19,18 @@ from sanql.parse.nearest.shape import SHAPE
 from sanql.parse.nearest.units import UNITS
 from sanql.parse.nearest.words import WORDS
 from sanql.parse.parameters import Asked
-from sanql.parse.question import Question, parse, read, statements
+from sanql.parse.question import Question, parse, read, statements, tree_of
 from sanql.policy import Table
 
 # reading a question again and again takes long: a long one is not rewritten, others not without end
-LENGTH_MAX = 2_000
-LETTERS_MAX = 8_000
+WORDS_MAX = 250  # of a question
+WORDS_READ_MAX = 750  # of all candidates together
 CANDIDATES_MAX = 12
 AGAIN_MAX = 3
+STATEMENTS_MAX = 4  # of several, that are looked at
 REWRITERS: Mapping[str, tuple[Rewriter, ...]] = {**SHAPE, **UNITS, **WORDS}
+SEVERAL = ("one_statement", "not_a_select")
+REWRITTEN = frozenset({*REWRITERS, *SEVERAL})
 
 Accept = Callable[[Question], object]
 
@@ -40,44 +43,52 @@ def teach(
     `accept` plans a question that has been read, and refuses it if it cannot be planned.
     """
     asked = asked if isinstance(asked, Asked) else Asked(asked)
-    if refused.nearest or not isinstance(asked.sql, str) or len(asked.sql) > LENGTH_MAX:
+    if refused.nearest or refused.code not in REWRITTEN or len(asked.tokens) > WORDS_MAX:
         return refused
     found = _Search(tables, accept).find(refused, asked, steps=2)
     return refused.showing(found) if found else refused
 
 
 class _Search:
-    """A search among candidates that ends when so many letters have been read."""
+    """A search among candidates that ends when so many of them, or so many words, have been read."""
 
     def __init__(self, tables: Mapping[str, Table], accept: Accept) -> None:
         self._tables = tables
         self._accept = accept
-        self._left = LETTERS_MAX
+        self._candidates_left = CANDIDATES_MAX
+        self._words_left = WORDS_READ_MAX
 
     def find(self, refused: Refused, asked: Asked, steps: int) -> str:
         """Return the first candidate accepted; one refused for another reason is rewritten again."""
-        others: list[tuple[Refused, str]] = []
-        for candidate in islice(_candidates(refused, asked, self._tables), CANDIDATES_MAX):
-            text = candidate.sql(dialect="duckdb", comments=False)
-            self._left -= len(text)
-            if self._left < 0:
+        others: list[tuple[Refused, Asked]] = []
+        for candidate in _candidates(refused, asked, self._tables):
+            again = Asked(candidate.sql(dialect="duckdb", comments=False))
+            if not self._affords(again):
                 return ""
             try:
-                self._accept(parse(text, self._tables))
+                self._accept(parse(again, self._tables))
             except Refused as other:
                 if other.code != refused.code:
-                    others.append((other, text))
+                    others.append((other, again))
             else:
-                return text
-        for again, text in others[:AGAIN_MAX] if steps > 1 else ():
-            found = self.find(again, Asked(text), steps - 1)
+                return again.sql
+        for reason, again in others[:AGAIN_MAX] if steps > 1 else ():
+            found = self.find(reason, again, steps - 1)
             if found:
                 return found
         return ""
 
+    def _affords(self, asked: Asked) -> bool:
+        try:
+            self._words_left -= len(asked.tokens)
+        except Refused:
+            return False
+        self._candidates_left -= 1
+        return self._words_left >= 0 and self._candidates_left >= 0
+
 
 def _candidates(refused: Refused, asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:
-    if refused.code in ("one_statement", "not_a_select"):
+    if refused.code in SEVERAL:
         yield from _first_select(asked, tables)
         return
     rewriters = REWRITERS.get(refused.code, ())
@@ -97,10 +108,11 @@ def _candidates(refused: Refused, asked: Asked, tables: Mapping[str, Table]) -> 
 
 def _first_select(asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:
     """Yield the first SELECT of several, or a count over a table that a statement names."""
-    try:
-        found = statements(asked.sql)
-    except Refused:
-        return
+    found = []
+    for tokens in statements(asked.split[0])[:STATEMENTS_MAX]:
+        with suppress(Refused, RecursionError):
+            tree = tree_of(tokens, asked.sql)
+            found += [tree] if tree is not None else []
     for statement in found:
         for select in statement.find_all(exp.Select):
             yield select.copy()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.places import place_of
+from sanql.parse.places import places_within
 from sanql.parse.scope import table_item
 from sanql.policy import Table
 
@@ -19,7 +19,8 @@ Rewriter = Callable[[exp.Select, Refused, Mapping[str, Table]], Iterator[exp.Exp
 
 def refused_parts(tree: exp.Expr, refused: Refused, *kinds: type[N]) -> list[N]:
     """Return the nodes of these kinds that begin where a refusal says it is about."""
-    return [node for node in tree.find_all(*kinds) if place_of(node) == refused.place]
+    places = places_within(tree)
+    return [node for node in tree.find_all(*kinds) if places.get(id(node)) == refused.place]
 
 
 def without(select: exp.Select, *clauses: str) -> exp.Select:
@@ -56,9 +57,10 @@ def leave_only(select: exp.Select, clause: str, kept: list[exp.Expr]) -> None:
     select.set(clause, kinds[clause](this=exp.and_(*kept)) if kept else None)
 
 
-def add_test(select: exp.Select, test: exp.Expr) -> None:
-    """Add a condition to WHERE."""
-    leave_only(select, "where", [*(t.copy() for t in tests(select.args.get("where"))), test])
+def add_tests(select: exp.Select, more: Sequence[exp.Expr]) -> None:
+    """Add conditions to WHERE."""
+    if more:
+        leave_only(select, "where", [*(t.copy() for t in tests(select.args.get("where"))), *more])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sanql.errors import Refused
 from sanql.parse.nearest.finding import (
     Read,
     Rewriter,
-    add_test,
+    add_tests,
     leave_only,
     refused_parts,
     shared_entities,
@@ -22,20 +22,23 @@ from sanql.parse.nearest.shape import windows_outside
 from sanql.policy import Table
 
 Tables = Mapping[str, Table]
+TABLES_MAX = 8  # of one FROM, that are tied to each other
+SUBQUERIES_MAX = 8  # that are looked at for one to tie
 
 
 def joined_within_units(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield the joins with equal identifiers added to the conditions they have."""
     for node in list(select.find_all(exp.Select)):
         reads = tables_read(node, tables)
+        if len(reads) > TABLES_MAX:
+            return
         links = [
             exp.EQ(this=other.column(other.identifiers[entity]), expression=each.column(name))
             for place, each in enumerate(reads)
             for other in reads[:place]
             for entity, name in _link(other, each)
         ]
-        for link in links:
-            add_test(node, link)
+        add_tests(node, links)
     yield select
 
 
@@ -58,7 +61,7 @@ def kept_rows(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[
                 inner = inner.where(join.args["on"].copy())
             exists: exp.Expr = exp.Exists(this=inner)
             if holder is not None:
-                add_test(holder, exp.Not(this=exists) if "ANTI" in (kind, side) else exists)
+                add_tests(holder, [exp.Not(this=exists) if "ANTI" in (kind, side) else exists])
                 join.pop()
         else:
             join.set("side", None)
@@ -120,9 +123,7 @@ def distinct_outside(select: exp.Select, refused: Refused, tables: Tables) -> It
 
 def tied_subqueries(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield the question with EXISTS and IN tied to the unit of the row that asks."""
-    for place in range(len(list(select.find_all(exp.Exists, exp.In)))):
-        asked = select.copy()
-        node = list(asked.find_all(exp.Exists, exp.In))[place]
+    for node in list(select.find_all(exp.Exists, exp.In))[:SUBQUERIES_MAX]:
         query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
         inner = query.this if isinstance(query, exp.Subquery) else query
         outer = node.find_ancestor(exp.Select)
@@ -138,8 +139,8 @@ def tied_subqueries(select: exp.Select, refused: Refused, tables: Tables) -> Ite
                         this=mine.column(own.identifiers[entity]),
                         expression=theirs.column(asking.identifiers[entity]),
                     )
-                    add_test(inner, link)
-                    yield asked
+                    add_tests(inner, [link])
+                    yield select
                     return
 
 

@@ -41,10 +41,10 @@ def said_which(select: exp.Select, refused: Refused, tables: Tables) -> Iterator
     """Yield the question with an ambiguous column of the first table that has it."""
     for column in refused_parts(select, refused, exp.Column)[:1]:
         for read in tables_read(select, tables):
-            asked = select.copy()
-            node = refused_parts(asked, refused, exp.Column)[0]
-            node.set("table", exp.to_identifier(read.alias))
             if str(column.name).lower() in {name.lower() for name in read.columns}:
+                asked = select.copy()
+                node = refused_parts(asked, refused, exp.Column)[0]
+                node.set("table", exp.to_identifier(read.alias))
                 yield asked
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
 from sqlglot import exp
@@ -11,6 +12,7 @@ from sanql.parse.functions import NAMES
 
 AGGREGATES = ("COUNT", "SUM", "AVG")
 FRAGMENT_MAX = 120  # characters of the text that a refusal quotes
+COMMENT = re.compile(r"--|/\*")
 # what the grammar calls otherwise than analysts do
 SIGNS: dict[type[exp.Expression], str] = {
     exp.DPipe: "||",
@@ -46,8 +48,12 @@ def typed_name(node: exp.Expression) -> str:
 def as_typed(node: exp.Expression) -> str:
     """Return an expression as it stands in the text, on one line; as it is understood otherwise."""
     text = str(node.meta.get("fragment", ""))
-    if not text or "--" in text or "/*" in text:
-        text = node.sql(dialect="duckdb", comments=False)
+    before, *comment = COMMENT.split(text, 1)
+    if not text or comment:
+        # writing a long one out to cut it off again takes too long
+        text = (
+            before if len(text) > 2 * FRAGMENT_MAX else node.sql(dialect="duckdb", comments=False)
+        )
     shown = " ".join(text.split())
     return shown if len(shown) <= FRAGMENT_MAX else shown[:FRAGMENT_MAX] + " …"
 
