@@ -1,0 +1,47 @@
+"""Rule 1: a text that tries to keep San busy is refused after few steps (bench/REFUSALS.md has times)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.hostile import hostile, large
+from bench.tpch.__main__ import HERE
+
+from counting import at_most
+from sanql.errors import Refused
+from sanql.parse import Question, parse
+from sanql.parse.nearest import teach
+from sanql.parse.shared import PublicQuery
+from sanql.plan import outline_question
+from sanql.policy import Policy, load
+
+pytestmark = pytest.mark.slow
+HOSTILE = hostile()
+LARGE = large()
+# calls of a text at the limits; San makes some ten thousand for an ordinary question
+CALLS_MAX = 400_000
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    folder = tmp_path_factory.mktemp("tpch")
+    path = folder / "policy.toml"
+    path.write_text((HERE / "policy.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "data").mkdir()
+    return load(Path(path))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_it_is_refused_after_few_steps_and_in_few_words(policy: Policy, name: str) -> None:
+    def accept(question: Question) -> None:
+        if not isinstance(question.query, PublicQuery):
+            outline_question(question.query, policy.tables, policy.neighbours)
+
+    with at_most(CALLS_MAX):
+        with pytest.raises(Refused) as caught:
+            accept(parse(HOSTILE[name], policy.tables))
+        refused = teach(caught.value, HOSTILE[name], policy.tables, accept)
+    assert refused.remedy
+    assert refused.place is not None
+    assert len(str(refused)) < 5_000
