@@ -28,11 +28,17 @@ from sanql.theory.exact import (
     as_width,
     down,
     exp_lower,
+    exp_upper,
+    float_lower,
+    float_upper,
     log_lower,
+    quoted,
     up,
 )
 
 _NORMAL = NormalDist()
+_SMALL_LOSS = 1e-5
+_TINIEST = 8 * math.ulp(0.0)
 _SLACK = 1e-12  # covers the rounding of erfc, whose relative error grows with its argument
 _TINY = 1e-300  # covers underflow
 EXPONENT_MAX = 700.0  # beyond it e^x leaves the range of a double
@@ -90,11 +96,15 @@ class LaplacePair:
     def kl_divergence(self) -> float:
         """The value epsilon_0 - 1 + e^(-epsilon_0)."""
         loss = self.shift / self.scale
-        return loss + math.expm1(-loss)
+        # near 0 the three terms cancel
+        return loss**2 / 2 * (1 - loss / 3) if loss < _SMALL_LOSS else loss + math.expm1(-loss)
 
     def renyi_moment(self, order: float) -> float:
         """Return a/(2a-1) e^((a-1) epsilon_0) + (a-1)/(2a-1) e^(-a epsilon_0)."""
+        order = _order(order)
         loss, weight = self.shift / self.scale, 2 * order - 1
+        if (order - 1) * loss > EXPONENT_MAX:
+            return math.inf
         return order / weight * math.exp((order - 1) * loss) + (order - 1) / weight * math.exp(
             -order * loss
         )
@@ -154,15 +164,16 @@ class GaussianPair:
 
     def renyi_divergence(self, order: float) -> float:
         """Return order mu^2/2."""
-        return order * self.mu**2 / 2
+        return _order(order) * self.mu**2 / 2
 
     def hockey_stick(self, gamma: float) -> float:
         """Return Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), rounded up."""
         gamma = as_level(gamma)
         epsilon = min(math.log(gamma), EXPONENT_MAX)  # beyond, a smaller level bounds from above
         gamma = min(gamma, math.exp(EXPONENT_MAX))
-        caught = _normal_below(self.mu / 2 - epsilon / self.mu)
-        blamed = gamma * _normal_below(-self.mu / 2 - epsilon / self.mu)
+        caught, below = (_normal_below(z) for z in self._ends(epsilon))
+        # a tail below the normal floats has few digits, and gamma makes them large
+        blamed = gamma * max(0.0, below - _TINIEST)
         return min(1.0, max(0.0, caught - blamed) + _SLACK * (caught + blamed) + _TINY)
 
     def tradeoff(self, false_positive: float) -> float:
@@ -176,9 +187,15 @@ class GaussianPair:
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|N(mu^2/2, mu^2)| > epsilon], rounded up."""
         epsilon = as_loss(epsilon)
-        above = _normal_below(self.mu / 2 - epsilon / self.mu)
-        below = _normal_below(-self.mu / 2 - epsilon / self.mu)
+        if epsilon == math.inf:
+            return 0.0
+        above, below = (_normal_below(z) for z in self._ends(epsilon))
         return min(1.0, (above + below) * (1 + _SLACK) + _TINY)
+
+    def _ends(self, epsilon: float) -> tuple[float, float]:
+        """mu/2 - eps/mu and -mu/2 - eps/mu, each rounded once: for a large mu the terms cancel."""
+        mu, loss = Fraction(self.mu), Fraction(epsilon)
+        return float_upper(mu / 2 - loss / mu), float_upper(-mu / 2 - loss / mu)
 
 
 @dataclass(frozen=True)
@@ -206,19 +223,20 @@ class GuaranteedPair:
         gamma = as_level(gamma)
         if self.epsilon > EXPONENT_MAX:
             return 1.0
-        top = up(math.exp(self.epsilon)) if self.epsilon else 1.0
-        extra = (1 - self.delta) * max(0.0, top - gamma) / (1 + top)
-        return min(1.0, self.delta if extra == 0 else up(self.delta + extra))
+        top = exp_upper(self.epsilon)
+        if gamma >= top:
+            return float(self.delta)
+        delta, odds = Fraction(self.delta), Fraction(top)
+        return float_upper(delta + (1 - delta) * (odds - Fraction(gamma)) / (1 + odds))
 
     def tradeoff(self, false_positive: float) -> float:
         """Return max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down."""
-        false_positive = as_rate(false_positive, "false_positive")
-        rest = 1 - self.delta
+        alpha = Fraction(as_rate(false_positive, "false_positive"))
+        rest = 1 - Fraction(self.delta)
         if self.epsilon > EXPONENT_MAX:
-            return max(0.0, down(rest, 2)) if false_positive == 0 else 0.0
-        gamma = 1.0 if self.epsilon == 0 else up(math.exp(self.epsilon))
-        best = max(0.0, rest - gamma * false_positive, (rest - false_positive) / gamma)
-        return max(0.0, down(best, 2)) if best > 0 else 0.0
+            return float_lower(rest) if alpha == 0 else 0.0
+        gamma = Fraction(exp_upper(self.epsilon))
+        return float_lower(max(Fraction(0), rest - gamma * alpha, (rest - alpha) / gamma))
 
     def loss_tail(self, epsilon: float) -> float:
         """Return the largest chance of a loss above epsilon that the guarantee allows.
@@ -231,9 +249,13 @@ class GuaranteedPair:
             return 0.0
         if epsilon <= self.epsilon:
             return 1.0
-        odds = exp_lower(epsilon)
-        gap = 1 - up(math.exp(self.epsilon)) / odds
-        return 1.0 if gap <= 0 else min(1.0, up(self.delta * (1 + 1 / odds) / gap))
+        odds, top = exp_lower(epsilon), exp_upper(self.epsilon)
+        if top >= odds:
+            return 1.0
+        level = Fraction(odds)
+        return float_upper(
+            min(Fraction(1), Fraction(self.delta) * (level + 1) / (level - Fraction(top)))
+        )
 
 
 def reaches(epsilon: float, scale: float, shift: float) -> bool:
@@ -277,10 +299,18 @@ def _geometric_ratio(ratio: Real) -> Fraction:
     if not 0 < a < 1:
         raise TheoryError(
             "ratio",
-            f"the geometric ratio is {ratio}, it lies between 0 and 1",
+            f"the geometric ratio is {quoted(ratio)}, it lies between 0 and 1",
             "give 0 < ratio < 1",
         )
     return a
+
+
+def _order(order: float) -> float:
+    if as_loss(order, "the order") <= 1 or order == math.inf:
+        raise TheoryError(
+            "renyi_order", f"the order is {order}, it must be above 1 and finite", "give order > 1"
+        )
+    return float(order)
 
 
 def _normal_below(z: float) -> float:

@@ -12,7 +12,16 @@ import math
 from fractions import Fraction
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Extended, as_count, exp_upper, float_upper, log_upper, up
+from sanql.theory.exact import (
+    Extended,
+    as_count,
+    exp_upper,
+    float_lower,
+    float_upper,
+    log_upper,
+    quoted,
+    up,
+)
 
 _ROUNDING = 1 + 1e-12
 _GAMMA_MAX = 1e100
@@ -54,7 +63,7 @@ def pointwise_bound(gamma: Fraction, delta: Fraction, gamma_out: Fraction) -> Fr
     if gamma_out <= gamma:
         raise TheoryError(
             "level_too_small",
-            f"the point-wise level {gamma_out} is not above {gamma}",
+            f"the point-wise level {quoted(gamma_out)} is not above {quoted(gamma)}",
             "ask for a level above the given one",
         )
     return min(Fraction(1), delta * (1 + 1 / gamma_out) / (1 - gamma / gamma_out))
@@ -109,16 +118,17 @@ def tv_constant(gamma: Extended, tau: Extended) -> float:
         return 1.0
     if gamma > _GAMMA_MAX:
         return math.inf
-    g, t = float(gamma), float(tau)
-    if t <= (g - 1) / (g + 1) * _ROUNDING:
+    # near gamma = 1 it is gamma - 1 that has to keep its digits
+    above, t = float_upper(Fraction(gamma) - 1), float_lower(tau)
+    if t <= above / (above + 2) * _ROUNDING:
         return math.inf
-    k = g * g - 1
+    g, k = 1 + above, above * (above + 2)
     root = math.sqrt(t * k)
-    c1 = _difference(2 * g * root, k * (1 + t)) if t <= 1 - 1 / g**2 else t
+    c1 = _difference(2 * g * root, k * (1 + t)) if t * g * g <= k else t
     c2 = t / (g * (1 - t))
     if t <= k * (1 - t) ** 2:
-        c2 = _difference(2 / g * root, (g - 1 / g) * (1 - t))
-    return math.inf if min(c1, c2) <= 0 else up(1 / c1 + 1 / c2)
+        c2 = _difference(2 / g * root, k / g * (1 - t))
+    return math.inf if min(c1, c2) <= 0 else up(1 / c1 + 1 / c2, 8)
 
 
 def group_delta(gamma: Fraction, delta: Fraction, size: int) -> Fraction:
@@ -169,7 +179,9 @@ def dp_from_semantic(tau: Fraction, delta: Fraction, weight: Fraction) -> tuple[
     """
     if not 0 < weight < 1 - tau:
         raise TheoryError(
-            "weight", f"the weight {weight} is outside (0, 1 - tau)", "choose 0 < b < 1 - tau"
+            "weight",
+            f"the weight {quoted(weight)} is outside (0, 1 - tau)",
+            "choose 0 < b < 1 - tau",
         )
     gamma = (weight + tau) * (1 - weight) / (weight * (1 - weight - tau))
     return gamma, min(Fraction(1), delta / weight)
@@ -261,14 +273,14 @@ def check_level(gamma: Extended, **probabilities: Extended) -> None:
     if not gamma >= 1:
         raise TheoryError(
             "gamma_below_one",
-            f"gamma is {gamma}, a privacy level e^epsilon is at least 1",
+            f"gamma is {quoted(gamma)}, a privacy level e^epsilon is at least 1",
             "give epsilon >= 0, that is gamma >= 1",
         )
     for name, value in probabilities.items():
         if not 0 <= value <= 1:
             raise TheoryError(
                 "not_a_probability",
-                f"{name} is {value}, a probability lies between 0 and 1",
+                f"{name} is {quoted(value)}, a probability lies between 0 and 1",
                 f"give {name} between 0 and 1",
             )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SLACK = 1e-13
 _TINY = 1e-300  # covers the tail beyond 40 sigma
 _GAMMA_MAX = sys.float_info.max
+_REACH_MAX = 1e12  # no output of the widest noise lies that far out
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class DiscreteLaplacePair:
             if left <= false_positive <= right and right > left:
                 share = (false_positive - left) / (right - left)
                 best = min(best, left_fn + share * (right_fn - left_fn))
-        return max(0.0, best - _SLACK)
+        # rates and misses err by shares of themselves, and the slope times the rate is at most 1
+        return max(0.0, best - 4 * _SLACK)
 
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|shift - 2k| > epsilon scale] for k clamped to [0, shift], rounded up."""
@@ -85,18 +87,19 @@ class DiscreteLaplacePair:
         reach = epsilon * self.scale * (1 - _SLACK)  # an outcome on the edge counts as outside
         low = math.ceil((self.shift - reach) / 2) - 1
         high = math.floor((self.shift + reach) / 2)
-        return min(1.0, self._below(low) + 1 - self._below(high) + _SLACK)
+        return min(1.0, self._below(low) + self._below(-high - 1) + _SLACK)
 
     def _errors(self, threshold: int) -> tuple[float, float]:
-        """(FP, FN) when P is rejected above the threshold."""
-        return 1 - self._below(threshold), self._below(threshold - self.shift)
+        """(FP, FN) when P is rejected above the threshold; the upper tail by symmetry, as 1 - below
+        would keep none of its digits."""
+        return self._below(-threshold - 1), self._below(threshold - self.shift)
 
     def _around(self, false_positive: float) -> list[int]:
         """Thresholds whose false positive rates enclose the given one, in rising order."""
         low, high = -1, self.shift
         while high - low > 1:
             middle = (low + high) // 2
-            if 1 - self._below(middle) > false_positive:
+            if self._below(-middle - 1) > false_positive:
                 low = middle
             else:
                 high = middle
@@ -168,17 +171,19 @@ class DiscreteGaussianPair:
         if false_positive <= 0 or false_positive >= 1:
             return 1.0 if false_positive <= 0 else 0.0
         cumulative, start = _cumulative(self.sigma)
-        index = int(np.searchsorted(cumulative, 1 - false_positive))
-        low, high = (start + index - 1, start + index)
-        left, right = 1 - self._below(high), 1 - self._below(low)
-        left_fn, right_fn = self._below(high - self.shift), self._below(low - self.shift)
-        share = (false_positive - left) / (right - left) if right > left else 0.0
-        return max(0.0, left_fn + share * (right_fn - left_fn) - 2 * _slack(self.sigma))
+        # the upper tail is the lower one mirrored; 1 - below would keep none of its digits
+        index = int(np.searchsorted(cumulative, false_positive, side="right")) - 1
+        high = -(start + index) - 1
+        left, right = self._share(-high - 1), self._share(-high)
+        left_fn, right_fn = self._share(high - self.shift), self._share(high - 1 - self.shift)
+        part = (false_positive - left) / (right - left) if right > left else np.longdouble(0)
+        best = float(left_fn + part * (right_fn - left_fn))
+        return max(0.0, best - 4 * _slack(self.sigma))
 
     def loss_tail(self, epsilon: float) -> float:
         """Return Pr[|shift (shift - 2k)| > 2 sigma^2 epsilon], rounded up."""
         epsilon = as_loss(epsilon)
-        reach = 2 * self.sigma**2 * epsilon / self.shift * (1 - _SLACK)
+        reach = min(2 * self.sigma**2 * epsilon / self.shift * (1 - _SLACK), _REACH_MAX)
         low = math.ceil((self.shift - reach) / 2) - 1
         high = math.floor((self.shift + reach) / 2)
         tail = self._below(low) + self._below(-high - 1)
