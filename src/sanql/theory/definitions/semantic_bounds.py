@@ -28,7 +28,14 @@ from sanql.theory.definitions.semantic import (
 )
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, privacy_profile, two_sided_excess
-from sanql.theory.exact import INFINITE, Real, as_count, as_probability, up
+from sanql.theory.exact import (
+    INFINITE,
+    Extended,
+    Real,
+    as_count,
+    as_probability,
+    float_upper,
+)
 
 _GAP = "1/1000000"
 _NODES = 1000
@@ -69,7 +76,10 @@ def reality_oblivious_privacy(
 ) -> Finding:
     """Return the least delta of reality-oblivious semantic privacy over all beliefs and realities.
 
-    Enclosed like `approximate_semantic_privacy`. An output that the belief excludes is a failure.
+    Enclosed like `approximate_semantic_privacy`. An output that the belief excludes is a failure. At
+    tau = 0 the number is exact: a belief that excludes no database is moved by every output that
+    moves any belief, since likelihoods that are not proportional on some databases are not on all; and
+    an output that some database excludes is one of these.
     """
     level = as_probability(tau, "tau")
     as_count(nodes, "nodes")
@@ -77,6 +87,7 @@ def reality_oblivious_privacy(
     columns = list(zip(*channel.rows, strict=True))
     lower, upper, tied = Fraction(-1), Fraction(0), Fraction(0)
     worst, belief = channel.databases[0], Distribution.point(channel.databases[0])
+    everywhere = tuple(Fraction(1, len(channel.databases)) for _ in channel.databases)
     for x, masses in zip(channel.databases, channel.rows, strict=True):
         outputs = [
             Output((masses[place],) * len(channel.rows), possible, columns[place])
@@ -89,7 +100,7 @@ def reality_oblivious_privacy(
             outputs,
             level,
             len(channel.databases),
-            [tuple(belief[x] for x in channel.databases)],
+            [everywhere, tuple(belief[x] for x in channel.databases)],
             nodes=nodes,
             gap=as_probability(gap, "gap"),
         )
@@ -114,7 +125,7 @@ def semantic_failure_upper(channel: Channel, tau: Real, default: Outcome) -> flo
     level = as_probability(tau, "tau")
     if semantic_privacy(channel, default)["tau"] <= level:
         return 0.0
-    total = 0.0
+    total: Extended = Fraction(0)
     for person in range(people(channel)):
         pairs = {
             (x, dropped(channel, x, person, default))
@@ -124,14 +135,12 @@ def semantic_failure_upper(channel: Channel, tau: Real, default: Outcome) -> flo
         rows = [(channel.row(x), channel.row(y)) for x, y in pairs]
         profiles = [align(p, q) for p, q in rows]
         levels = {gamma for p, q in rows for gamma, _ in privacy_profile(p, q)} | {Fraction(1)}
-        best = math.inf
+        best: Extended = INFINITE
         for gamma in levels:
             delta = max((two_sided_excess(pair, gamma) for pair in profiles), default=Fraction(0))
-            best = min(
-                best, 0.0 if delta == 0 and _covers(gamma, level) else _product(delta, gamma, level)
-            )
+            best = min(best, _failure(delta, gamma, level))
         total += best
-    return min(1.0, up(total))
+    return float_upper(min(Fraction(1), total))
 
 
 def two_point_failure_sup(channel: Channel, tau: Real, default: Outcome) -> Finding:
@@ -218,13 +227,12 @@ def _stated_gap(lower: Fraction, upper: Fraction, tied: Fraction) -> str:
     return width
 
 
-def _covers(gamma: Fraction, tau: Fraction) -> bool:
-    return (gamma - 1) <= tau * (gamma + 1)
-
-
-def _product(delta: Fraction, gamma: Fraction, tau: Fraction) -> float:
+def _failure(delta: Fraction, gamma: Fraction, tau: Fraction) -> Extended:
+    """delta K_tv(gamma, tau); nothing where delta is 0 and the level alone keeps within tau."""
+    if delta == 0 and gamma - 1 <= tau * (gamma + 1):
+        return Fraction(0)
     constant = tv_constant(gamma, tau)
-    return math.inf if constant == math.inf else float(delta) * constant
+    return INFINITE if constant == INFINITE else delta * Fraction(constant)
 
 
 def _breakpoints(
