@@ -55,6 +55,33 @@ def test_the_membership_tester_reaches_the_trade_off_curve() -> None:
     assert told.details["advantage"] == Fraction(1, 2)
 
 
+def test_the_balanced_tester_accuses_where_the_member_is_likelier() -> None:
+    rows = {(0,): Distribution.over(["8/10", "1/10", "1/10"]), (1,): Distribution.over([0, 0, 1])}
+    told = membership.tester(Channel.of(rows), (1,), (0,), "1/20")
+    # the record is taken to be used after output 2, which an innocent one gives one time in ten
+    assert told.details["errors of the balanced test"] == (Fraction(1, 10), Fraction(0))
+    assert told.details["advantage"] == Fraction(9, 10)
+    assert told.real == Fraction(1, 2)
+
+
+def test_a_tie_of_scores_is_half_a_win_for_homer() -> None:
+    # one attribute: member and stranger agree about half of the time, and then no score is larger
+    told = membership.homer(people=1, attributes=1, trials=2000)
+    assert isinstance(told.ideal, float)
+    # 2,000 trials of three values leave [0.4, 0.6] with probability below 1e-15
+    assert 0.4 < told.ideal < 0.6
+    assert membership.homer(people=30, attributes=1, noise=1e300, trials=50).ideal != 0
+
+
+def test_attacks_too_large_for_the_machine_are_refused() -> None:
+    with pytest.raises(TheoryError, match="noise is 1e\\+300"):
+        reconstruction.linear(5, 5, noise=1e300)
+    with pytest.raises(TheoryError, match="people"):
+        reconstruction.linear(10_000, 10_000, noise=1)
+    with pytest.raises(TheoryError, match="people times attributes"):
+        membership.homer(people=10**6, attributes=10**6)
+
+
 def test_homer_finds_members_in_exact_averages_and_not_in_noisy_ones() -> None:
     exact = membership.homer(people=20, attributes=600, trials=100)
     noisy = membership.homer(people=20, attributes=600, noise=3.0, trials=100)

@@ -44,7 +44,8 @@ def tester(channel: Channel, member: Database, absent: Database, false_positive:
 def homer(
     people: int, attributes: int, *, noise: float = 0.0, trials: int = 200, seed: int = 0
 ) -> Learned:
-    """Return how often the correlation score is larger for a member than for a stranger.
+    """Return how often the correlation score is larger for a member than for a stranger; a tie is
+    half a win.
 
     A study publishes the average of every attribute, each with Gaussian noise of the given
     deviation. The score of a person y is <y - population, published - population>. In the ideal
@@ -54,6 +55,7 @@ def homer(
 
     for value, name in ((people, "people"), (attributes, "attributes"), (trials, "trials")):
         as_count(value, name)
+    as_count(people * attributes, "people times attributes", most=10**8)
     noise = float(as_nonnegative(noise, "noise"))
     rng = np.random.default_rng(seed)
     hits = np.zeros(2)
@@ -67,7 +69,7 @@ def homer(
             scores = [
                 float((y - population) @ (published - population)) for y in (member, stranger)
             ]
-            hits[world] += scores[0] > scores[1]
+            hits[world] += (1 + np.sign(scores[0] - scores[1])) / 2
     real, ideal = (float(hit) / trials for hit in hits)
     return Learned(
         "Homer-style membership attack",

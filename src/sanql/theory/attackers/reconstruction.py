@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sanql.theory.attackers.outcome import Learned
-from sanql.theory.exact import as_count, as_nonnegative
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_count, as_nonnegative, quoted
+
+_NOISE_MAX = 1e6
 
 
 def differencer(
@@ -47,9 +50,9 @@ def linear(people: int, queries: int, *, noise: float, seed: int = 0) -> Learned
     import numpy as np
     from scipy.optimize import linprog
 
-    as_count(people, "people", most=10_000)
-    as_count(queries, "queries", most=10_000)
-    noise = float(as_nonnegative(noise, "noise"))
+    as_count(people, "people", most=1_000)
+    as_count(queries, "queries", most=4_000)
+    noise = _noise(noise)
     rng = np.random.default_rng(seed)
     secret = rng.integers(0, 2, people)
     asked = rng.integers(0, 2, (queries, people)).astype(float)
@@ -74,3 +77,14 @@ def linear(people: int, queries: int, *, noise: float, seed: int = 0) -> Learned
         shares[1],
         {"people": people, "queries": queries, "noise": noise},
     )
+
+
+def _noise(noise: float) -> float:
+    read = float(as_nonnegative(noise, "noise"))
+    if read > _NOISE_MAX:
+        raise TheoryError(
+            "noise",
+            f"noise is {quoted(noise)}, beyond what the solver of linear programs can scale",
+            f"give at most {_NOISE_MAX:g}; nothing is recovered from noise above people",
+        )
+    return read
