@@ -190,6 +190,22 @@ def test_each_finding_about_beliefs_shows_the_belief_that_moves_furthest() -> No
     assert told["failure"] == Fraction(1, 4)
 
 
+def test_a_real_output_may_be_called_what_never_happens() -> None:
+    rows = {(0,): {"no": "3/4", inference_best.NEVER: "1/4"}, (1,): {inference_best.NEVER: 1}}
+    tells = Channel.of({x: Distribution.of(row) for x, row in rows.items()})
+    plain = Channel(tells.databases, ("no", "yes"), tells.rows)
+    fair = World.without_side_information(Distribution.uniform(tells.databases))
+    for gamma in (1, 2, 5):
+        found, same = (
+            inference_best.best_inference_privacy(
+                channel, [fair], records(1), gamma=gamma, delta_hat=0
+            )
+            for channel in (tells, plain)
+        )
+        assert found["failure"] == same["failure"]
+        assert found.at_least == same.at_least
+
+
 def test_a_protection_may_hide_a_school_a_node_a_private_part_or_blur_a_firm() -> None:
     school = worlds.schools(("north", "north", "south"))
     assert school[0].alt((1, 2, 3)) == (0, (3,))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from sanql.theory.channels import Channel
-from sanql.theory.definitions.finding import Finding, UnservedWitness, enclosed
+from sanql.theory.definitions.finding import Finding, UnservedWitness, enclosed, show
 from sanql.theory.definitions.inference import inference_failure
 from sanql.theory.definitions.inference_lp import Block, Column, Conflict, Undecided, serve
 from sanql.theory.definitions.worlds import Protection, World, alt_law, check_class
@@ -23,7 +23,7 @@ from sanql.theory.errors import TheoryError
 from sanql.theory.exact import Real, as_gamma, as_probability
 
 NEVER = "(an output that never happens)"
-"""The simulator's output for the mass that no real output needs."""
+"""The simulator's output for the mass that no real output needs, unless one is called so."""
 
 _IDLE = (
     "only beliefs after outputs that really happen count, so a simulator may put the mass it does "
@@ -84,7 +84,8 @@ def best_inference_privacy(
         for (t, _), option in zip(proved, chosen, strict=True)
         if option.column is not None
     }
-    simulator = _simulator(columns, worlds, protections)
+    never = _unused_name(channel)
+    simulator = _simulator(columns, worlds, protections, never)
     failure = inference_failure(
         channel, worlds, protections, simulator=simulator, gamma=level, delta_hat=slack
     )
@@ -99,7 +100,7 @@ def best_inference_privacy(
         {"gamma": level, "delta_hat": slack, "failure": failure},
         {"failure": lower},
         UnservedWitness(simulator, unserved),
-        _IDLE if any(simulator.row(a)[NEVER] for a in simulator.databases) else "",
+        _IDLE if any(simulator.row(a)[never] for a in simulator.databases) else "",
     )
 
 
@@ -225,10 +226,20 @@ def _alone(cell: _Cell, worlds: int) -> Loss:
     return tuple(cell.mass if k == cell.world else Fraction(0) for k in range(worlds))
 
 
+def _unused_name(channel: Channel) -> str:
+    """Return NEVER, in as many brackets as it takes to be no output's name."""
+    taken = {show(t) for t in channel.outputs}
+    name = NEVER
+    while name in taken:
+        name = f"({name})"
+    return name
+
+
 def _simulator(
     columns: Mapping[Outcome, Mapping[Outcome, Fraction]],
     worlds: Sequence[World],
     protections: Sequence[Protection],
+    never: Outcome,
 ) -> Channel:
     """Return the columns side by side, scaled so that every row has room, the rest never used."""
     shares = {
@@ -240,5 +251,5 @@ def _simulator(
         for protection in protections:
             for a in alt_law(protection, world.databases()).support:
                 masses = {t: shares[t] * column.get(a, 0) for t, column in columns.items()}
-                rows[a] = Distribution.of({**masses, NEVER: 1 - sum(masses.values())})
+                rows[a] = Distribution.of({**masses, never: 1 - sum(masses.values())})
     return Channel.of(rows)
