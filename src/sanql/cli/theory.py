@@ -53,12 +53,10 @@ def theory() -> None:
 @click.option(
     "--definition", "definitions", multiple=True, help="Only this definition; repeatable."
 )
-@click.option("--epsilon", default="1", show_default=True, help="Level for deltas.")
-@click.option("--delta", default="0", show_default=True, help="Delta for epsilons.")
-@click.option("--tau", default="1/2", show_default=True, help="Level for semantics.")
-@click.option(
-    "--nodes", type=int, default=100, show_default=True, help="Effort of the search over beliefs."
-)
+@click.option("--epsilon", show_default="1", help="Level for deltas.")
+@click.option("--delta", show_default="0", help="Delta for epsilons.")
+@click.option("--tau", show_default="1/2", help="Level for semantics.")
+@click.option("--nodes", type=int, show_default="100", help="Effort of the search over beliefs.")
 @FORMAT
 @_reports_errors
 def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -> None:
@@ -80,12 +78,14 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
     Only databases is needed. Examples: docs/theory/4_definitions.md.
     """
     from sanql.theory.channel_file import read_channel
-    from sanql.theory.check import Levels
+    from sanql.theory.check import Levels, refuse_unused
     from sanql.theory.check import check as run
 
-    asked = Levels(**_exact(levels, "epsilon", "delta", "tau"))
+    stated = {name: value for name, value in levels.items() if value is not None}
+    asked = Levels(**_exact(stated, "epsilon", "delta", "tau"))
     given = read_channel(channel)
     findings, skipped = run(given, asked, definitions)
+    refuse_unused(stated, definitions, skipped)
     if form == "json":
         told = {
             "as_read": given.as_read(),

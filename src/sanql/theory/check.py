@@ -72,7 +72,16 @@ class Skipped:
     remedy: str
 
 
-Checker = Callable[[ChannelFile, Levels], Iterable[Finding]]
+_Checker = Callable[[ChannelFile, Levels], Iterable[Finding]]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """How one definition is checked: what it needs of a file, and the levels that it uses."""
+
+    needs: str
+    uses: frozenset[str]
+    checker: _Checker
 
 
 def check(
@@ -89,18 +98,37 @@ def check(
         )
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    for name, (needs, checker) in CHECKERS.items():
+    for name, definition in CHECKERS.items():
         if only and name not in only:
             continue
-        reason = _missing(given, needs, asked=bool(only))
+        reason = _missing(given, definition.needs, asked=bool(only))
         if reason:
             if only:
                 remedy = _REMEDIES[reason].format(name=name)
                 raise TheoryError("not_applicable", f"{name}: {reason}", remedy)
             skipped.append(Skipped(name, reason, _REMEDIES[reason].format(name=name)))
         else:
-            findings += [_marked(found, given, needs) for found in checker(given, levels)]
+            found = definition.checker(given, levels)
+            findings += [_marked(each, given, definition.needs) for each in found]
     return findings, skipped
+
+
+def refuse_unused(
+    stated: Iterable[str], only: Sequence[str], skipped: Sequence[Skipped] = ()
+) -> None:
+    """Refuse a level that was stated and that no definition which was checked uses."""
+    left_out = {each.definition for each in skipped}
+    wanted = [_respelled(name) for name in only] or list(CHECKERS)
+    checked = [CHECKERS[name] for name in wanted if name in CHECKERS and name not in left_out]
+    for level in stated:
+        if not any(level in definition.uses for definition in checked):
+            users = [name for name, each in CHECKERS.items() if level in each.uses]
+            raise TheoryError(
+                "unused_option",
+                f"--{level} is used by none of the definitions that were checked",
+                f"leave out --{level}, or ask for one that uses it with --definition: "
+                f"{', '.join(users)}",
+            )
 
 
 def _respelled(name: str) -> str:
@@ -221,21 +249,25 @@ def _pufferfish(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     )
 
 
-CHECKERS: dict[str, tuple[str, Checker]] = {
-    "pure-dp": ("neighbours", _dp),
-    "approximate-dp": ("neighbours", _approximate),
-    "perfect-privacy": ("neighbours", _perfect),
-    "simulation": ("people", _simulation),
-    "simulation-approximate": ("people small", _simulation_approximate),
-    "prior-posterior": ("people", _bayesian),
-    "semantic": ("people", _semantic),
-    "semantic-informed": ("people", _informed),
-    "semantic-approximate": ("people small", _semantic_approximate),
-    "reality-oblivious": ("people small", _reality),
-    "semantic-believed": ("people worlds", _believed),
-    "ddp": ("people worlds small", _ddp),
-    "inference-ddp": ("people worlds small", _inference),
-    "noiseless": ("people worlds", _noiseless),
-    "pufferfish": ("worlds secrets", _pufferfish),
+def _definition(needs: str, uses: str, checker: _Checker) -> Definition:
+    return Definition(needs, frozenset(uses.split()), checker)
+
+
+CHECKERS: dict[str, Definition] = {
+    "pure-dp": _definition("neighbours", "", _dp),
+    "approximate-dp": _definition("neighbours", "epsilon delta", _approximate),
+    "perfect-privacy": _definition("neighbours", "", _perfect),
+    "simulation": _definition("people", "", _simulation),
+    "simulation-approximate": _definition("people small", "epsilon", _simulation_approximate),
+    "prior-posterior": _definition("people", "", _bayesian),
+    "semantic": _definition("people", "", _semantic),
+    "semantic-informed": _definition("people", "", _informed),
+    "semantic-approximate": _definition("people small", "tau nodes", _semantic_approximate),
+    "reality-oblivious": _definition("people small", "tau nodes", _reality),
+    "semantic-believed": _definition("people worlds", "tau", _believed),
+    "ddp": _definition("people worlds small", "epsilon delta", _ddp),
+    "inference-ddp": _definition("people worlds small", "epsilon delta", _inference),
+    "noiseless": _definition("people worlds", "epsilon", _noiseless),
+    "pufferfish": _definition("worlds secrets", "epsilon delta", _pufferfish),
 }
-"""Each definition with what it needs: people, worlds, secrets, or a small channel."""
+"""Each definition with what it needs (people, worlds, secrets, a small channel) and uses."""
