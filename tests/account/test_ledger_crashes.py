@@ -195,16 +195,6 @@ def lines_of_a_query(policy: Policy, charge: Charge) -> list[int]:
     return [*reserve, *(reserve[-1] + number for number in spend), reserve[-1] + spend[-1] + 99]
 
 
-def test_killed_at_lines_throughout_a_query_the_ledger_stays_sound(
-    generous: Policy, laplace: Laplace
-) -> None:
-    policy, charge = generous, laplace("0.5")
-    numbers = lines_of_a_query(policy, charge)
-    assert len(numbers) > 100
-    ended = [ask_killed_at(policy, charge, number) for number in numbers[::17]]
-    assert not all(ended)
-
-
 @pytest.mark.slow
 def test_killed_at_every_line_of_a_query_the_ledger_stays_sound(
     generous: Policy, laplace: Laplace
@@ -216,11 +206,11 @@ def test_killed_at_every_line_of_a_query_the_ledger_stays_sound(
 
 
 @pytest.mark.slow
-def test_interrupted_at_any_line_of_a_query_the_same_handle_goes_on_correctly(
+def test_interrupted_at_lines_throughout_a_query_the_same_handle_goes_on_correctly(
     generous: Policy, laplace: Laplace
 ) -> None:
     policy, charge = generous, laplace("0.5")
-    for number in lines_of_a_query(policy, charge):
+    for number in lines_of_a_query(policy, charge)[::3]:
         remove(policy)
 
         def ask(say: Callable[[str], None], number: int = number) -> None:
@@ -244,13 +234,13 @@ def test_interrupted_at_any_line_of_a_query_the_same_handle_goes_on_correctly(
 
 
 @pytest.mark.slow
-def test_killed_at_every_line_of_creating_a_ledger_it_can_still_be_opened(
+def test_killed_at_lines_throughout_the_creation_of_a_ledger_it_can_still_be_opened(
     generous: Policy, laplace: Laplace
 ) -> None:
     policy = generous
     numbers = first_visits(lambda: None, lambda _: Ledger.open(policy, TERMS).close())
     assert len(numbers) > 100
-    for number in numbers:
+    for number in numbers[::2]:
         remove(policy)
 
         def create(_: Callable[[str], None], number: int = number) -> None:
@@ -310,7 +300,7 @@ def test_eight_processes_killed_at_random_never_overspend_and_never_lose_a_charg
                 say("reserved")
                 ledger.spend(reservation, b"answer")
 
-    for _ in range(12):
+    for _ in range(8):
         children = [Child(work) for _ in range(8)]
         time.sleep(seed.uniform(0.05, 0.4))
         for child in seed.sample(children, 8):
@@ -326,7 +316,7 @@ def test_eight_processes_killed_at_random_never_overspend_and_never_lose_a_charg
         reserved = [record.kind for record in ledger.records()].count("reserve")
         assert acknowledged <= reserved <= 400
         assert ledger.balances()[0].spent_upper.epsilon == reserved * charge.epsilon
-    assert killed > 20
+    assert killed > 12
 
 
 def test_a_disk_that_fails_while_pinning_stops_the_ledger(

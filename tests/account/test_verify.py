@@ -170,7 +170,7 @@ DELTAS = st.fractions(min_value=Fraction(1, 10**7), max_value=Fraction(1, 10))
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(EVENTS, min_size=1, max_size=4), DELTAS)
 def test_whatever_a_charge_may_claim_the_auditor_grants_and_not_a_millionth_less(
     events: list[Event], delta: Fraction

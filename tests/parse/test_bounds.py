@@ -205,7 +205,7 @@ def test_no_value_leaves_its_proved_bounds_or_grid(
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None, suppress_health_check=[FIXTURES])
+@settings(max_examples=250, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=st.one_of(NUMBERS, NUMBERS, MOMENTS, PARTS_OF_MOMENTS))
 def test_no_value_leaves_its_proved_bounds_or_grid_at_length(
     engine: duckdb.DuckDBPyConnection, text: str

@@ -131,7 +131,7 @@ def test_a_mutated_question_is_understood_or_refused(
 
 
 @pytest.mark.slow
-@settings(max_examples=3_000, deadline=None, suppress_health_check=[FIXTURES])
+@settings(max_examples=1_200, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=st.one_of(mutated(), mutated(), st.text(max_size=200)))
 def test_a_mutated_question_is_understood_or_refused_at_length(
     tables: Mapping[str, Table], text: str

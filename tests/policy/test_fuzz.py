@@ -146,7 +146,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(content=st.dictionaries(st.sampled_from([*SECTIONS, "exact", "x"]), VALUES))
 def test_any_toml_is_a_policy_or_a_policy_error(folder: Path, content: dict[str, str]) -> None:
     load_text(folder, "\n".join(f"{key} = {value}" for key, value in content.items()))
@@ -190,7 +190,7 @@ def columns(draw: st.DrawFn) -> dict[str, str]:
     return {"type": toml_text(type), **draw(st.fixed_dictionaries({}, optional=keys))}
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(table=TABLES, column=columns())
 def test_an_accepted_policy_keeps_every_rule(
     folder: Path, policy_text: Text, table: dict[str, str], column: dict[str, str]
@@ -200,7 +200,7 @@ def test_an_accepted_policy_keeps_every_rule(
     load_text(folder, policy_text(tables=more))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(data=st.data())
 def test_a_damaged_policy_is_a_policy_or_a_policy_error(
     folder: Path, policy_text: Text, data: st.DataObject

@@ -63,7 +63,7 @@ def test_neighbours_are_charged_and_shown_alike(neighbours: Neighbours, tmp_path
         opened(tmp_path / "a", flat[0], neighbours) as left,
         opened(tmp_path / "b", flat[1], neighbours) as right,
     ):
-        while answered < 24:
+        while answered < 14:
             sql = grammar.question(rng.choice(list(UNITS)))
             (one, asked), (other, asked_there) = outcome(left, sql), outcome(right, sql)
             assert (one is None) == (other is None), sql

@@ -68,9 +68,8 @@ def replayed(sql: str, policy: Policy, ours: Database, theirs: Database, secret:
     return {node.op for part in parts for node in walk(part) if isinstance(node, Call)}
 
 
-@pytest.mark.parametrize("seed", range(1))
-def test_no_function_tells_neighbours_apart(seed: int, tmp_path: Path) -> None:
-    rng = random.Random(seed)
+def test_no_function_tells_neighbours_apart(tmp_path: Path) -> None:
+    rng = random.Random(0)
     limits = {table: draw_bounding(rng) for table, unit in UNITS.items() if unit is not None}
     policy = write_policy(tmp_path, "add-remove", limits)
     ours, theirs = Database(), Database()
@@ -82,7 +81,7 @@ def test_no_function_tells_neighbours_apart(seed: int, tmp_path: Path) -> None:
     answered: set[str] = set()
     for text in TEXTS:
         table = rng.choice(list(UNITS))
-        for question in QUESTIONS:
+        for question in rng.sample(QUESTIONS, 4):
             sql = question.format(e=text, t=table)
             answered |= replayed(sql, policy, ours, theirs, rng.getrandbits(63))
     assert set(RULES) - answered == set()

@@ -101,8 +101,8 @@ def test_any_text_is_answered_or_refused(san: San) -> None:
 
 
 @pytest.mark.slow
-def test_any_of_5000_texts_is_answered_or_refused(san: San) -> None:
-    seen = fuzz(san, 2, 5000)
+def test_any_of_2000_texts_is_answered_or_refused(san: San) -> None:
+    seen = fuzz(san, 2, 2000)
     assert min(seen.values()) > 100, seen
 
 

@@ -118,7 +118,7 @@ def replay_stream(seed: int, count: int, folder: Path) -> None:
 
 
 def test_neighbours_move_measurements_by_no_more_than_declared(tmp_path: Path) -> None:
-    replay_stream(2026, 200, tmp_path)
+    replay_stream(2026, 50, tmp_path)
 
 
 @pytest.mark.slow

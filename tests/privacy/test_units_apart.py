@@ -32,7 +32,7 @@ from sanql.policy import Neighbours
 
 pytestmark = pytest.mark.slow
 
-WORLDS = 24
+WORLDS = 12
 QUESTIONS = [
     # joins along a foreign key that leads to several people
     "SELECT COUNT(*), SUM(i.quantity) FROM items i JOIN returns r USING (order_id)",

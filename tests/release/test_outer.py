@@ -79,7 +79,7 @@ def test_every_expression_over_noisy_values_arrives(answered: Answered, text: st
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None, suppress_health_check=[FIXTURES])
+@settings(max_examples=400, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=EXPRESSIONS)
 def test_every_expression_over_noisy_values_arrives_at_length(
     answered: Answered, text: str

@@ -77,7 +77,7 @@ def test_intervals_hold_as_often_as_they_say(
 ) -> None:
     plan = planned(SQL.format(x="age"), epsilon, delta)
     values = values_of(shape, 2000)
-    exact, repeats, confidence = exact_cells(plan, values), 150, Fraction(7, 10)
+    exact, repeats, confidence = exact_cells(plan, values), 80, Fraction(7, 10)
     truth = {name: float(np.quantile(values, f)) for name, f in FRACTIONS.items()}
     truth |= {"q0": float(values.min()), "top": float(values.max())}
     missed = dict.fromkeys(truth, 0)
