@@ -49,7 +49,9 @@ ENGINE: Mapping[str, Mapping[str, str]] = {
     "labels": {"word": "VARCHAR", "code": "BIGINT", "weight": "DOUBLE"},
 }  # fmt: skip
 PUBLIC = ("places", "labels")
-CELLS = {**ARROW, "INTEGER": pa.int32(), "BIGINT[]": pa.list_(pa.int64())}
+CELLS = {
+    **ARROW, "INTEGER": pa.int32(), "BIGINT[]": pa.list_(pa.int64()), '"NULL"': pa.null()
+}  # fmt: skip
 ROWS_MAX = 100_000  # of one unit, where no limit is to bind
 
 POLICY = """
@@ -269,12 +271,14 @@ def draw_people(rng: random.Random) -> list[Person]:
     return people
 
 
-def neighbour_of(rng: random.Random, people: list[Person], neighbours: Neighbours) -> list[Person]:
-    """Return the people without one of them, or with another in the place of one.
+def neighbour_of(
+    rng: random.Random, people: list[Person], neighbours: Neighbours, target: int | None = None
+) -> list[Person]:
+    """Return the people without one of them (the `target`), or with another in the place of one.
 
     The items of an order stay while somebody else has it; those nobody has may stay or go.
     """
-    target = rng.randrange(1, len(people))
+    target = rng.randrange(1, len(people)) if target is None else target
     gone = people[target]
     others = [person for index, person in enumerate(people) if index != target]
     held = {row["order_id"] for person in others for row in person.rows["orders"]}
@@ -292,6 +296,17 @@ def neighbour_of(rng: random.Random, people: list[Person], neighbours: Neighbour
     free = [number for number in ORDERS if number not in taken]
     shared = [number for number in held if number is not None]
     return [*others, draw_person(rng, rng.choice([gone.name, 99]), free, sorted(shared))]
+
+
+def alone(people: list[Person], target: int) -> list[Person]:
+    """Return one of the people without the others; whose an item is, its order says, so all stay."""
+    kept = {"items", "returns"}
+    others = [
+        Person(-1, {t: rows if t in kept or p.name == -1 else [] for t, rows in p.rows.items()})
+        for index, p in enumerate(people)
+        if index != target
+    ]
+    return [people[target], *others]
 
 
 def draw_public(rng: random.Random, table: str, orderly: bool = False) -> list[Row]:

@@ -76,8 +76,7 @@ class NestedGrammar(Values):
         if self._plain:
             outputs.append("COUNT(*) AS n")
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        grouping = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
-        body = f"SELECT {', '.join(outputs)} FROM {text}{where}{grouping}"
+        body = f"SELECT {', '.join(outputs)} FROM {text}{where}{self._grouping(len(keys))}"
         return f"{self._named_before(body)}{body}"
 
     def _named_before(self, text: str) -> str:
@@ -87,6 +86,20 @@ class NestedGrammar(Values):
             if any(f" {name} AS " in other for other in (text, *read)):
                 read.insert(0, f" {name} AS ({body})")
         return f"WITH{','.join(read)} " if read else ""
+
+    def _grouping(self, count: int) -> str:
+        """Return GROUP BY over the first columns of SELECT; at times several sets of them."""
+        listed = ", ".join(str(place + 1) for place in range(count))
+        if not count or self._plain or self._rng.random() < 0.85:
+            return f" GROUP BY {listed}" if count else ""
+        sets = [f"ROLLUP ({listed})", f"CUBE ({listed})", f"GROUPING SETS (({listed}), ())"]
+        if count > 1:
+            sets += ["GROUPING SETS ((1), (2))", "1, ROLLUP (2)"]
+        return f" GROUP BY {self._rng.choice(sets)}"
+
+    def other_asked(self) -> bool:
+        """Return whether groups that do not appear are asked for as one row."""
+        return self._rng.random() < 0.15
 
     def groups_asked(self) -> int | None:
         """Return a max_groups_contributed, or none."""
@@ -302,6 +315,9 @@ class NestedGrammar(Values):
         having = ""
         if rng.random() < 0.25:
             having = f" HAVING COUNT(*) {rng.choice(COMPARED)} {rng.randint(0, 3)}"
+            if links and rng.random() < 0.2:
+                tested = rng.choice([" IS NOT NULL", " <> 'x'", " <> 1"])
+                having += f" AND {links[0][0]}{tested}"
         shape = Shape(
             whose,
             (*((n, kind) for _, n, kind in keys), *((n, kind) for _, kind, n in values)),

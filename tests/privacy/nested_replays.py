@@ -29,6 +29,7 @@ from privacy.chains import (
     ROWS_MAX,
     Database,
     World,
+    alone,
     draw_people,
     draw_public,
     draw_row,
@@ -38,13 +39,14 @@ from privacy.chains import (
     write_policy,
 )
 from privacy.nested_grammar import NestedGrammar
-from privacy.replay import check, keyed
+from privacy.replay import check, check_apart, keyed
+from privacy.rests import Side, moves
 from privacy.samplers import SilentSampler
 from sanql.errors import Refused
 from sanql.execute.statement import Statement, statement
 from sanql.parse import parse
 from sanql.parse.relations import Join, is_private
-from sanql.plan import Plan, outline, plan
+from sanql.plan import Plan, outline_question, plan_question
 from sanql.plan.keys import PublicKeys
 from sanql.plan.reading import reading
 from sanql.policy import ColumnUnit, Neighbours, Policy
@@ -52,7 +54,10 @@ from sanql.release import add_noise, show
 
 GROUPS_MAX = 500  # more public keys than these, and longer statements, only cost time
 LENGTH_MAX = 6500
+LENGTHS = {"spread": 12_000, "pair": 50_000}  # squares and products are long by themselves
 QUESTIONS = 80  # that are asked in one world
+LEVELS = 1  # of a question that are compared
+SHUFFLED = 0.1  # of the questions are asked of the same rows in another order too
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 Found = Counter[str]
 
@@ -68,76 +73,100 @@ def replay(seed: int, count: int) -> Found:
     """Replay accepted questions; return how many there were, by the constructs they have."""
     rng = random.Random(seed)
     grammar = NestedGrammar(random.Random(f"questions {seed}"))
-    ours, shuffled, *theirs = (Database() for _ in range(5))
+    worlds = Worlds()
     found: Found = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for number in itertools.count():
             if number % QUESTIONS == 0:
                 neighbours = rng.choice(ORDERS)
                 policy = write_policy(Path(folder), neighbours, rng)
-                _load(rng, neighbours, ours, shuffled, theirs)
-            sql, groups = grammar.question(), grammar.groups_asked()
-            secret, other = rng.getrandbits(63), rng.choice(theirs)
-            again = shuffled if rng.random() < 0.1 else None
-            planned = _planned(sql, policy, groups, secret, Fraction(1))
-            if planned is not None:
-                _compare(sql, *planned, ours, other, again)
-                found += _features(sql)
+                worlds.load(rng, neighbours)
+            sql, groups, other = grammar.question(), grammar.groups_asked(), grammar.other_asked()
+            secret = rng.getrandbits(63)
+            levels = _planned(sql, policy, groups, secret, Fraction(1), other)
+            if levels is not None:
+                for planned, sent in rng.sample(levels, min(LEVELS, len(levels))):
+                    _compare(sql, planned, sent, worlds, rng)
+                found += _features(sql, FEATURES | OUTSIDE)
+                found["other"] += levels[0][0].outline.other
             if found["accepted"] == count:
                 break
     return found
 
 
-def _load(
-    rng: random.Random,
-    neighbours: Neighbours,
-    ours: Database,
-    shuffled: Database,
-    theirs: list[Database],
-) -> None:
-    """Load one world, the same in another order, and some neighbours of it."""
-    people = draw_people(rng)
-    public = {table: draw_public(rng, table) for table in PUBLIC}
-    readings = [draw_row(rng, "readings") for _ in range(rng.randint(1, 6))]
-    world = tables_of(people, public, readings)
-    ours.load(world)
-    shuffled.load({table: rng.sample(rows, len(rows)) for table, rows in world.items()})
-    for database in theirs:
-        others = readings[1:]
-        if neighbours == "change-one":
-            others = [*others, draw_row(rng, "readings")]
-        database.load(tables_of(neighbour_of(rng, people, neighbours), public, others))
+class Worlds:
+    """Databases that hold one world, the same in another order, and some neighbours of it.
+
+    `alone` has the unit that the first neighbour lacks, and no other.
+    """
+
+    def __init__(self) -> None:
+        self.ours, self.shuffled, self.alone = Database(), Database(), Database()
+        self.theirs = [Database() for _ in range(3)]
+        self.adds = False
+
+    def load(self, rng: random.Random, neighbours: Neighbours) -> None:
+        """Draw a world and its neighbours anew."""
+        self.adds = neighbours == "add-remove"
+        people = draw_people(rng)
+        public = {table: draw_public(rng, table) for table in PUBLIC}
+        readings = [draw_row(rng, "readings") for _ in range(rng.randint(1, 6))]
+        world = tables_of(people, public, readings)
+        self.ours.load(world)
+        self.shuffled.load({table: rng.sample(rows, len(rows)) for table, rows in world.items()})
+        first = rng.randrange(1, len(people))
+        self.alone.load(tables_of(alone(people, first), public, readings[:1]))
+        for database in self.theirs:
+            others = readings[1:]
+            if neighbours == "change-one":
+                others = [*others, draw_row(rng, "readings")]
+            target = first if database is self.theirs[0] else None
+            there = neighbour_of(rng, people, neighbours, target)
+            database.load(tables_of(there, public, others))
 
 
 def _planned(
-    sql: str, policy: Policy, groups: int | None, secret: int, epsilon: Fraction
-) -> tuple[Plan, Statement] | None:
-    """Return the plan of a question, or None where it is refused or very large."""
+    sql: str,
+    policy: Policy,
+    groups: int | None,
+    secret: int,
+    epsilon: Fraction,
+    other: bool = False,
+) -> list[tuple[Plan, Statement]] | None:
+    """Return the plan of each level of a question, or None where it is refused or very large.
+
+    A row of other groups is left out where the question has no use for it.
+    """
     try:
         query = parse(sql, policy.tables).query
-        outlined = outline(query, policy.tables, policy.neighbours, groups)
-        planned = plan(outlined, epsilon, Fraction(1, 1000))
-        sent = statement(planned, source_of(policy), secret)
+        asked = policy.tables, policy.neighbours, groups
+        try:
+            outlined = outline_question(query, *asked, other=other)
+        except Refused:
+            outlined = outline_question(query, *asked)
+        planned = plan_question(outlined, epsilon, Fraction(1, 1000))
+        sent = [statement(level, source_of(policy), secret) for level in planned.levels]
     except Refused:
         return None
-    groups_public = getattr(planned.outline.keys, "count", 0) or 0
-    large = groups_public > GROUPS_MAX or len(sent.sql) > LENGTH_MAX
-    return None if large else (planned, sent)
+    groups_public = max(getattr(level.outline.keys, "count", 0) or 0 for level in planned.levels)
+    length = max(LENGTHS.get(name, LENGTH_MAX) for name in _features(sql, OUTSIDE))
+    large = groups_public > GROUPS_MAX or max(len(each.sql) for each in sent) > length
+    return None if large else list(zip(planned.levels, sent, strict=True))
 
 
-def _compare(
-    sql: str,
-    planned: Plan,
-    sent: Statement,
-    ours: Database,
-    theirs: Database,
-    shuffled: Database | None,
-) -> None:
+def _compare(sql: str, planned: Plan, sent: Statement, worlds: Worlds, rng: random.Random) -> None:
+    theirs = rng.choice(worlds.theirs)
     try:
-        cells = ours.cells(sent)
-        check(planned, cells, theirs.cells(sent))
-        if shuffled is not None:
-            again = shuffled.cells(sent)
+        cells, there = worlds.ours.cells(sent), theirs.cells(sent)
+        if planned.outline.other:
+            for _ in moves(Side(planned, cells), Side(planned, there), rng):
+                pass
+            return
+        check(planned, cells, there)
+        if worlds.adds and theirs is worlds.theirs[0]:
+            check_apart(planned, cells, there, worlds.alone.cells(sent))
+        if rng.random() < SHUFFLED:
+            again = worlds.shuffled.cells(sent)
             assert keyed(planned, cells) == keyed(planned, again), "the order of rows shows"
     except Exception as error:
         outlined = planned.outline
@@ -157,10 +186,17 @@ FEATURES = {
         "clamped unit": "notes AS", "public": "places AS",
     }.items()
 }  # fmt: skip
+OUTSIDE = {  # what the plain grammar never writes
+    name: re.compile(pattern)
+    for name, pattern in {
+        "levels": " (ROLLUP|CUBE|GROUPING SETS) \\(", "filter": "\\) FILTER \\(WHERE",
+        "spread": "(VAR|STDDEV)_", "pair": "(CORR\\(|COVAR_)", "rank": "(MEDIAN\\(|QUANTILE_)",
+    }.items()
+}  # fmt: skip
 
 
-def _features(sql: str) -> Found:
-    return Counter(["accepted", *(name for name, form in FEATURES.items() if form.search(sql))])
+def _features(sql: str, known: dict[str, re.Pattern[str]] = FEATURES) -> Found:
+    return Counter(["accepted", *(name for name, form in known.items() if form.search(sql))])
 
 
 def oracle(seed: int, count: int) -> Found:
@@ -175,15 +211,15 @@ def oracle(seed: int, count: int) -> Found:
             if number % QUESTIONS == 0:
                 database.load(orderly(rng))
             sql = grammar.question()
-            planned = _planned(sql, policy, None, rng.getrandbits(63), Fraction(10**9))
-            if planned is None or _limited(planned[0].query.source, policy):
+            levels = _planned(sql, policy, None, rng.getrandbits(63), Fraction(10**9))
+            if levels is None or _limited(levels[0][0].query.source, policy):
                 continue
             try:
                 theirs = database.plain(sql)
             except duckdb.BinderException:
                 found["refused by DuckDB"] += 1
                 continue
-            _agree(sql, *planned, database, theirs)
+            _agree(sql, *levels[0], database, theirs)
             found += _features(sql)
             if found["accepted"] == count:
                 break

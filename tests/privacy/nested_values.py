@@ -24,6 +24,7 @@ RANKS = [
     "QUANTILE_DISC({x}, 0.9)",
     "QUANTILE_CONT({x}, 0.25)",
 ]
+FILTERED = ["AVG({x})", "VAR_POP({x})", "MEDIAN({x})", "MAX({x})", "COUNT(DISTINCT {x})"]
 SPREADS = ["VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
 MAKERS = ("integer", "real", "text", "boolean", "date")
@@ -144,7 +145,7 @@ class Values:
         links = [f"{p.alias}.{n}" for p in parts for n, _ in p.shape.links]
         kinds = ["rows", "rows", "values", "sum", "sum", "avg", "distinct", "units"]
         if not self._plain:
-            kinds = [*kinds * 4, *["if", "filter"] * 4, "spread", "pair", "rank"]
+            kinds = [*kinds * 6, *["if", "filter"] * 6, *["rank"] * 3, "spread", "pair"]
         number = rng.choice(["integer", "real"])
         limited = self._limited(parts, number)
         match rng.choice(kinds):
@@ -163,6 +164,8 @@ class Values:
                 return f"COUNT_IF({self._value(parts, 'boolean')})"
             case "filter":
                 inner = rng.choice(["COUNT(*)", f"SUM({self._bounded(parts, number)})"])
+                if limited and rng.random() < 0.3:
+                    inner = rng.choice(FILTERED).format(x=rng.choice(limited))
                 return f"{inner} FILTER (WHERE {self._value(parts, 'boolean')})"
             case "spread" if limited:
                 return f"{rng.choice(SPREADS)}({rng.choice(limited)})"

@@ -87,6 +87,26 @@ def check(plan: Plan, left: pa.Table, right: pa.Table) -> list[bool]:
     return attained
 
 
+def check_apart(plan: Plan, whole: pa.Table, without: pa.Table, alone: pa.Table) -> None:
+    """Assert that what a unit adds to every cell is what it has there when nobody else is.
+
+    Far stricter than a sensitivity: a single row of one unit that rests on another's shows, whatever
+    the limits. Only different values are not the sum of those that units have.
+    """
+    every, others, own = (keyed(plan, cells) for cells in (whole, without, alone))
+    for index, part in enumerate(plan.measurements):
+        if part.kind is Measured.DISTINCT:
+            continue
+        for key in every.keys() | others.keys() | own.keys():
+            cells = [side[key][index] if key in side else 0 for side in (every, others, own)]
+            if part.kind in (Measured.PICKS, Measured.LADDER):
+                leaves = [Counter(cell or {}) for cell in cells]
+                leaves[1].update(leaves[2])
+                assert leaves[0] == leaves[1], (key, part, cells)
+            else:
+                assert cells[0] == cells[1] + cells[2], (key, part, cells)
+
+
 def scores_distance(
     part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
 ) -> Distance:

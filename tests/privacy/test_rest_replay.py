@@ -7,14 +7,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from privacy.grammar import Grammar
-from privacy.replay import Distance, Key, keyed
+from privacy.rests import Side, moves
 from privacy.worlds import (
     UNITS,
     Database,
@@ -38,7 +37,6 @@ from sanql.release.rest import exact_rest
 pytestmark = pytest.mark.slow
 
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
-SETS_MAX = 32  # sets of keys tried for one question; all of them up to five keys
 PRICES = [("8", "1e-9"), ("0.05", "1e-2")]  # Laplace noise is cheaper at one, Gaussian at the other
 QUESTIONS = [
     "SELECT city, COUNT(*), SUM(swing), AVG(income) FROM {} GROUP BY city",
@@ -86,45 +84,6 @@ def replays(seed: int, count: int, folder: Path) -> Iterator[Replay]:
             yield sql, found, sent, ours, theirs
 
 
-def sets_of_keys(keys: list[Key], rng: random.Random) -> list[frozenset[Key]]:
-    """Return all sets of keys that might appear, or some of them where there are many."""
-    if 2 ** len(keys) <= SETS_MAX:
-        chosen = product((False, True), repeat=len(keys))
-        return [
-            frozenset(k for k, taken in zip(keys, each, strict=True) if taken) for each in chosen
-        ]
-    some = [frozenset(k for k in keys if rng.random() < share) for share in (0.2, 0.5, 0.8) * 6]
-    return [frozenset(), frozenset(keys), *some]
-
-
-class Side:
-    """One database's exact cells, and what noise is added to whichever keys appear."""
-
-    def __init__(self, plan: Plan, cells: pa.Table) -> None:
-        self.plan, self.cells = plan, cells
-        zeros = pa.array([0] * cells.num_rows, pa.int64())
-        for index, part in enumerate(plan.measurements):
-            if part.kind is Measured.REST:  # the engine has no column for it
-                cells = cells.append_column(f"m{index}", zeros)
-        self.groups = keyed(plan, cells)
-
-    def released(self, shown: frozenset[Key]) -> dict[int, dict[object, int]]:
-        """Return the exact input of the noise when these keys appear, by measurement and cell."""
-        hidden = pa.array([key not in shown for key in self.groups], pa.bool_())
-        rest = exact_rest(self.plan, self.cells.filter(hidden))
-        found: dict[int, dict[object, int]] = {i: {"rest": value} for i, value in rest.items()}
-        for index, part in enumerate(self.plan.measurements):
-            if part.of is None and part.leaves is None:
-                cell = found.setdefault(index, {})
-                cell |= {key: self.groups[key][index] for key in shown if key in self.groups}
-        return found
-
-
-def distance(left: dict[object, int], right: dict[object, int]) -> Distance:
-    moved = [abs(left.get(cell, 0) - right.get(cell, 0)) for cell in left.keys() | right.keys()]
-    return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
-
-
 def check_paid(plan: Plan) -> None:
     """Assert that the charge has an event with the declared norms for each measurement's noise."""
     for index, part in enumerate(plan.measurements):
@@ -147,20 +106,14 @@ def replay_stream(seed: int, count: int, folder: Path) -> None:
         left, right = (Side(plan_, side.cells(sent)) for side in (ours, theirs))
         check_paid(plan_)
         mechanisms.add(plan_.priced.mechanism)
-        keys = sorted(left.groups.keys() | right.groups.keys(), key=repr)
         reached = set()
-        for shown in sets_of_keys(keys, rng):
-            one, other = left.released(shown), right.released(shown)
-            assert one.keys() == other.keys()
-            for index, cells in one.items():
-                part, moved = plan_.measurements[index], distance(cells, other[index])
-                declared, where = part.sensitivity, (sql, plan_.outline.limits, part, shown)
-                assert moved.l1 <= declared.l1, where
-                assert moved.linf <= declared.linf, where
-                assert moved.l2_squared <= declared.l2_squared, where
-                reached |= {part.kind} if 0 < declared.l1 == moved.l1 else set()
+        try:
+            for _, part, moved in moves(left, right, rng):
+                reached |= {part.kind} if 0 < part.sensitivity.l1 == moved.l1 else set()
                 apart = plan_.outline.limits.row_norms[2]
                 longer += part.kind is Measured.ROWS and moved.l2_squared > 2 * apart
+        except AssertionError as error:
+            raise AssertionError(sql) from error
         for kind in reached & attained.keys():
             attained[kind] += 1
     assert min(attained.values()) >= count // 100, f"hardly any bound is attained: {attained}"
