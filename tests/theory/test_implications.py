@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from sanql.theory.channels import Channel
+from sanql.theory.definitions import secrets
 from sanql.theory.definitions.coupled_worlds import coupled_worlds_delta
 from sanql.theory.definitions.worlds import Protection, World
 from sanql.theory.distributions import Distribution
@@ -149,6 +150,47 @@ def test_theorem_7_without_a_wish_balances_level_and_failure() -> None:
     found = edge_named("cw-thm-7").apply(given, Setting(binary_secrets=True))
     assert found["delta_hat"] == pytest.approx(1e-3)
     assert found["failure"] == pytest.approx(1e-3)
+
+
+def test_theorem_7_needs_every_secret_to_be_decided() -> None:
+    # output 1 says that the secret does not apply, and nothing about 0 against 1
+    rows = {0: [1, 0], 1: [1, 0], 2: [0, 1]}
+    channel = Channel.of({(x,): Distribution.over(row) for x, row in rows.items()})
+    world = World.of({((x,), None): "1/3" for x in rows})
+    secret = secrets.Secret("ill", lambda x: None if x[0] == 2 else x[0])
+    assert secrets.pufferfish_delta(channel, [world], [secret], 1)["delta"] == 0
+    failed = secrets.pufferfish_inference_failure(
+        channel, [world], [secret], gamma=1, delta_hat="1/4"
+    )
+    assert failed == 1
+    given = parse("pufferfish(epsilon=0, delta=0)")
+    assert "inference_pufferfish" not in {i.guarantee.kind for i in implications(given)}
+    assert {edge.name: lacks for edge, lacks in blocked(given)}["cw-thm-7"] == (
+        "every secret is always 0 or 1",
+    )
+    stated = implications(given, Setting(binary_secrets=True))
+    assert "inference_pufferfish" in {item.guarantee.kind for item in stated}
+
+
+@pytest.mark.parametrize(
+    ("delta", "asked", "values", "slack", "failure"),
+    [
+        (0.0, None, None, 0.0, 0.0),
+        (0.0, 0.25, 2, 0.25, 0.0),
+        (1 / 64, None, None, 1 / 8, 1 / 8),
+        (1 / 64, None, 2, 1 / 8, 1 / 16),
+        (1 / 64, 0.25, None, 0.25, 1 / 16),
+        (1 / 64, 0.25, 4, 0.25, 3 / 64),
+    ],
+)
+def test_prior_and_posterior_are_usually_close(
+    delta: float, asked: float | None, values: int | None, slack: float, failure: float
+) -> None:
+    # delta (1 - sum of squared priors)/delta_hat: the sum is least when all values are equally likely
+    given = guarantee("approximate_dp", epsilon=1.0, delta=delta)
+    found = edge_named("v-remark").apply(given, Setting(delta_hat=asked, values=values))
+    assert (found["delta_hat"], found["failure"]) == (slack, failure)
+    assert 1 <= found["epsilon"] < 1 + 1e-14
 
 
 def test_a_theorem_that_is_false_in_general_may_be_true_of_one_guarantee() -> None:

@@ -68,6 +68,9 @@ def test_mass_outside_the_other_support_may_use_up_delta_exactly() -> None:
     assert large.tight_epsilon_upper(p, q, 0.125) == math.inf
     both = large.tight_epsilon_upper([0.125, 0.875], [0.0, 1.0], 0.125)
     assert 0 <= both < 1e-12
+    # the float 0.1 is more than a tenth, so no level is enough
+    assert large.tight_epsilon_upper([0.1, 0.9], [0.0, 1.0], "1/10") == math.inf
+    assert large.tight_epsilon_upper([0.1, 0.9], [0.0, 1.0], 0.1) < 1
 
 
 def test_a_million_outcomes_take_less_than_a_second() -> None:
@@ -93,6 +96,23 @@ def test_bad_arrays_are_refused(p: list[float], q: list[float], code: str) -> No
     with pytest.raises(TheoryError) as caught:
         large.tight_epsilon_upper(p, q)
     assert caught.value.code == code
+
+
+def test_a_sum_that_loses_its_small_terms_is_still_counted_in_full() -> None:
+    # numpy adds 128 terms in eight lanes: fifteen times a lane loses just under half its last place
+    small = 0.49 * math.ulp(1 / 16)
+    p = [*[1 / 16] * 8, *[small] * 120, 0.5, 0.0]
+    q = [*[0.0] * 128, 0.6, 0.4]
+    exact = sum(Fraction(mass) for mass in p[:128])
+    assert Fraction(float(np.sum(p[:128]))) < exact, "otherwise this shows nothing"
+    assert Fraction(large.hockey_stick_upper(p, q, 1)) >= exact
+
+
+def test_a_level_beyond_the_floats_is_no_warning() -> None:
+    with np.errstate(all="raise"):
+        assert large.hockey_stick_upper([0.5, 0.5], [0.0, 1 + 1e-10], 10**400) < 0.5 + 1e-9
+        for delta in (0, 5e-324, 1e-10):
+            assert large.tight_epsilon_upper([0.5, 0.5], [5e-324, 1 + 1e-10], delta) > 700
 
 
 def test_masses_below_the_normal_floats_are_not_lost() -> None:

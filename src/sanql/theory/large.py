@@ -31,7 +31,9 @@ def hockey_stick_upper(p: ArrayLike, q: ArrayLike, gamma: Real) -> float:
     """
     masses_p, masses_q = _pair(p, q)
     # a level rounded down only raises the excess
-    return min(1.0, _excess_upper(masses_p, masses_q, float_lower(as_gamma(gamma))))
+    level = float_lower(as_gamma(gamma))
+    with _out_of_range():
+        return min(1.0, _excess_upper(masses_p, masses_q, level))
 
 
 def tight_epsilon_upper(p: ArrayLike, q: ArrayLike, delta: Real = 0) -> float:
@@ -42,7 +44,10 @@ def tight_epsilon_upper(p: ArrayLike, q: ArrayLike, delta: Real = 0) -> float:
     """
     masses_p, masses_q = _pair(p, q)
     level = float_lower(as_probability(delta, "delta"))
-    gamma = max(_gamma_upper(masses_p, masses_q, level), _gamma_upper(masses_q, masses_p, level))
+    with _out_of_range():
+        gamma = max(
+            _gamma_upper(masses_p, masses_q, level), _gamma_upper(masses_q, masses_p, level)
+        )
     return gamma if gamma in (0.0, INFINITE) else (0.0 if gamma == 1 else up(math.log(gamma)))
 
 
@@ -55,10 +60,7 @@ def _gamma_upper(p: Masses, q: Masses, delta: float) -> float:
         return INFINITE
     p, q = p[inside], q[inside]
     if left == 0:
-        import numpy as np
-
-        with np.errstate(over="ignore"):
-            return max(1.0, up(float((p / q).max(initial=0.0))))
+        return max(1.0, up(float((p / q).max(initial=0.0))))
     left = math.nextafter(left, 0.0)
     gamma = 1.0
     while True:
@@ -88,6 +90,13 @@ def _excess_upper(p: Masses, q: Masses, gamma: float) -> float:
     total = float(gain[gain > 0].sum())
     # numpy sums pairwise in blocks of 128: at most 128 + log2(m) roundings of 2^-53 relative size
     return total * (1 + 256 * _UNIT)
+
+
+def _out_of_range() -> np.errstate:
+    """A cost beyond the floats is infinite and its gain negative: no warning is due."""
+    import numpy as np
+
+    return np.errstate(over="ignore", under="ignore", invalid="ignore")
 
 
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[Masses, Masses]:
