@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
+# Compiled modules are kept: without them every process the tests start would compile San anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check plots bench requirements clean
 
 demo: $(VENV)/.run
