@@ -234,6 +234,12 @@ def test_a_bad_file_is_one_json_error_and_exit_code_two(
         (b"", "not_json"),
         (b'{"databases": {"0": [NaN, 1]}}', "not_a_number"),
         (b'{"databases": {"0": [1e400, 1], "1": [0, 1]}}', "mass_sum"),
+        (b'{"databases": {"0": {"\\ud800": 1}, "1": [1]}}', "channel_file"),
+        (b'{"databases": {"0": {"\\u001b[31m": 1}, "1": [1]}}', "channel_file"),
+        (b'{"databases": {"0": [1], "1": [1]}, "secrets": {"a\\nb": {}}}', "channel_file"),
+        (b'{"databases": {"0|a": [1], "1": [1]}}', "channel_file"),
+        (b'{"databases": {"0": [1], "1": [1]}, "outputs": [null]}', "channel_file"),
+        (b'{"databases": {"0": [1], "1": [1]}, "outputs": [true]}', "channel_file"),
     ],
 )
 def test_a_file_that_is_no_honest_json_is_refused(tmp_path: Path, text: bytes, code: str) -> None:
@@ -242,6 +248,13 @@ def test_a_file_that_is_no_honest_json_is_refused(tmp_path: Path, text: bytes, c
     exit_code, output = run("check", str(path), "--format", "json")
     assert exit_code == 2
     assert json.loads(output)["error"]["code"] == code
+
+
+def test_a_file_may_begin_with_the_mark_of_its_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(COIN).encode())
+    code, _ = run("check", str(path), "--definition", "pure-dp")
+    assert code == 0
 
 
 def test_an_error_of_the_table_form_names_the_remedy() -> None:

@@ -83,7 +83,7 @@ class ChannelFile:
 def read_channel(path: Path) -> ChannelFile:
     """Return the mechanism in a file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise TheoryError(
@@ -108,6 +108,7 @@ def parse_channel(content: object) -> ChannelFile:
     """Return the mechanism in JSON data."""
     if not isinstance(content, dict) or not isinstance(content.get("databases"), dict):
         raise _wrong('the file has no object "databases"', 'write {"databases": {…}, …}')
+    _refuse_unprintable(content)
     unknown = sorted(set(content) - _KEYS)
     if unknown:
         raise _wrong(f"unknown keys: {', '.join(unknown)}", f"use {', '.join(sorted(_KEYS))}")
@@ -118,6 +119,12 @@ def parse_channel(content: object) -> ChannelFile:
             'write "worlds": [{database: mass}] and "secrets": {name: {database: 0|1|null}}',
         )
     outputs = content.get("outputs")
+    for name in content["databases"]:
+        if "|" in name:
+            raise _wrong(
+                f'the database "{name}" has a | in it, which separates it from side information',
+                "write its records without |",
+            )
     rows = [(_database(x), _named_row(x, row, outputs)) for x, row in content["databases"].items()]
     channel = Channel.of(dict(_refuse_duplicates(rows)))
     return ChannelFile(
@@ -168,11 +175,11 @@ def _row(row: object, outputs: object) -> Distribution:
     return Distribution.of(dict(zip(names, row, strict=True)))
 
 
-def _names(outputs: object) -> list[str | None]:
+def _names(outputs: object) -> list[str]:
     """Return the outputs as texts, as the keys of an object are: 0 and "0" are the same output."""
-    if isinstance(outputs, list) and all(isinstance(t, str | int | None) for t in outputs):
-        names = [None if t is None else str(t) for t in outputs]
-        if len(names) == len(set(names)):
+    if isinstance(outputs, list) and all(isinstance(t, str | int) for t in outputs):
+        names = [str(t) for t in outputs]
+        if len(names) == len(set(names)) and not any(isinstance(t, bool) for t in outputs):
             return names
     raise _wrong(f"outputs is {quoted(outputs)}", 'write "outputs": ["no", "yes"], each name once')
 
@@ -192,7 +199,10 @@ def _neighbours(value: object, channel: Channel) -> Neighbours:
 def _default(value: object, channel: Channel) -> Outcome | None:
     if value is not None:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise _wrong(f"default is {quoted(value)}", 'write the value of a record, such as "0"')
+            raise _wrong(
+                f"default is {quoted(value)}, neither a text nor a whole number",
+                'write the value of a record, such as "0"',
+            )
         return str(value)
     records = [x[0] for x in channel.databases if isinstance(x, tuple) and x]
     return records[0] if records else None
@@ -232,6 +242,22 @@ def _secret(name: str, table: object, channel: Channel) -> Secret:
             "give 0, 1 or null for each database",
         )
     return Secret(name, values.__getitem__)
+
+
+def _refuse_unprintable(content: object) -> None:
+    """Refuse texts with control characters or halves of characters: they would reach a terminal."""
+    left = [content]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += [*value, *value.values()]
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, str) and not value.isprintable():
+            raise _wrong(
+                f"the text {quoted(ascii(value))} has characters that cannot be printed",
+                "give databases, outputs and secrets names of letters, digits and signs",
+            )
 
 
 def _refuse_duplicates(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
