@@ -210,9 +210,9 @@ def test_blocks_never_certify_less_than_the_full_mixture() -> None:
         m, eta = random.randint(20, 300), Fraction(random.randint(3, 50), 100)
         epsilon = Fraction(random.randint(10, 150), 100)
         adversary = continuous_sum(others=m, eta=eta)
-        full = replace(adversary, blocks=None).bound(epsilon).delta_upper
-        for blocks in (1, 4, 16, 64):
-            coarse = replace(adversary, blocks=blocks).bound(epsilon).delta_upper
+        full = replace(adversary, fineness=None).bound(epsilon).delta_upper
+        for fineness in (1, 2, 4, 12):
+            coarse = replace(adversary, fineness=fineness).bound(epsilon).delta_upper
             assert coarse >= full * (1 - 1e-9)
 
 
@@ -363,5 +363,5 @@ def test_thousands_of_random_sums_are_never_underestimated() -> None:
         size = 1 << (m * (points - 1) + reach + 2).bit_length()
         law = np.fft.irfft(np.fft.rfft(record, size) ** m, size)[: m * (points - 1) + 1]
         true = shifted_delta(np.maximum(law, 0), reach, math.exp(epsilon))
-        adversary = SumAdversary(m, alpha, Fraction(reach), Lattice(points), blocks=12)
+        adversary = SumAdversary(m, alpha, Fraction(reach), Lattice(points), fineness=2)
         assert adversary.bound(epsilon).delta_upper >= true - 1e-12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -16,9 +17,11 @@ from sanql.mechanisms.noiseless import (
     HistogramAdversary,
     LikelyGood,
     MapAdversary,
+    Part,
     PoissonPrior,
     SizePrior,
     StableFunction,
+    SumAdversary,
     continuous_sum,
     delta_at,
     discard_prior,
@@ -52,6 +55,27 @@ BAD: list[tuple[str, str, Callable[[], object]]] = [
     ("range", "7", lambda: lattice_sum(others=9, lower=1, upper=5, mass=0.1, last=7)),
     ("lattice", "0.5", lambda: lattice_sum(others=9, lower=0.5, upper=5, mass=0.1)),
     ("step", "0", lambda: lattice_sum(others=9, lower=0, upper=5, mass=0.1, step=0)),
+    ("number", "1000 digits", lambda: continuous_sum(others=10, eta="1e-999999999")),
+    ("number", "1000 digits", lambda: continuous_sum(others=10, eta=Decimal("1e-999999999"))),
+    ("number", "1000 digits", lambda: continuous_sum(others=10, eta="0." + "3" * 5000)),
+    ("number", "1000 digits", lambda: delta_at(GOOD, 10**5000)),
+    ("number", "'1/0'", lambda: delta_at(GOOD, "1/0")),
+    ("number", "'１'", lambda: delta_at(GOOD, "１")),
+    ("epsilon", "about 1e+", lambda: delta_at(GOOD, "9e999")),
+    ("probability", "about 1e-", lambda: CountAdversary(10, "1e-900")),
+    ("eta", "about 1e+900", lambda: continuous_sum(others=10, eta="1e900")),
+    ("probability", "nothing is computed", lambda: continuous_sum(others=10, eta="1e-400")),
+    ("count", "1e+30", lambda: continuous_sum(others=10**30, eta="0.1")),
+    ("reach", "1e-300", lambda: SumAdversary(10, Fraction(1, 2), Fraction(1, 10**300))),
+    (
+        "reach",
+        "500000000000000000 widths",
+        lambda: partial_sum(others=9, lower=0, upper="1e18", width=1, alpha="0.5"),
+    ),
+    ("width", "0 wide", lambda: heterogeneous_sum([Part(9, "0.5", 0)], lower=0, upper=1)),
+    ("width", "0 wide", lambda: partial_sum(others=9, lower=0, upper=1, width=0, alpha="0.5")),
+    ("laws", "400 values", lambda: MapAdversary(9, ((Fraction(1, 400),) * 400, COINS[0] * 200))),
+    ("laws", "1e-", lambda: MapAdversary(9, (("1e-400", 1), ("0.5", "0.5")))),
     ("parts", "no records", lambda: heterogeneous_sum([], lower=0, upper=1)),
     ("probability", "0.6", lambda: CountAdversary(10, 0.6)),
     ("known", "10 of 10", lambda: CountAdversary(10, 0.1, known=10)),
@@ -112,3 +136,16 @@ def test_the_pure_guarantee_of_an_estimator_is_refused_with_known_records() -> N
     with pytest.raises(Refused) as caught:
         enumerated_epsilon(MapAdversary(6, laws, known=1), Fraction(1, 5))
     assert caught.value.code == "certificate_known"
+
+
+def test_an_instability_that_no_float_holds_is_rounded_up() -> None:
+    assert StableFunction("1e-400").certificate().delta_upper > 0
+    assert StableFunction(Fraction(1, 3)).certificate().delta_upper >= Fraction(1, 3)
+    assert StableFunction(Fraction(1, 3)).certificate().delta_upper < 0.3333333334
+
+
+def test_a_record_that_reaches_further_than_all_the_others_is_seen_at_once() -> None:
+    found = delta_at(partial_sum(others=900, lower=0, upper="1e9", width="0.5", alpha="0.9"), 5)
+    assert found.delta_upper == 1
+    far = SumAdversary(10**7, Fraction(1, 10), Fraction(400_000))
+    assert delta_at(far, 1).delta_upper == pytest.approx(1)

@@ -85,7 +85,7 @@ def sum_delta(vector: Vector) -> None:
     if "dens" in i:  # 64 blocks there, 64 blocks here, placed better
         check(adversary.bound(i["eps"]).delta_upper, vector, tighter=0.05)
         return
-    full = replace(adversary, blocks=None).bound(i["eps"]).delta_upper
+    full = replace(adversary, fineness=None).bound(i["eps"]).delta_upper
     check(full, vector, tighter=1e-6)
     blocks = adversary.bound(i["eps"]).delta_upper
     check(blocks, vector, tighter=1e-6, looser=0.1)
@@ -107,7 +107,7 @@ def sum_epsilon(vector: Vector) -> None:
     assert found.delta_upper <= i["delta"]
     check(found.epsilon, vector, tighter=0.006, looser=1e-3)
     # and the epsilon is not just tighter: with all the blocks its delta passes by itself
-    fine = replace(adversary, blocks=512).bound(found.epsilon).delta_upper
+    fine = replace(adversary, fineness=100).bound(found.epsilon).delta_upper
     assert fine <= i["delta"]
 
 
@@ -205,7 +205,7 @@ def count(vector: Vector) -> None:
     # number 89 was a block bound; here the blocks are refined to the true value
     check(found, vector, tighter=0.07)
     assert found == pytest.approx(vector["true_value"], rel=2e-3)
-    mixed = replace(adversary.mixture, blocks=None).bound(i["eps"]).delta_upper
+    mixed = replace(adversary.mixture, fineness=None).bound(i["eps"]).delta_upper
     assert mixed == pytest.approx(vector["k_mixture"], rel=1e-6)
 
 

@@ -8,7 +8,8 @@ floats, what is answered is certified.
     numbers        declared numbers as rationals, refusals, rounding up
     summands       the laws that are added: interval, lattice, coin
     irwin_hall     few records: alternating sums          saddle    where a Fourier sum is taken
-    fourier        many records: Fourier sums in balls    mixture   how many records are uniform
+    fourier        many records: Fourier sums in balls    rising    many numbers of records at once
+    copies, coins  whichever of these is tight            mixture   how many records are uniform
     sums, counts   classes for SUM, AVG, COUNT            answers   the questions
     truncation     closed forms for histograms            histograms, sampled_sizes, sampled_cells
     map_estimators, map_enumeration, stable, local_sensitivity

@@ -19,6 +19,7 @@ from sanql.mechanisms.noiseless.numbers import (
     checked_delta,
     checked_epsilon,
     refusal,
+    rounded_up,
     shown,
 )
 
@@ -54,12 +55,12 @@ def delta_at(adversary: Adversary, epsilon: Number, *, definition: str = DDP) ->
     >>> from sanql.mechanisms.noiseless.sums import continuous_sum
     >>> certificate = delta_at(continuous_sum(others=1000, eta=0.1), 0.5)
     >>> f"{certificate.delta_upper:.2e}"
-    '1.18e-06'
+    '1.16e-06'
     """
     level = checked_epsilon(epsilon)
     bound = adversary.bound(level)
     return Certificate(
-        _up(level),
+        rounded_up(level),
         bound.delta_upper,
         definition,
         adversary.name,
@@ -303,9 +304,3 @@ def _decimal(value: float) -> Fraction:
     """Return a number of nine digits that is at least the value."""
     digits = 9 - math.floor(math.log10(value))
     return Fraction(math.ceil(Fraction(value) * 10**digits), 10**digits)
-
-
-def _up(value: Fraction) -> float:
-    """Return the least float that is at least a rational."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)

@@ -2,10 +2,12 @@
 
 Every unknown record is 1 with some probability in [beta, 1 − beta], independently. The divergence
 is convex in each record's law, so only the ends beta and 1 − beta matter: `a` records with beta and
-the rest with 1 − beta, for the worst a. Leaving records out only helps, so all a between `low` and
-`high` are covered by `low` records with beta and m − `high` with 1 − beta; intervals are halved
-where that bound is largest. The mixture with two-point uniform records (alpha = 2·beta) is a
-second bound; the smaller of the two counts.
+the rest with 1 − beta, for the worst a. Up to `SINGLES_MAX` records every a is looked at. Leaving
+records out only helps, so all a between `low` and `high` are covered by `low` records with beta and
+m − `high` with 1 − beta; with more records a runs through `INTERVALS` intervals whose ends are fixed
+shares of m. Then `low` and m − `high` never fall as m rises, so the bound never rises: of one more
+record the true delta has no more either, being post-processing. The mixture with two-point uniform
+records (alpha = 2·beta) is a second bound; the smaller of the two counts.
 
 The simulator answers with the count of the others, plus 0 (or 1) for the protected record. With it
 the worst a attains the bound. DDP allows any simulator, so this is an upper bound of the class's
@@ -14,33 +16,29 @@ own delta, not equal to it: one that adds a fair coin may do with about half.
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
 from sanql.mechanisms.noiseless.certificate import Bound
-from sanql.mechanisms.noiseless.fourier import many_delta
+from sanql.mechanisms.noiseless.coins import Pair, coins_deltas, rough_coins_deltas
 from sanql.mechanisms.noiseless.numbers import (
     SMALLEST,
     Number,
-    as_ball,
     checked_count,
     checked_epsilon,
     checked_known,
     checked_probability,
     shown,
-    upper,
 )
-from sanql.mechanisms.noiseless.saddle import rough_delta
-from sanql.mechanisms.noiseless.summands import Coin, Lattice
+from sanql.mechanisms.noiseless.summands import Lattice
 from sanql.mechanisms.noiseless.sums import SumAdversary
 
-EXACT_MAX = 64
-_MANY = 2000
-_PARTS = 24
-_STEPS = 32
-_TOLERANCE = 0.002
+SINGLES_MAX = 320
+INTERVALS = 128
+_AS_GOOD = SINGLES_MAX + SINGLES_MAX // (INTERVALS - 1) + 2
+"""From here on every interval leaves at least `SINGLES_MAX` records: m − ⌈(m+1)/128⌉ ≥ 320."""
+_SAMPLES = 32
 
 
 @dataclass(frozen=True)
@@ -119,44 +117,21 @@ class CountAdversary:
         return min(ends, self.mixture.bound(level), key=lambda bound: bound.delta_upper)
 
     def _end_points(self, level: Fraction) -> Bound:
-        m = self.unknown
-        parts = _PARTS if m > _MANY else 4
-        cuts = sorted({0, 1, *(1 + (m - 1) * i // parts for i in range(1, parts)), m, m + 1})
-        heap = [(-self._left(low, m - end + 1, level), low, end - 1) for low, end in pairwise(cuts)]
-        heapq.heapify(heap)
-        steps = 4 * m if m <= EXACT_MAX else _STEPS if m <= _MANY else _STEPS // 8
-        for _ in range(steps):
-            worst, low, high = heap[0]
-            single = max((-value for value, a, b in heap if a == b), default=0.0)
-            if low == high or -worst <= single * (1 + (_TOLERANCE if m > EXACT_MAX else 0)):
-                break
-            heapq.heappop(heap)
-            middle = (low + high) // 2
-            for a, b in ((low, middle), (middle + 1, high)):
-                heapq.heappush(heap, (-self._left(a, m - b, level), a, b))
-        return Bound(-heap[0][0], (f"worst of {len(heap)} intervals of end points",))
-
-    def _left(self, rare: int, common: int, level: Fraction) -> float:
-        """Return delta of the sum of `rare` coins with beta and `common` with 1 − beta."""
-        if rare + common == 0:
-            return 1.0
-        if rare + common <= EXACT_MAX:
-            return _few(rare, common, self.chance, level)
-        coins = (Coin(self.chance), Coin(1 - self.chance))
-        return many_delta(coins, (rare, common), Fraction(1), level)
+        pairs = _pairs(self.unknown)
+        delta = max(coins_deltas(self.chance, pairs, level))
+        if SINGLES_MAX < self.unknown <= _AS_GOOD:
+            # intervals begin: until they are as good, fewer records, each looked at, are better
+            delta = min(delta, max(coins_deltas(self.chance, _pairs(SINGLES_MAX), level)))
+        return Bound(delta, (f"worst of {len(pairs)} numbers of end points",))
 
     def rough_delta(self, epsilon: float) -> float:
-        """Return delta at epsilon in floats, for searching only: the worse of the two ends."""
+        """Return delta at epsilon in floats, for searching only."""
+        mixed = self.mixture.rough_delta(epsilon)
         if self.chance == Fraction(1, 2):
-            return self.mixture.rough_delta(epsilon)
-        if self.unknown <= EXACT_MAX:
-            return self.bound(Fraction(epsilon)).delta_upper
-        # with many records an interval of a 24th of them is left out of the sure bound
-        kept = self.unknown - self.unknown // (_PARTS + 4) * (self.unknown > _MANY)
-        return max(
-            rough_delta([(Coin(chance), kept)], 1.0, epsilon)
-            for chance in (self.chance, 1 - self.chance)
-        )
+            return mixed
+        pairs = _pairs(self.unknown)
+        some = sorted({round(i * (len(pairs) - 1) / _SAMPLES) for i in range(_SAMPLES + 1)})
+        return min(mixed, max(rough_coins_deltas(self.chance, [pairs[i] for i in some], epsilon)))
 
     def with_others(self, others: int) -> CountAdversary:
         """Return the same class with another number of other records."""
@@ -167,16 +142,9 @@ class CountAdversary:
         return replace(self, known=known)
 
 
-def _few(rare: int, common: int, chance: Fraction, level: Fraction) -> float:
-    """Return delta of few coins from the whole law of their sum."""
-    from flint import arb, arb_poly, ctx
-
-    with ctx.workprec(256):
-        p, g = as_ball(chance), as_ball(level).exp()
-        law = arb_poly([1 - p, p]) ** rare * arb_poly([p, 1 - p]) ** common
-        masses = [law[k] for k in range(rare + common + 1)]
-        best, above = arb(0), arb(0)
-        for mass in reversed([arb(0), *masses]):  # P(S ≥ t − 1) − g·P(S ≥ t), from the top down
-            wider = above + mass
-            best, above = best.max(wider - g * above), wider
-        return min(1.0, upper(best))
+def _pairs(unknown: int) -> list[Pair]:
+    """Return numbers of records with beta and with 1 − beta, one pair of which every way to share
+    out the unknown records has at least."""
+    parts = unknown + 1 if unknown <= SINGLES_MAX else INTERVALS
+    cuts = [i * (unknown + 1) // parts for i in range(parts + 1)]
+    return [(low, unknown + 1 - end) for low, end in pairwise(cuts)]

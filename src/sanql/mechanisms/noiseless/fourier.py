@@ -12,7 +12,10 @@ den(z) = z, or 1 − e^{−z} on a lattice. Everything left out is bounded, in b
     nodes left out:  shells [U, 2U], [2U, 4U] … with the decay proved for each summand.
 
 The maximiser is guessed in floats and then proved: G is enclosed at t − w, t and t + w, and if the
-middle is surely above both, the maximum lies between, where G is enclosed over the whole interval.
+middle is surely above both, the maximum lies between. There the Fourier sum, whose derivative is
+enclosed over the whole interval, is at most its value in the middle plus w times that. On a coarse
+lattice the points between are few, and each is enclosed. `rising` does the same for many numbers
+of records at once.
 """
 
 from __future__ import annotations
@@ -31,46 +34,10 @@ from sanql.mechanisms.noiseless.saddle import Saddle, saddle_at
 from sanql.mechanisms.noiseless.summands import Summand
 
 if TYPE_CHECKING:
-    from flint import acb, arb
+    from flint import acb, acb_poly, arb
 
 PRECISION = 160
-_BRACKET = 2.0**-36
-
-
-@dataclass
-class _Line:
-    """The nodes on one vertical line and what does not depend on how many records there are."""
-
-    summands: tuple[Summand, ...]
-    theta: arb
-    step: arb
-    shift: arb
-    g: arb
-
-    def __post_init__(self) -> None:
-        self.points: list[acb] = []
-        self.cumulants: list[tuple[acb, ...]] = []
-        self.factors: list[acb] = []
-
-    def reach(self, last: int) -> None:
-        """Compute nodes 0..last."""
-        from flint import acb
-
-        lattice = self.summands[0].lattice
-        for n in range(len(self.points), last + 1):
-            z = acb(self.theta, n * self.step)
-            den = 1 - (-z).exp() if lattice else z
-            weight = self.step / (2 * arb_pi()) * (1 if n == 0 else 2)
-            self.points.append(z)
-            self.cumulants.append(tuple(part.cumulant_ball(z) for part in self.summands))
-            self.factors.append(weight * ((z * self.shift).exp() - self.g) / den)
-
-
-def arb_pi() -> arb:
-    """Return π at the current precision."""
-    from flint import arb
-
-    return arb.pi()
+BRACKET = 2.0**-18
 
 
 def many_delta(
@@ -82,103 +49,178 @@ def many_delta(
     >>> f"{many_delta([Interval()], [1000], Fraction(1, 2), Fraction(1, 5)):.8e}"
     '1.97466663e-06'
     """
-    from flint import ctx
+    from flint import arb, ctx
 
     parts = [(part, count) for part, count in zip(summands, counts, strict=True) if count]
     saddle = saddle_at(parts, float(shift), float(epsilon))
     # a smaller epsilon has a larger delta, so the clamp of a hopeless saddle stays a bound
     level = min(epsilon, Fraction(saddle.epsilon)) if saddle.clamped else epsilon
     with ctx.workprec(PRECISION):
-        return _certify(tuple(parts), shift, level, saddle)
+        line = line_at(tuple(p for p, _ in parts), saddle.theta, saddle.period, shift, level)
+        line.reach(saddle.nodes)
+        numbers = tuple(count for _, count in parts)
+        values = line.values(numbers, arb(saddle.point), saddle.nodes)
+        sums = _Sums(
+            line, values, numbers, Fraction(saddle.point), nodes_left_out(line, numbers, saddle)
+        )
+        return sums.maximum(_stationary(line, values, saddle), saddle.deviation)
+
+
+@dataclass
+class Line:
+    """The nodes on one vertical line and what does not depend on how many records there are."""
+
+    summands: tuple[Summand, ...]
+    theta: arb
+    period: arb
+    shift: arb
+    g: arb
+
+    def __post_init__(self) -> None:
+        from flint import acb, arb
+
+        self.step = 2 * arb.pi() / self.period
+        self.lattice = self.summands[0].lattice
+        self.points: list[acb] = []
+        self.cumulants: list[tuple[acb, ...]] = []
+        self.factors: list[acb] = []
+        self.inner = [part.cumulant_ball(acb(self.theta)).real for part in self.summands]
+        self.outer = [part.cumulant_ball(acb(2 * self.theta)).real for part in self.summands]
+        q = (-self.theta * self.period).exp()
+        self.folded = (1 + self.g) * q / (1 - q)
+        den = 1 - (-self.theta).exp() if self.lattice else self.theta
+        self.height = ((self.theta * self.shift).exp() + self.g) / den
+
+    def reach(self, last: int) -> None:
+        """Compute nodes 0..last."""
+        from flint import acb, arb
+
+        for n in range(len(self.points), last + 1):
+            z = acb(self.theta, n * self.step)
+            den = 1 - (-z).exp() if self.lattice else z
+            weight = self.step / (2 * arb.pi()) * (1 if n == 0 else 2)
+            self.points.append(z)
+            self.cumulants.append(tuple(part.cumulant_ball(z) for part in self.summands))
+            self.factors.append(weight * ((z * self.shift).exp() - self.g) / den)
+
+    def values(self, counts: tuple[int, ...], origin: arb, last: int) -> list[acb]:
+        """Return the terms of the Fourier sum at an origin, up to the last node."""
+        found = []
+        for n in range(last + 1):
+            exponent = -self.points[n] * origin
+            for count, cumulant in zip(counts, self.cumulants[n], strict=True):
+                exponent += count * cumulant
+            found.append(exponent.exp() * self.factors[n])
+        return found
+
+    def height_at(self, counts: tuple[int, ...], t: arb) -> arb:
+        """Return a bound of every term, up to the decay of its node, at t and beyond."""
+        exponent = -self.theta * t
+        for count, cumulant in zip(counts, self.inner, strict=True):
+            exponent += count * cumulant
+        return (exponent.exp() * self.height).upper()
+
+    def aliases(self, counts: tuple[int, ...], t: arb) -> arb:
+        """Return a bound of everything that folds onto t, or a point beyond, from j ≠ 0."""
+        exponent = -2 * self.theta * (t - self.shift)
+        for count, cumulant in zip(counts, self.outer, strict=True):
+            exponent += count * cumulant
+        return (self.folded * (1 + exponent.exp())).upper()
 
 
 @lru_cache(maxsize=64)
-def _line(
+def line_at(
     summands: tuple[Summand, ...], theta: float, period: float, shift: Fraction, level: Fraction
-) -> _Line:
+) -> Line:
     from flint import arb
 
-    step = 2 * arb.pi() / arb(period)
-    return _Line(summands, arb(theta), step, as_ball(shift), as_ball(level).exp())
+    return Line(summands, arb(theta), arb(period), as_ball(shift), as_ball(level).exp())
 
 
-def _certify(
-    parts: tuple[tuple[Summand, int], ...], shift: Fraction, level: Fraction, saddle: Saddle
-) -> float:
-    from flint import arb
+@dataclass
+class _Sums:
+    """G near an origin: the Fourier sum of `values`, and bounds of what it leaves out."""
 
-    line = _line(tuple(p for p, _ in parts), saddle.theta, saddle.period, shift, level)
-    line.reach(saddle.nodes)
-    origin = arb(saddle.point)
-    values = []
-    for z, cumulants, factor in zip(
-        line.points[: saddle.nodes + 1], line.cumulants, line.factors, strict=False
-    ):
-        exponent = -z * origin
-        for (_, count), cumulant in zip(parts, cumulants, strict=True):
-            exponent += count * cumulant
-        values.append(exponent.exp() * factor)
-    left_out = _left_out(line, parts, saddle, origin)
-    if saddle.lattice:
-        return _lattice_maximum(line, values, left_out, parts, saddle, origin)
-    guess = _stationary(line, values, saddle)
-    width = saddle.deviation * _BRACKET
-    while abs(guess) + width < saddle.slack:
-        error = (left_out + _aliases(line, parts, saddle, origin + guess - width)) * arb(0, 1)
-        low, middle, high = (
-            _enclose(line, values, arb(guess + move)) + error for move in (-width, 0.0, width)
+    line: Line
+    values: list[acb]
+    counts: tuple[int, ...]
+    origin: Fraction
+    rest: arb
+
+    def maximum(self, guess: float, deviation: float) -> float:
+        """Return an upper bound of the maximum of G, which is guessed at origin + guess."""
+        from flint import acb_poly
+
+        self.poly = acb_poly(self.values)
+        if not self.line.lattice:
+            return self._between(Fraction(guess), deviation * BRACKET, deviation)
+        top = sum(
+            (n * part.top for n, part in zip(self.counts, self.line.summands, strict=True)),
+            Fraction(0),
         )
-        if middle > low and middle > high:
-            bracket = _enclose(line, values, arb(guess, width * (1 + 2.0**-40)))
-            return min(1.0, upper(bracket + error))
-        width *= 64
-    return 1.0
+        # t is in the lattice where top − t is whole
+        start = top - math.floor(top - self.origin - Fraction(guess)) - self.origin
+        width = math.ceil(deviation * BRACKET)
+        return (
+            self._between(start, width, deviation) if width > 1 else self._around(start, deviation)
+        )
+
+    def _between(self, guess: Fraction, width: float, deviation: float) -> float:
+        """Return a bound of G between points where it is surely smaller than in the middle."""
+        from flint import acb_poly, arb
+
+        middle, away = as_ball(guess), abs(float(guess))
+        while away + width < deviation / 2:
+            error = self._error(middle, width)
+            low, high, centre = (self.at(middle + move) for move in (-width, width, 0))
+            if centre - error > low + error and centre - error > high + error:
+                turned = acb_poly(
+                    [-z * v for z, v in zip(self.line.points, self.values, strict=False)]
+                )
+                steepest = abs(self.at(middle + arb(0, width * (1 + 2.0**-40)), turned))
+                return min(1.0, upper(centre + width * steepest + error))
+            width *= 64
+        return 1.0
+
+    def _around(self, start: Fraction, deviation: float) -> float:
+        """Return the largest G of a coarse lattice, from a point outwards until it surely falls."""
+        origin = as_ball(start)
+        reach = 4 + math.ceil(deviation / 4)
+        error = self._error(origin, reach)
+        known: dict[int, arb] = {}
+
+        def value(move: int) -> arb:
+            if move not in known:
+                known[move] = self.at(origin + move)
+            return known[move]
+
+        low, high = -1, 1
+        while max(-low, high) <= reach:
+            best = max((value(m) for m in range(low + 1, high)), key=lambda ball: float(ball.mid()))
+            fallen = [best - error > value(end) + error for end in (low, high)]
+            if all(fallen):
+                return min(1.0, max(upper(value(m) + error) for m in range(low + 1, high)))
+            low, high = low - (not fallen[0]), high + (not fallen[1])
+        return 1.0
+
+    def at(self, move: arb, poly: acb_poly | None = None) -> arb:
+        """Return the Fourier sum `move` away from the origin."""
+        from flint import acb
+
+        angle = self.line.step * move
+        turn = acb(angle.cos(), -angle.sin())
+        total = (self.poly if poly is None else poly)(turn).real
+        return (-self.line.theta * move).exp() * total
+
+    def _error(self, middle: arb, width: float) -> arb:
+        """Return a bound of everything left out within `width` of the middle."""
+        least = as_ball(self.origin) + middle - width
+        return self.line.height_at(self.counts, least) * self.rest + self.line.aliases(
+            self.counts, least
+        )
 
 
-def _lattice_maximum(
-    line: _Line,
-    values: list[acb],
-    left_out: arb,
-    parts: tuple[tuple[Summand, int], ...],
-    saddle: Saddle,
-    origin: arb,
-) -> float:
-    """Return the largest G over lattice points; G(t) is known wherever t is in the lattice."""
-    from flint import arb
-
-    start = round(_stationary(line, values, saddle))
-    error = left_out + _aliases(line, parts, saddle, origin - arb(saddle.slack))
-    known: dict[int, arb] = {}
-
-    def at(move: int) -> arb:
-        if move not in known:
-            known[move] = _enclose(line, values, arb(move)) + error * arb(0, 1)
-        return known[move]
-
-    low, high = start - 1, start + 1
-    while max(-low, high) < saddle.slack:
-        best = max((at(move) for move in range(low + 1, high)), key=lambda ball: float(ball.mid()))
-        if best > at(low) and best > at(high):
-            return min(1.0, max(upper(at(move)) for move in range(low + 1, high)))
-        low, high = (low if best > at(low) else low - 1), (high if best > at(high) else high + 1)
-    return 1.0
-
-
-def _enclose(line: _Line, values: list[acb], move: arb) -> arb:
-    """Return the Fourier sum `move` away from the origin of the values."""
-    from flint import acb, arb
-
-    first = (-line.theta * move).exp()
-    angle = line.step * move
-    turn = acb(angle.cos(), -angle.sin())
-    total, power = arb(0), acb(1)
-    for value in values:
-        total += (value * power).real
-        power *= turn
-    return first * total
-
-
-def _stationary(line: _Line, values: list[acb], saddle: Saddle) -> float:
+def _stationary(line: Line, values: list[acb], saddle: Saddle) -> float:
     """Return, in floats, how far from the origin of the values G has its maximum."""
     scale = abs(values[1]).upper()  # the first may be zero: there e^{zs} = g
     heights = np.array([complex(value / scale) for value in values])
@@ -192,53 +234,31 @@ def _stationary(line: _Line, values: list[acb], saddle: Saddle) -> float:
         step = -first / second
         step = math.copysign(min(abs(step), saddle.deviation), step)
         move += step
-        if abs(step) <= saddle.deviation * 2.0**-46:
+        if abs(step) <= saddle.deviation * 2.0**-30:
             break
     return move
 
 
-def _aliases(line: _Line, parts: tuple[tuple[Summand, int], ...], saddle: Saddle, t: arb) -> arb:
-    """Return a bound of everything that folds onto t from j ≠ 0."""
-    from flint import acb, arb
-
-    period = arb(saddle.period)
-    q = (-line.theta * period).exp()
-    steep = 2 * line.theta
-    exponent = -steep * (t - line.shift)
-    for part, count in parts:
-        exponent += count * part.cumulant_ball(acb(steep)).real
-    chernoff = exponent.exp() * (1 + line.g)
-    return (1 + line.g) * q / (1 - q) + chernoff * q / (1 - q)
-
-
-def _left_out(
-    line: _Line, parts: tuple[tuple[Summand, int], ...], saddle: Saddle, origin: arb
-) -> arb:
-    """Return a bound of the nodes that are not summed, near the origin of the values."""
-    from flint import acb, arb
+def nodes_left_out(line: Line, counts: tuple[int, ...], saddle: Saddle) -> arb:
+    """Return a bound of the nodes that are not summed, as a multiple of the first one's height."""
+    from flint import arb
 
     if saddle.lattice and 2 * saddle.nodes + 1 >= saddle.period:
         return arb(0)
-    theta = line.theta
-    exponent = -theta * (origin - arb(saddle.slack))
-    for part, count in parts:
-        exponent += count * part.cumulant_ball(acb(theta)).real
-    den = 1 - (-theta).exp() if saddle.lattice else theta
-    outside = exponent.exp() * ((theta * line.shift).exp() + line.g) / den
     limit = arb.pi() if saddle.lattice else None
     away, total = (saddle.nodes + 1) * line.step, arb(0)
     for _ in range(200):
         decay = arb(1)
-        for part, count in parts:
-            decay *= (part.decay(theta, away).max(arb(0)).sqrt()) ** count
+        for part, count in zip(line.summands, counts, strict=True):
+            decay *= part.decay(line.theta, away).max(arb(0)).sqrt() ** count
         shell = (away / line.step + 2) * decay
         total += shell
         if limit is not None:
             if 2 * away >= limit:
                 break
-        elif away > 4 and away > theta:
+        elif away > 4 and away > line.theta:
             # from here a doubling divides the squared decay by at least 5/2 for each record
             total += 2 * shell
             break
         away *= 2
-    return outside * total * line.step / arb.pi()
+    return total * line.step / arb.pi()

@@ -137,10 +137,8 @@ class HistogramAdversary:
     def bound(self, epsilon: Number) -> Bound:
         """Return the rigorous bound of delta at epsilon."""
         level = checked_epsilon(epsilon)
-        worst = max(
-            max(_deltas(self.threshold - known, level, self.prior))
-            for known in range(self.known + 1)
-        )
+        # delta falls with the threshold (`truncation`), so all the known members are the worst
+        worst = max(_deltas(self.threshold - self.known, level, self.prior))
         return Bound(min(1.0, worst), (_tier(self.prior),))
 
     def rough_delta(self, epsilon: float) -> float:

@@ -15,6 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from sanql.mechanisms.noiseless.numbers import as_ball, upper
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 EXACT_MAX = 48
 """Up to this many summands the alternating sums are used, above it Fourier sums."""
+_TABLE_MAX = 4096
 
 
 def few_delta(summand: Interval | Lattice, count: int, shift: Fraction, epsilon: Fraction) -> float:
@@ -60,7 +63,7 @@ def _interval(count: int, shift: Fraction, epsilon: Fraction) -> float:
             return float((above / below).log() - level)
 
         end = float(Fraction(count) - shift) / 2
-        y = _crossing(log_ratio, 0.0, end)
+        y = _crossing(log_ratio, _guess(Interval(), count, shift, epsilon), 0.0, end)
         width = end * 2.0**-44
         for _ in range(40):
             low, high = max(0.0, y - width), min(end, y + width)
@@ -72,6 +75,12 @@ def _interval(count: int, shift: Fraction, epsilon: Fraction) -> float:
             low, high = 0.0, end
         top = _spline(count, _point(high) + s, count)
         return min(1.0, upper(top - level.exp() * _spline(count, _point(low), count)))
+
+
+def _guess(summand: Interval | Lattice, count: int, shift: Fraction, epsilon: Fraction) -> float:
+    """Return about where the ratio crosses g, from the saddle of the law."""
+    mean = summand.slope(float(epsilon / shift))[0]
+    return count * (float(summand.top) - mean) - float(shift) / 2
 
 
 def _point(y: float) -> arb:
@@ -100,25 +109,46 @@ def _lattice(count: int, points: int, shift: int, epsilon: Fraction) -> float:
 
     with ctx.workprec(192):
         g = as_ball(epsilon).exp()
+        ways = _table(count, points) if count * points <= _TABLE_MAX else _ways
 
         def log_ratio(y: int) -> float:
-            below, above = _ways(count, points, y, -1), _ways(count, points, y + shift, -1)
+            below, above = ways(count, points, y, -1), ways(count, points, y + shift, -1)
             if below == 0:
                 return math.inf
             return float((arb(above) / arb(below) / g).log()) if above else -math.inf
 
         middle = max(0, (count * (points - 1) - shift) // 2 + 1)
         # G(y) − G(y − 1) is positive as long as the ratio of masses at y is above g
-        low, high = -1, middle
-        while high - low > 1:
-            probe = (low + high) // 2
-            low, high = (probe, high) if log_ratio(probe) > 0 else (low, probe)
+        guess = round(_guess(Lattice(points), count, Fraction(shift), epsilon))
+        low, high = _whole_crossing(log_ratio, guess, middle)
         whole = arb(points) ** count
         best = [
-            (_ways(count, points, y + shift, 0) - g * _ways(count, points, y, 0)) / whole
+            (ways(count, points, y + shift, 0) - g * ways(count, points, y, 0)) / whole
             for y in range(max(-1, low - 1), high + 2)  # neighbours: a tie may round either way
         ]
         return min(1.0, max(upper(value) for value in best))
+
+
+def _table(count: int, points: int) -> Callable[[int, int, int, int], int]:
+    """Return `_ways` for small lattices, read off the powers of a polynomial."""
+    exactly, up_to = _powers(count, points)
+
+    def ways(_count: int, _points: int, y: int, order: int) -> int:
+        if y < 0:
+            return 0
+        if order == -1:
+            return exactly[y] if y < len(exactly) else 0
+        return up_to[min(y, len(up_to) - 1)]
+
+    return ways
+
+
+@lru_cache(maxsize=128)
+def _powers(count: int, points: int) -> tuple[list[int], list[int]]:
+    from flint import fmpz_poly
+
+    exactly = [int(way) for way in (fmpz_poly([1] * points) ** count).coeffs()]
+    return exactly, list(accumulate(exactly))
 
 
 def _ways(count: int, points: int, y: int, order: int) -> int:
@@ -133,24 +163,43 @@ def _ways(count: int, points: int, y: int, order: int) -> int:
     return total
 
 
-def _crossing(log_ratio: Callable[[float], float], low: float, high: float) -> float:
-    """Return roughly where a falling function crosses zero, by bisection helped by secants."""
-    at_low, at_high = log_ratio(low), log_ratio(high)
-    if at_low <= 0:
-        return low
-    for step in range(80):
-        if high - low <= 2.0**-46 * high:
-            break
-        if math.isfinite(at_low) and math.isfinite(at_high) and step % 3:
-            probe = low + (high - low) * at_low / (at_low - at_high)
-            # step a little over the root so that the bracket closes from both sides
-            probe += (high - low) * 2.0**-12 * (1 if step % 3 == 1 else -1)
-            probe = min(max(probe, low), high)
-        else:
-            probe = (low + high) / 2
+def _whole_crossing(log_ratio: Callable[[int], float], guess: int, middle: int) -> tuple[int, int]:
+    """Return neighbours, the last whole number with a positive value and the first without.
+
+    −1 counts as positive and the middle as not. Steps from the guess grow until they cross; then
+    straight lines lead to the root, by turns a little over and a little short of it, so that the
+    bracket closes from both sides.
+    """
+    low, high, step = -1, middle, max(1, middle // 4096)
+    at_low, at_high = math.inf, -math.inf
+    probe, turn = guess, 0
+    while high - low > 1:
+        turn, probe = turn + 1, min(max(probe, low + 1), high - 1)
         value = log_ratio(probe)
         if value > 0:
-            low, at_low = probe, value
+            low, at_low, beyond, side = probe, value, probe + step, 1
         else:
-            high, at_high = probe, value
+            high, at_high, beyond, side = probe, value, probe - step, -1
+        step *= 8
+        if math.isfinite(at_low) and math.isfinite(at_high) and turn % 8:
+            root = low + round((high - low) * (at_low / (at_low - at_high)))
+            probe = root + side * (1 + (high - low) // 2**12)
+        else:
+            probe = beyond if low < beyond < high else (low + high) // 2
+    return low, high
+
+
+def _crossing(log_ratio: Callable[[float], float], guess: float, low: float, high: float) -> float:
+    """Return roughly where a falling function crosses zero, by secants kept in a bracket."""
+    probe, last, at_last = min(max(guess, low), high), math.nan, math.nan
+    for _ in range(80):
+        value = log_ratio(probe)
+        if abs(value) < 2.0**-44 or high - low <= 2.0**-46 * high:
+            return probe
+        low, high = (probe, high) if value > 0 else (low, probe)
+        slope = (value - at_last) / (probe - last) if probe != last else math.nan
+        last, at_last = probe, value
+        probe = probe - value / slope if slope < 0 else math.nan
+        if not low < probe < high:  # also where it is not a number
+            probe = low + (high - low) / (2 if not math.isnan(slope) else 1024 if value > 0 else 2)
     return (low + high) / 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -18,9 +19,11 @@ from sanql.mechanisms.noiseless.map_estimators import MapAdversary
 from sanql.mechanisms.noiseless.numbers import Number, checked_probability, refusal
 
 VECTORS_MAX = 60_000
+KNOWN_MAX = 500
+ENUMERATED_MAX = 30_000
 WORK_MAX = 4_000_000
 _MARGIN = 1 + 1e-9
-"""Logarithms of factorials up to 60,000 and four-ulp exponentials err by far less."""
+"""Logarithms of factorials up to 30,000 and four-ulp exponentials err by far less."""
 _NEAR = 1e-7
 """Scores closer than this are compared again in whole numbers."""
 
@@ -30,7 +33,8 @@ def feasible(adversary: MapAdversary) -> bool:
     values = len(adversary.laws[0])
     unknown = math.comb(adversary.unknown + values - 1, values - 1)
     known = math.comb(adversary.known + values - 1, values - 1)
-    return unknown <= VECTORS_MAX and unknown * known * values <= WORK_MAX
+    within = unknown <= VECTORS_MAX and known <= KNOWN_MAX and adversary.others <= ENUMERATED_MAX
+    return within and unknown * known * values <= WORK_MAX
 
 
 def enumerated_delta(adversary: MapAdversary, epsilon: Fraction) -> float:
@@ -43,7 +47,7 @@ def enumerated_delta(adversary: MapAdversary, epsilon: Fraction) -> float:
     g = math.exp(float(epsilon))
     slack = 1e-15 * (adversary.others + 10)
     worst = 0.0
-    for real, ideal in _outputs(adversary):
+    for real, ideal in _cached_outputs(adversary):
         for p, q in ((real, ideal), (ideal, real)):
             # a difference of nearly equal masses keeps few of their digits, so each gets its own
             # slack: their logarithms are sums of about n·ln n, off by some units in the last place
@@ -77,6 +81,12 @@ def enumerated_epsilon(adversary: MapAdversary, least_prior: Number) -> float:
         seen = mixed > 0
         worst = max(worst, float(np.abs(np.log(mixed[seen] / plain[seen])).max()))
     return worst * _MARGIN
+
+
+@lru_cache(maxsize=4)
+def _cached_outputs(adversary: MapAdversary) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Return what does not depend on epsilon, so that searching for one is quick."""
+    return tuple(_outputs(adversary))
 
 
 def _outputs(adversary: MapAdversary) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -21,6 +21,7 @@ import numpy as np
 
 from sanql.mechanisms.noiseless.numbers import SMALLEST, UNIT_ROUNDOFF, grown
 
+_LOST = 2.0**-40
 _FALL = 690.0
 """The window holds every weight above e^-690 of the largest; the rest is bounded by its edge."""
 
@@ -73,35 +74,51 @@ def _beyond(edge: float, place: int, end: int, ratio: Callable[[], float]) -> fl
     return max(grown(edge * step / (1 - step), 16), SMALLEST)
 
 
-def mixed_delta(weights: Weights, starts: list[int], delta_of: Callable[[int], float]) -> float:
-    """Return the block bound for blocks that begin at `starts` (rising, within the window)."""
-    edges = [start - weights.first for start in starts] + [len(weights.masses)]
-    lost = float(weights.masses[: edges[0]].sum())
-    total = grown(lost, edges[0] + 8) + weights.below
-    for i, start in enumerate(starts):
-        mass = grown(float(weights.masses[edges[i] : edges[i + 1]].sum()), edges[i + 1] - edges[i])
-        if i == len(starts) - 1:
-            mass += weights.above
-        total += mass * delta_of(start)
-    return min(1.0, max(grown(total, 4 * len(starts) + 16), SMALLEST))
+def rungs(first: int, last: int, chance: Fraction, fineness: int | None) -> list[int]:
+    """Return where blocks may begin, from the one that holds `first` up to `last`.
 
-
-def block_starts(weights: Weights, log_delta: np.ndarray, blocks: int | None) -> list[int]:
-    """Return where blocks should begin, given log delta_K (roughly) over the window.
-
-    A block of length b wastes about b²/2 · P(K)·|delta_K'|, so starts are dense where the square
-    root of P(K)·delta_K is large.
+    They depend on nothing but the chance: the numbers from c·q² to c·(q+1)² are q apart, so that a
+    block is about one part in `fineness` of the deviation of a binomial number there. For all
+    numbers of trials, then, delta is bounded by the mean of one falling function of K, and the
+    bound falls with the trials as delta itself does. Without a fineness every number begins one.
     """
-    product = np.log(weights.masses) + np.maximum(log_delta, -2000.0)
-    peak = float(product.max())
-    useful = np.flatnonzero(product > peak - 46.0)
-    low, high = int(useful[0]), int(useful[-1])
-    if blocks is None or high - low < blocks:
-        return [weights.first + k for k in range(low, high + 1)]
-    density = np.exp((product[low : high + 1] - peak) / 2)
-    scale = blocks / density.sum()
-    for _ in range(60):  # no more than one start a number, and `blocks` in all
-        scale *= blocks / np.minimum(1.0, scale * density).sum()
-    share = np.cumsum(np.minimum(1.0, scale * density))
-    starts = np.flatnonzero(np.diff(np.floor(share), prepend=-1.0) > 0)
-    return [weights.first + low + int(k) for k in starts]
+    if fineness is None or chance == 1:
+        return list(range(first, last + 1))
+    coarse = math.ceil(fineness**2 / (1 - chance))
+    found: list[int] = []
+    q = max(1, math.isqrt(first // coarse))
+    at = first if q == 1 else coarse * q * q + (first - coarse * q * q) // q * q
+    while at <= last:
+        turn = coarse * (q + 1) ** 2
+        found.extend(range(at, min(turn, last + 1), q))
+        at, q = turn, q + 1
+    return found
+
+
+def block_masses(weights: Weights, starts: list[int]) -> tuple[float, np.ndarray]:
+    """Return the mass below the first block, and that of each block, the last without an end."""
+    edges = np.maximum(np.array(starts) - weights.first, 0)
+    masses = np.add.reduceat(weights.masses, edges)
+    masses[-1] += weights.above
+    below = float(weights.masses[: edges[0]].sum()) + weights.below
+    return below, masses
+
+
+def mixed_delta(weights: Weights, starts: list[int], deltas: np.ndarray) -> float:
+    """Return the block bound for blocks that begin at `starts` (rising, with their deltas)."""
+    below, masses = block_masses(weights, starts)
+    total = below + float((masses * deltas).sum())
+    return min(1.0, max(grown(total, len(weights.masses) + 4 * len(starts) + 16), SMALLEST))
+
+
+def useful(weights: Weights, starts: list[int], deltas: np.ndarray) -> tuple[int, int]:
+    """Return the first and last block, given deltas (roughly), without which next to nothing of the
+    bound is lost: the mass below counts in full, what lies above as the last block."""
+    below, masses = block_masses(weights, starts)
+    parts = masses * deltas
+    little = _LOST * float(parts.sum())
+    beneath = below + np.concatenate([[0.0], np.cumsum(masses[:-1])])
+    beyond = np.cumsum(masses[::-1])[::-1] * deltas
+    low = int(np.searchsorted(beneath, little, side="right")) - 1
+    high = int(np.searchsorted(-beyond, -little))
+    return max(low, 0), min(max(high, low, 0), len(starts) - 1)

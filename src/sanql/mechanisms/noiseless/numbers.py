@@ -7,6 +7,7 @@ float: a mass that came out a hair above the declared one would certify a hair t
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -23,18 +24,48 @@ EPSILON_MAX = Fraction(100)
 UNIT_ROUNDOFF = 2.0**-53
 SMALLEST = 1e-300
 """No bound below this is reported: it would be in the range where floats lose digits."""
+_DECIMAL = re.compile(
+    r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE](?P<exponent>[+-]?[0-9]+))?", re.ASCII
+)
+_RATIO = re.compile(r"[+-]?[0-9]+/(?P<below>[0-9]+)", re.ASCII)
+_EXPONENT_MAX = 1000
+_TEXT_MAX = 1100
+_BITS_MAX = 4 * _TEXT_MAX
+_DIGITS_SHOWN = 18
 
 
 def exact(value: Number, what: str) -> Fraction:
-    """Return a declared number as the rational that was written, or refuse it."""
+    """Return a declared number as the rational that was written, or refuse it.
+
+    Texts are decimals or fractions of digits; numbers of more than a thousand digits, or so near 0,
+    are refused before they are written out.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
         raise refusal("number", f"{what} is {value!r}, not a number", "give a number such as 0.25")
-    try:
-        return Fraction(repr(value) if isinstance(value, float) else value)
-    except (ValueError, OverflowError, ZeroDivisionError):
+    if isinstance(value, int | Fraction):
+        number = Fraction(value)
+        if max(number.numerator.bit_length(), number.denominator.bit_length()) > _BITS_MAX:
+            raise _beyond(what)
+        return number
+    text = str(value).strip()
+    if len(text) > _TEXT_MAX:
+        raise _beyond(what)
+    decimal, ratio = _DECIMAL.fullmatch(text), _RATIO.fullmatch(text)
+    if decimal is None and (ratio is None or not ratio["below"].strip("0")):
         raise refusal(
             "number", f"{what} is {value!r}, not a finite number", "give a number such as 0.25"
-        ) from None
+        )
+    if decimal is not None and abs(int(decimal["exponent"] or 0)) > _EXPONENT_MAX:
+        raise _beyond(what)
+    return Fraction(text)
+
+
+def _beyond(what: str) -> Refused:
+    return refusal(
+        "number",
+        f"{what} has more than {_EXPONENT_MAX} digits, or is nearer to 0 than that",
+        "give a number such as 0.25, with a few digits",
+    )
 
 
 def refusal(code: str, message: str, remedy: str) -> Refused:
@@ -74,13 +105,19 @@ def checked_delta(value: Number) -> Fraction:
 
 
 def checked_probability(value: Number, what: str, *, most: Fraction = Fraction(1)) -> Fraction:
-    """Return a probability above 0 and at most `most`."""
+    """Return a probability above 0 and at most `most`; floats must be able to hold it."""
     probability = exact(value, what)
     if not 0 < probability <= most:
         raise refusal(
             "probability",
             f"{what} is {shown(probability)}; it must be above 0 and at most {shown(most)}",
             f"declare a value of at most {shown(most)} that you can defend",
+        )
+    if probability < SMALLEST:
+        raise refusal(
+            "probability",
+            f"{what} is {shown(probability)}; nothing is computed below {SMALLEST:g}",
+            f"declare at least {SMALLEST:g}; below a thousandth it is next to certainty anyway",
         )
     return probability
 
@@ -92,7 +129,7 @@ def checked_count(value: int, what: str, *, least: int, most: int = RECORDS_MAX)
     if not least <= value <= most:
         raise refusal(
             "count",
-            f"{what} is {value}; it must be at least {least} and at most {most}",
+            f"{what} is {shown(Fraction(value))}; it must be at least {least} and at most {most}",
             f"declare between {least} and {most}",
         )
     return value
@@ -113,7 +150,22 @@ def checked_known(known: int, others: int) -> int:
 
 def shown(value: Fraction) -> str:
     """Return a rational for people: whole, or with six digits."""
-    return str(value.numerator) if value.denominator == 1 else f"{float(value):.6g}"
+    if value.denominator == 1 and abs(value.numerator) < 10**_DIGITS_SHOWN:
+        return str(value.numerator)
+    if value == 0 or SMALLEST <= abs(value) <= 1 / SMALLEST:
+        return f"{float(value):.6g}"
+    # floats do not hold it: the power of ten from the numbers of bits, within one
+    power = (value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2)
+    sign = "-" if value < 0 else ""
+    return f"about {sign}1e{round(power):+d}"
+
+
+def rounded_up(value: Fraction) -> float:
+    """Return a float that is at least a rational of at least 0."""
+    if 0 < value < SMALLEST:
+        return SMALLEST
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
 def as_ball(value: Fraction) -> arb:

@@ -6,8 +6,9 @@ The choice decides only how tight and how quick a certificate is, never whether 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 from sanql.mechanisms.noiseless.summands import Interval, Lattice, Summand
 
 _DEPTH = 720.0
-_DIGITS = 64.0
-"""What is left out is about e^-64 of the answer: the proof of the maximiser needs e^-50."""
+_DIGITS = 44.0
+"""What is left out is about e^-44 of the answer: the proof of the maximiser needs e^-26."""
+_RUN = Fraction(5, 4)
+"""One line serves numbers of records up to this far apart."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Saddle:
 
 
 Parts = Sequence[tuple[Summand, int]]
+Summands = Sequence[Summand]
+Counts = tuple[int, ...]
 Floats = NDArray[Any]
 
 
@@ -47,11 +52,18 @@ def _slack(deviation: float, *, lattice: bool) -> float:
     return deviation / 2 + (4 if lattice else 0)
 
 
-def saddle_at(parts: Parts, shift: float, epsilon: float) -> Saddle:
+def saddle_at(
+    parts: Parts,
+    shift: float,
+    epsilon: float,
+    *,
+    theta_least: float = 0.0,
+    period_least: float = 0.0,
+) -> Saddle:
     """Return the line through the saddle of a sum of `count` copies of each summand."""
     lattice = parts[0][0].lattice
     top = float(sum(part.top * count for part, count in parts))
-    room = max(2 * shift, 4.0 if lattice else 0.0)
+    room = _room(shift, lattice=lattice)
     tilt = epsilon / shift
 
     def hopeless(theta: float) -> bool:
@@ -64,7 +76,7 @@ def saddle_at(parts: Parts, shift: float, epsilon: float) -> Saddle:
     mean, variance = _moments(parts, tilt)
     deviation = math.sqrt(variance)
     # lines are shared by neighbouring numbers of records, so the inner radius is a power of 2^¼
-    theta = max(tilt, 2.0 ** (math.ceil(4 * math.log2(3 / deviation)) / 4))
+    theta = max(tilt, 2.0 ** (math.ceil(4 * math.log2(3 / deviation)) / 4), theta_least)
     point = mean + shift / 2
     if lattice:
         point = top - round(top - point)
@@ -72,13 +84,121 @@ def saddle_at(parts: Parts, shift: float, epsilon: float) -> Saddle:
     steep = _cumulant(parts, 2 * theta) - 2 * theta * (point - shift)
     small = 2 * math.log1p(theta * deviation) + level + theta * _slack(deviation, lattice=lattice)
     wide = (_DIGITS + small + max(0.0, max(steep, 0.0) - height)) / theta
-    period = 2.0 ** (math.ceil(4 * math.log2(wide)) / 4)
+    period = max(2.0 ** (math.ceil(4 * math.log2(wide)) / 4), period_least)
     if lattice:
-        period = 2 * math.ceil(period / 2) + 1.0
+        period = 2 * math.ceil((period - 1) / 2) + 1.0
     nodes = _nodes(parts, theta, 2 * math.pi / period, _DIGITS + small)
     if lattice:
         nodes = min(nodes, int(period - 1) // 2)
     return Saddle(level, clamped, theta, period, nodes, point, deviation, lattice)
+
+
+def _room(shift: float, *, lattice: bool) -> float:
+    """Return how far from the edge of the sum's range a saddle describes the law."""
+    return max(2 * shift, 4.0 if lattice else 0.0)
+
+
+def near_edge(summands: Summands, counts: Counts, shift: float, epsilon: float) -> bool:
+    """Return whether the saddle of a sum is too near the edge of its range."""
+    parts = parts_of(summands, counts)
+    top = float(sum(part.top * count for part, count in parts))
+    lattice = summands[0].lattice
+    return top - _moments(parts, epsilon / shift)[0] < _room(shift, lattice=lattice)
+
+
+def edge_count(part: Summand, shift: float, epsilon: float) -> float:
+    """Return up to how many copies of a summand the saddle is too near the edge."""
+    away = float(part.top) - part.slope(epsilon / shift)[0]
+    return _room(shift, lattice=part.lattice) / away if away > 0 else math.inf
+
+
+def shared_saddle(
+    summands: Summands, first: Counts, last: Counts, shift: float, epsilon: float
+) -> Saddle | None:
+    """Return a saddle whose line serves all numbers on the straight way between two; None if it is
+    clamped. Deviations and decays along the way are between those of its ends."""
+    ends = [parts_of(summands, first), parts_of(summands, last)]
+    found = [saddle_at(parts, shift, epsilon) for parts in ends]
+    if any(saddle.clamped for saddle in found):
+        return None
+    theta = max(saddle.theta for saddle in found)
+    found = [saddle_at(parts, shift, epsilon, theta_least=theta) for parts in ends]
+    period = max(saddle.period for saddle in found)
+    found = [
+        saddle_at(parts, shift, epsilon, theta_least=theta, period_least=period) for parts in ends
+    ]
+    return max(found, key=lambda saddle: saddle.nodes)
+
+
+def shared_level(
+    summands: Summands, first: Counts, last: Counts, shift: float, epsilon: float
+) -> float:
+    """Return an epsilon, about the largest, at which neither end of a way is clamped."""
+    ends = [parts_of(summands, first), parts_of(summands, last)]
+    return min(saddle_at(parts, shift, epsilon).epsilon for parts in ends) * (1 - 1e-6)
+
+
+def parts_of(summands: Summands, counts: Counts) -> Parts:
+    """Return the summands with their numbers, without those of which there are none."""
+    return [(part, count) for part, count in zip(summands, counts, strict=True) if count]
+
+
+def runs(counts: Sequence[int]) -> Iterator[list[int]]:
+    """Yield stretches of rising numbers of records that can share a line."""
+    run: list[int] = []
+    for count in counts:
+        if run and count > run[0] * _RUN:
+            yield run
+            run = []
+        run.append(count)
+    if run:
+        yield run
+
+
+@dataclass(frozen=True)
+class Maxima:
+    """Where on a line the maxima of a run are, in floats: at counts·slopes + shift/2 + move."""
+
+    slopes: list[float]
+    moves: Floats
+    deviations: Floats
+    deltas: Floats
+
+
+def maxima(
+    summands: Summands, rows: Sequence[Counts], shift: float, epsilon: float, saddle: Saddle
+) -> Maxima:
+    """Return the maxima of G for each row of numbers, all at once: Newton's method in floats."""
+    many = np.array(rows, dtype=np.float64)
+    slopes, variances = np.array([part.slope(epsilon / shift) for part in summands]).T
+    deviations = np.sqrt(many @ variances)[:, None]
+    step = 2 * math.pi / saddle.period
+    z = saddle.theta + 1j * step * np.arange(saddle.nodes + 1)
+    cumulants = np.array([_cumulants(part, z) for part in summands])
+    exponent = many @ (cumulants - slopes[:, None] * z) - z * shift / 2 + epsilon
+    scale = exponent[:, :1].real
+    weight = np.full(len(z), step / math.pi)
+    weight[0] /= 2
+    heights = weight * np.exp(exponent - scale) * np.expm1(z * shift - epsilon)
+    moves = np.zeros_like(deviations)
+    for _ in range(8):
+        terms = heights * np.exp(-z * moves)
+        first, second = -terms.sum(axis=1).real, (z * terms).sum(axis=1).real
+        newton = np.where(second < 0, -first / np.where(second < 0, second, -1.0), 0.0)
+        newton = np.clip(newton[:, None], -deviations / 4, deviations / 4)
+        moves = moves + newton
+        if np.all(np.abs(newton) <= 1e-4 * deviations):  # what is left is the square of it
+            break
+    den = -np.expm1(-z) if saddle.lattice else z
+    at = moves
+    if saddle.lattice:
+        tops = np.array([float(part.top) for part in summands])
+        origin = (many @ (tops - slopes))[:, None] - shift / 2
+        at = origin - np.floor(origin - moves)  # the first point from which G does not rise
+    values = (heights * np.exp(-z * at) / den).sum(axis=1).real
+    with np.errstate(over="ignore"):
+        deltas = np.where(values > 0, np.exp(np.minimum(scale[:, 0], 700.0)) * values, 1.0)
+    return Maxima(slopes.tolist(), moves[:, 0], deviations[:, 0], np.minimum(deltas, 1.0))
 
 
 def rough_delta(parts: Parts, shift: float, epsilon: float) -> float:

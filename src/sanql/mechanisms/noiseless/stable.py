@@ -18,6 +18,7 @@ from sanql.mechanisms.noiseless.numbers import (
     checked_probability,
     exact,
     refusal,
+    rounded_up,
     shown,
     upper,
 )
@@ -34,7 +35,13 @@ class StableFunction:
     least_output: Number | None = None
 
     def __post_init__(self) -> None:
-        change = checked_probability(self.instability, "the instability")
+        change = exact(self.instability, "the instability")
+        if not 0 < change <= 1:
+            raise refusal(
+                "probability",
+                f"the instability is {shown(change)}; it must be above 0 and at most 1",
+                "declare a probability that you can defend",
+            )
         object.__setattr__(self, "instability", change)
         if self.least_output is not None:
             least = checked_probability(self.least_output, "the least output probability")
@@ -59,10 +66,9 @@ class StableFunction:
         said = f"removing a record changes the output with probability at most {shown(change)}, "
         said += "given the record and the side information"
         if self.least_output is None:
-            delta = float(change)
             return Certificate(
                 0.0,
-                delta if change <= delta else 2 * delta,
+                rounded_up(change),
                 "DDP",
                 "stable function",
                 "Bassily, Groce, Katz, Smith, Theorem 11",

@@ -17,6 +17,7 @@ import cmath
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sanql.mechanisms.noiseless.numbers import as_ball
@@ -103,6 +104,10 @@ class Coin:
     heads: Fraction
     lattice = True
 
+    @cached_property
+    def _p(self) -> float:
+        return float(self.heads)
+
     @property
     def top(self) -> Fraction:
         """The largest value."""
@@ -110,13 +115,11 @@ class Coin:
 
     def cumulant(self, z: complex) -> complex:
         """Return kappa(z) in floats."""
-        p = float(self.heads)
-        return cmath.log(1 - p + p * cmath.exp(z))
+        return cmath.log(1 - self._p + self._p * cmath.exp(z))
 
     def slope(self, theta: float) -> tuple[float, float]:
         """Return the first and second derivative of kappa at a real point."""
-        p = float(self.heads)
-        tilted = p / (p + (1 - p) * math.exp(-theta))
+        tilted = self._p / (self._p + (1 - self._p) * math.exp(-theta))
         return tilted, tilted * (1 - tilted)
 
     def cumulant_ball(self, z: acb) -> acb:

@@ -20,15 +20,16 @@ from functools import lru_cache
 import numpy as np
 
 from sanql.mechanisms.noiseless.certificate import Bound
-from sanql.mechanisms.noiseless.fourier import many_delta
-from sanql.mechanisms.noiseless.irwin_hall import EXACT_MAX, few_delta
+from sanql.mechanisms.noiseless.copies import copies_deltas, rough_deltas
 from sanql.mechanisms.noiseless.mixture import (
     Weights,
     binomial_weights,
-    block_starts,
     mixed_delta,
+    rungs,
+    useful,
 )
 from sanql.mechanisms.noiseless.numbers import (
+    SMALLEST,
     Number,
     checked_count,
     checked_epsilon,
@@ -38,14 +39,15 @@ from sanql.mechanisms.noiseless.numbers import (
     refusal,
     shown,
 )
-from sanql.mechanisms.noiseless.saddle import rough_delta
 from sanql.mechanisms.noiseless.summands import Interval, Lattice
 
-BLOCKS = 64
+FINENESS = 12
+"""How many blocks of the number of uniform records there are to one deviation of it."""
 POINTS_MAX = 10**9
+_REACH_MIN, _REACH_MAX = Fraction(1, 10**6), Fraction(10**12)
 _INTERVAL = Interval()
-_FLOAT_MIN = 18
-"""Below this many records a float Fourier sum needs too many nodes."""
+_SAMPLES = 40
+"""At how many blocks delta is computed when floats will do."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class SumAdversary:
     summand: Interval | Lattice = _INTERVAL
     known: int = 0
     part: str = field(default="", compare=False)
-    blocks: int | None = BLOCKS
+    fineness: int | None = FINENESS
 
     def __post_init__(self) -> None:
         checked_count(self.others, "the number of other records", least=1)
@@ -75,6 +77,13 @@ class SumAdversary:
                 "reach",
                 f"a record moves the sum by {shown(self.reach)}; it must be above 0",
                 "give bounds whose ends differ",
+            )
+        if not _REACH_MIN <= self.reach <= _REACH_MAX:
+            raise refusal(
+                "reach",
+                f"a record moves the sum by {shown(self.reach)} widths of the uniform part; between "
+                f"{shown(_REACH_MIN)} and {shown(_REACH_MAX)} are computed",
+                "clip the column to narrower bounds, or declare a wider uniform part",
             )
         match self.summand:
             case Lattice(points):
@@ -143,42 +152,44 @@ class SumAdversary:
     def bound(self, epsilon: Number) -> Bound:
         """Return the rigorous bound of delta at epsilon."""
         level = checked_epsilon(epsilon)
-        weights = _weights(self.unknown, self.alpha)
-        starts = block_starts(weights, self._log_deltas(weights, float(level)), self.blocks)
-        tiers: set[str] = set()
-
-        def delta_of(count: int) -> float:
-            if count <= EXACT_MAX:
-                tiers.add("exact alternating sums")
-                return few_delta(self.summand, count, self.reach, level)
-            tiers.add("Fourier sums in ball arithmetic")
-            return many_delta([self.summand], [count], self.reach, level)
-
-        delta = mixed_delta(weights, starts, delta_of)
-        return Bound(delta, (*sorted(tiers), f"{len(starts)} blocks of a binomial mixture"))
+        if self._apart:
+            return Bound(1.0, ("the sum moves by more than it can vary",))
+        weights, starts, rough = self._blocks(float(level))
+        low, high = useful(weights, starts, rough)
+        used = starts[low : high + 1]
+        deltas, tiers = copies_deltas(self.summand, used, self.reach, level)
+        delta = mixed_delta(weights, used, deltas)
+        return Bound(delta, (*sorted(tiers), f"{len(used)} blocks of a binomial mixture"))
 
     def rough_delta(self, epsilon: float) -> float:
-        """Return delta at epsilon in floats, for searching only."""
+        """Return the bound in floats, for searching only."""
+        if self._apart:
+            return 1.0
+        weights, starts, rough = self._blocks(epsilon)
+        return mixed_delta(weights, starts, rough)
+
+    @property
+    def _apart(self) -> bool:
+        """Whether a record may move the sum beyond everything it can otherwise be."""
+        return self.reach >= self.unknown * 2 * self.summand.top + self.summand.lattice
+
+    def _blocks(self, epsilon: float) -> tuple[Weights, list[int], np.ndarray]:
+        """Return the weights of K, where blocks begin, and delta there in floats: computed at some
+        and interpolated between."""
         weights = _weights(self.unknown, self.alpha)
-        logs = self._log_deltas(weights, epsilon)
-        return min(1.0, float((weights.masses * np.exp(logs)).sum()) + weights.below)
+        mode = weights.first + int(np.argmax(weights.masses))
+        middle = math.log(max(self._rough([mode], epsilon)[0], SMALLEST))
+        # where a block matters its mass is not far below delta at the mode
+        kept = np.flatnonzero(weights.masses >= weights.masses.max() * math.exp(middle - 45))
+        first, last = (weights.first + int(kept[i]) for i in (0, -1))
+        starts = rungs(first, last, self.alpha, self.fineness)
+        places = np.unique(np.linspace(0, len(starts) - 1, _SAMPLES).round().astype(int))
+        found = self._rough([starts[i] for i in places], epsilon)
+        logs = np.interp(np.arange(len(starts)), places, np.log(np.maximum(found, 1e-320)))
+        return weights, starts, np.exp(logs)
 
-    def _log_deltas(self, weights: Weights, epsilon: float) -> np.ndarray:
-        """Return log delta_K over the window, computed at some K and interpolated between."""
-        ks = np.arange(weights.first, weights.last + 1)
-        mode = int(np.argmax(weights.masses))
-        spread = max(1.0, math.sqrt(float(self.unknown * self.alpha * (1 - self.alpha))))
-        grid = np.unique(
-            np.clip(mode + (spread * np.linspace(-14, 6, 25)).astype(int), 0, len(ks) - 1)
-        )
-        grid = np.unique(np.concatenate([[0], grid, [len(ks) - 1]]))
-        logs = [math.log(max(self._rough(int(ks[i]), epsilon), 1e-320)) for i in grid]
-        return np.interp(np.arange(len(ks)), grid, logs)
-
-    def _rough(self, count: int, epsilon: float) -> float:
-        if count < _FLOAT_MIN:
-            return few_delta(self.summand, count, self.reach, Fraction(epsilon))
-        return rough_delta([(self.summand, count)], float(self.reach), epsilon)
+    def _rough(self, counts: list[int], epsilon: float) -> np.ndarray:
+        return rough_deltas(self.summand, counts, self.reach, epsilon)
 
     def with_others(self, others: int) -> SumAdversary:
         """Return the same class with another number of other records."""
@@ -259,8 +270,8 @@ def lattice_sum(
     if not low <= start < end <= high:
         raise refusal(
             "range",
-            f"the uniform part runs from {start * grid} to {end * grid} in bounds "
-            f"[{low * grid}, {high * grid}]",
+            f"the uniform part runs from {shown(start * grid)} to {shown(end * grid)} in bounds "
+            f"[{shown(low * grid)}, {shown(high * grid)}]",
             "declare a part of at least two values within the bounds",
         )
     points = end - start + 1
@@ -275,7 +286,7 @@ def _whole(value: Number, grid: Fraction, what: str) -> int:
     if steps.denominator != 1:
         raise refusal(
             "lattice",
-            f"{what} is {value}, not a multiple of the step {shown(grid)}",
+            f"{what} is {shown(steps * grid)}, not a multiple of the step {shown(grid)}",
             "give bounds on the lattice of the column's values",
         )
     return steps.numerator
@@ -301,6 +312,13 @@ def heterogeneous_sum(
     """
     if not parts:
         raise refusal("parts", "no records are described", "describe at least one part")
+    for part in parts:
+        if exact(part.width, "width") <= 0:
+            raise refusal(
+                "width",
+                f"a part is {shown(exact(part.width, 'width'))} wide",
+                "declare a width above 0 and at most the distance between the bounds",
+            )
     found = []
     for part in parts:
         wide = exact(part.width, "width")

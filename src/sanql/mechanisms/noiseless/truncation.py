@@ -9,6 +9,11 @@ Poisson, over its mean:      P(C ≥ k−1) − g·P(C ≥ k) at mean (k−1)/g,
 binomial with rate p, over its population m: the same at
                              m₁ = k−2 + ⌈(k−1)(1−p)/(g·p)⌉ and m₂ = k−2 + ⌈g·(k−1)(1−p)/p⌉.
 
+Both fall as k rises. With V_k(m) either difference, one more member of the population gives
+V_{k+1}(m) = p·V_k(m−1) + (1−p)·V_{k+1}(m−1), so at the best m, max V_{k+1} ≤ p·max V_k +
+(1−p)·max V_{k+1}, that is max V_{k+1} ≤ max V_k. For Poisson numbers the derivative of V_{k+1} in the
+mean is V_k − V_{k+1}, which is 0 at the maximum.
+
 The differences are summed as series of positive terms whose ratios are rational, from a first term
 computed in balls; the rounding of the float sums is bounded by counting operations.
 """
