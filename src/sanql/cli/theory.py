@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_fraction, as_positive, float_read, float_upper
+from sanql.theory.exact import as_fraction, as_positive, float_lower, float_read, float_upper
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
-
-_LARGE = 10**300
 
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form."
@@ -131,7 +129,8 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
     from sanql.theory.implications import implications as follow
     from sanql.theory.implications.search import blocked, closures, starts
 
-    numbers = _floats(setting, "tau", "delta_hat", "simulator_epsilon", "simulator_delta")
+    numbers = _floats(setting, "tau", "delta_hat")
+    numbers = _floats(numbers, "simulator_epsilon", "simulator_delta", rounding=float_upper)
     given, known = parse(guarantee), Setting(**numbers)
     found, lacking = follow(given, known), blocked(given, known)
     if form == "json":
@@ -186,7 +185,9 @@ def meaning(form: str, mechanism: str, **choice: Any) -> None:
     )
     usual = {"delta": "0", "shift": "1"}
     chosen = {name: usual.get(name) if value is None else value for name, value in choice.items()}
-    numbers = _floats(chosen, "epsilon", "delta", "prior", "failure", "scale", "shift")
+    numbers = _floats(chosen, "prior", "failure")
+    numbers = _floats(numbers, "epsilon", "delta", "shift", rounding=float_upper)
+    numbers = _floats(numbers, "scale", rounding=float_lower)
     prior, failure, delta = numbers.pop("prior"), numbers.pop("failure"), numbers["delta"]
     allowed = failure if failure is not None else min(1.0, 10 * delta)
     told = meaning_of(_pair(mechanism=mechanism, **numbers), prior, failure=allowed)
@@ -238,7 +239,7 @@ def _pair(
         return closed_forms.LaplacePair(width, shift)
     if mechanism == "gaussian":
         return closed_forms.GaussianPair(
-            float(as_positive(shift, "--shift") / as_positive(width, "--scale"))
+            float_upper(as_positive(shift, "--shift") / as_positive(width, "--scale"))
         )
     if not float(shift).is_integer():
         raise TheoryError(
@@ -259,16 +260,15 @@ def _exact(options: dict[str, Any], *names: str) -> dict[str, Any]:
     }
 
 
-def _floats(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Read number options as floats; what is too large becomes infinite, what is tiny not 0."""
+def _floats(
+    options: dict[str, Any], *names: str, rounding: Callable[[Fraction], float] = float_read
+) -> dict[str, Any]:
+    """Read number options as floats, to the nearest unless a side is the safe one; only 0 becomes
+    0."""
     return {
-        name: _nearest(value) if name in names and value is not None else value
+        name: rounding(value) if name in names and value is not None else value
         for name, value in _exact(options, *names).items()
     }
-
-
-def _nearest(value: Fraction) -> float:
-    return float_upper(value) if abs(value) > _LARGE else float_read(value)
 
 
 def _needed(value: float | None, option: str, mechanism: str) -> float:
