@@ -253,3 +253,24 @@ def test_csv_says_the_price_beside_the_rows(policy: Path) -> None:
     assert len(done.stdout.splitlines()) == 2
     assert "price: epsilon 0.1, delta 0; left: epsilon " in done.stderr
     assert "limits: 12 rows a person_id" in done.stderr
+
+
+def test_check_tells_faults_of_the_policy_and_of_its_source_together(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "people.csv").write_text("id,age\n1,2\n")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        '[dataset]\nname = "shop"\nsource = "data"\nneighbours = "add-rmove"\naccounting = "pure"\n'
+        '[table.people]\nprivacy_unit = "id"\nrows_per_unit_max = 1\n[table.people.column]\n'
+        'age = { type = "integer", bounds = [10, 0] }\nagee = { type = "integer" }\n'
+    )
+    done = run("check", str(policy), "--format", "json")
+    assert done.returncode == 2
+    places = [fault["place"] for fault in json.loads(done.stdout)["error"]["faults"]]
+    assert [place.split(" (")[0] for place in places] == [
+        "[dataset] budget",
+        "[dataset] neighbours",
+        "[table.people.column] age.bounds",
+        "table.people.column.agee",
+    ]
+    assert not list(tmp_path.glob("*.ledger*"))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sanql.cli.failing import reported
+from sanql.errors import Fault, PolicyError
+
+if TYPE_CHECKING:
+    from sanql.policy import Policy
 
 
 @click.command()
@@ -59,12 +65,14 @@ def check(policy: Path, form: str) -> None:
     """Check a policy and its source; reports every fault with its place and remedy."""
     with reported(form):
         from sanql.cli.exact_tables import terms_line, terms_to_dict
-        from sanql.execute import describe
-        from sanql.policy import load
+        from sanql.policy.load import survey
         from sanql.release.exact_terms import terms_of
 
-        loaded = load(policy)
-        describe(loaded)
+        loaded, faults = survey(policy)
+        if loaded is not None:
+            faults += _faults_of_source(loaded)
+        if loaded is None or faults:
+            raise PolicyError(faults)
         terms = [terms_of(exact) for exact in loaded.exact.values()]
         if form == "json":
             exact = {term.exact.name: terms_to_dict(term) for term in terms}
@@ -78,6 +86,16 @@ def check(policy: Path, form: str) -> None:
                 click.echo(f"  {table.name}: {whose}{wait if undecided else ''}")
             for term in terms:
                 click.echo(f"  {terms_line(term)}")
+
+
+def _faults_of_source(policy: Policy) -> Sequence[Fault]:
+    from sanql.execute import describe
+
+    try:
+        describe(policy)
+    except PolicyError as error:
+        return error.faults
+    return ()
 
 
 def _unit(public: bool, unit: str) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanql.errors import PolicyError
+from sanql.errors import Fault, PolicyError
 from sanql.policy.auto_bounds import read_auto_bounds
 from sanql.policy.budgets import read_analysts, read_coalitions, require_budget
 from sanql.policy.document import read_document
@@ -58,13 +58,23 @@ def load(path: str | Path) -> Policy:
 
     Only the policy file is read: whether the source exists and fits is for whoever opens it.
     """
+    policy, faults = survey(path)
+    if policy is None or faults:
+        raise PolicyError(faults)
+    return policy
+
+
+def survey(path: str | Path) -> tuple[Policy | None, list[Fault]]:
+    """Return a policy with all its faults.
+
+    With faults it is good for one thing: to look whether the source fits what could be read of it,
+    so that those faults can be told in the same breath. It is None where not even that makes sense.
+    """
     file = Path(path).absolute()
     document = read_document(file)
     faults = Faults(document.lines)
     policy = _read_policy(Section((), document.content, faults), file)
-    if policy is None or faults.noted:
-        raise PolicyError(faults.in_order())
-    return policy
+    return policy, faults.in_order()
 
 
 def _read_policy(root: Section, file: Path) -> Policy | None:
@@ -109,7 +119,8 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         )
     exact = _read_exact(root, tables, budget)
     auto_bounds = read_auto_bounds(root, dataset, budget)
-    if name is None or source is None or neighbours is None or accounting is None or budget is None:
+    declared = root.content.get("table")
+    if source is None or not isinstance(declared, Mapping) or len(tables) < len(declared):
         return None
     ledger_path = file.parent / (ledger or f"{name}.ledger")
     source_path = file.parent / source
@@ -119,14 +130,15 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
             f"{quote(ledger_path.name)} is the policy or the source itself",
             "name a file of its own",
         )
+    # what is missing here has left a fault, so nobody will ask a policy with these stand-ins
     return Policy(
         path=file,
-        name=name,
+        name=name or "unnamed",
         source=str(source_path),
         ledger=ledger_path,
-        neighbours=neighbours,
-        budget=budget,
-        accounting=accounting,
+        neighbours=neighbours or "add-remove",
+        budget=budget or Budget(Fraction(0), Fraction(0)),
+        accounting=accounting or "pure",
         tables=tables,
         analysts=analysts,
         coalitions=coalitions,
