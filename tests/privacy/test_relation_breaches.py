@@ -262,12 +262,14 @@ def test_what_would_mean_something_else_is_refused(sql: str, code: str, linked: 
         "SELECT COUNT(*) FROM (SELECT amount, ROW_NUMBER() OVER (PARTITION BY person"
         " ORDER BY code) AS place, CAST(amount AS VARCHAR) AS text FROM orders) o"
         " WHERE place = 1 AND text = '0.0'",
-        "SELECT COUNT(*) FROM (SELECT person, amount FROM orders GROUP BY person, amount) o"
-        " WHERE CAST(amount AS VARCHAR) = '0.0'",
-        "SELECT COUNT(*) FROM (SELECT DISTINCT person, amount FROM orders) o"
-        " WHERE CAST(amount AS VARCHAR) = '0.0'",
-        "SELECT COUNT(*) FROM (SELECT person, MIN(amount) AS least FROM orders GROUP BY person) o"
-        " WHERE CAST(least AS VARCHAR) = '0.0'",
+        # not in WHERE, which the engine asks before it groups
+        "SELECT COUNT_IF(CAST(amount AS VARCHAR) = '0.0') FROM"
+        " (SELECT person, amount FROM orders GROUP BY person, amount) o",
+        "SELECT COUNT_IF(ATAN2(0, amount) > 1) FROM (SELECT DISTINCT person, amount FROM orders) o",
+        "SELECT COUNT_IF(ATAN2(0, amount) > 1) FROM"
+        " (SELECT person, amount FROM orders UNION SELECT person, amount FROM orders) o",
+        "SELECT COUNT_IF(CAST(least AS VARCHAR) = '0.0') FROM"
+        " (SELECT person, MIN(amount) AS least FROM orders GROUP BY person) o",
     ],
 )
 def test_the_two_zeros_do_not_let_the_order_of_rows_show(sql: str, linked: Linked) -> None:

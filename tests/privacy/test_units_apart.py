@@ -16,6 +16,7 @@ from privacy.chains import (
     PUBLIC,
     Database,
     World,
+    alone,
     draw_people,
     draw_public,
     draw_row,
@@ -24,7 +25,7 @@ from privacy.chains import (
     tables_of,
     write_policy,
 )
-from privacy.replay import check
+from privacy.replay import check, check_apart
 from sanql.execute.statement import Statement, statement
 from sanql.parse import parse
 from sanql.plan import Plan, outline, plan
@@ -103,16 +104,22 @@ def planned(sql: str, folder: Path, neighbours: Neighbours, tight: bool) -> tupl
 
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_when_a_unit_comes_or_goes_no_other_moves(sql: str, tmp_path: Path) -> None:
-    ours, theirs = Database(), Database()
+    ours, theirs, single = Database(), Database(), Database()
     for number in range(WORLDS):
         rng = random.Random(f"{sql} {number}")
         neighbours: Neighbours = rng.choice(["add-remove", "change-one"])
         made, sent = planned(sql, tmp_path, neighbours, tight=number % 3 > 0)
         people, public = draw_people(rng), {name: draw_public(rng, name) for name in PUBLIC}
         readings = [draw_row(rng, "readings") for _ in range(4)]
+        target = rng.randrange(1, len(people))
+        there = neighbour_of(rng, people, neighbours, target)
         ours.load(tables_of(people, public, readings))
-        theirs.load(tables_of(neighbour_of(rng, people, neighbours), public, readings[1:]))
-        check(made, ours.cells(sent), theirs.cells(sent))
+        theirs.load(tables_of(there, public, readings[1:]))
+        cells = ours.cells(sent), theirs.cells(sent)
+        check(made, *cells)
+        if neighbours == "add-remove":
+            single.load(tables_of(alone(people, target), public, readings[:1]))
+            check_apart(made, *cells, single.cells(sent))
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
