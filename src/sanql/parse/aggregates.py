@@ -278,13 +278,18 @@ def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, 
     low, high = argument.facts.low, argument.facts.high
     unlimited = argument.facts.type is Type.INTEGER and max(abs(low), abs(high)) >= 2**62  # type: ignore[arg-type]
     if unlimited or not isinstance(low, Fraction) or not isinstance(high, Fraction):
-        raise Refused(
-            "bounds_missing",
-            f"{text} has no bounds, so one row could change it without limit",
-            "let the owner declare bounds for the column, or state your own in the question: "
-            + stating_bounds(name),
-        )
+        raise no_bounds(text, name)
     return low, high
+
+
+def no_bounds(text: str, name: str) -> Refused:
+    """Return the refusal of a statistic of a value that nothing bounds."""
+    return Refused(
+        "bounds_missing",
+        f"{text} has no bounds, so one row could change it without limit",
+        'let the owner declare bounds for the column, or bounds = "auto" for San to find them; or state '
+        "your own in the question: " + stating_bounds(name),
+    )
 
 
 def _distinct(node: exp.Expression, inner: exp.Distinct, text: str, rows: Rows) -> Aggregate:

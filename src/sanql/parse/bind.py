@@ -28,6 +28,7 @@ from sanql.parse.tree import (
     SameIdentity,
     Type,
 )
+from sanql.parse.type_ranges import held_facts, held_value
 
 if TYPE_CHECKING:
     from sanql.parse.reader import Reader
@@ -84,7 +85,8 @@ class Binder(Generic[A]):
         """Return an expression over one row: inside WHERE, GROUP BY and aggregates."""
         self._reader.note_expression()
         try:
-            return self._row(node)
+            value = self._row(node)
+            return held_value(value) if self._reader.held else value
         except Refused as refused:
             raise located(refused, node) from None
 
@@ -230,6 +232,8 @@ class Binder(Generic[A]):
 
     def _aggregate(self, node: exp.Expression) -> AggregateRef:
         aggregate = self._bind_aggregate(node, self)
+        if self._reader.held:
+            aggregate = replace(aggregate, facts=held_facts(aggregate.facts))
         place = self._known.setdefault(_unwritten(aggregate), len(self.aggregates))
         if place == len(self.aggregates):
             self.aggregates.append(aggregate)

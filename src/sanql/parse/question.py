@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, written_out
+from sanql.parse.aggregates import AGGREGATES, no_bounds, written_out
 from sanql.parse.bind import Binder
 from sanql.parse.counting import bind_statistic
 from sanql.parse.grammar import Dialect
@@ -30,7 +30,7 @@ from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
 from sanql.parse.operators import unknown_construct
-from sanql.parse.operators.refusals import as_typed
+from sanql.parse.operators.refusals import as_typed, typed_name
 from sanql.parse.options import Options
 from sanql.parse.parameters import Asked, put_in
 from sanql.parse.places import at, place_of, place_of_token
@@ -50,6 +50,7 @@ from sanql.parse.tree import (
     Query,
     Type,
 )
+from sanql.parse.type_ranges import held_tables, may_rest_on_types, resting_on_types
 from sanql.policy import Table
 
 # the grammar library reports what it cannot read to its logger, quoting the text
@@ -90,7 +91,10 @@ def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
     with at(select):
         respelled(select)
         try:
-            return Question(_question(select, tables), options)
+            query = _question(select, Reader(tables))
+            if isinstance(query, Query) and may_rest_on_types(query, tables):
+                _check_ranges(select, query, tables)
+            return Question(query, options)
         except RecursionError:
             raise too_deep() from None
 
@@ -178,8 +182,20 @@ def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
     )
 
 
-def _question(select: exp.Select, tables: Mapping[str, Table]) -> Query | PublicQuery:
-    reader = Reader(tables)
+def _check_ranges(select: exp.Select, query: Query, tables: Mapping[str, Table]) -> None:
+    """Refuse a statistic of a value that its type bounds, and nothing else."""
+    held = _question(select, Reader(held_tables(tables), held=True))
+    assert isinstance(held, Query)  # noqa: S101  (the same tables are private)
+    found = resting_on_types(query, held)
+    if found is None:
+        return
+    for node in select.find_all(*AGGREGATES):
+        if node.sql(dialect="duckdb", comments=False) == found.text:
+            raise no_bounds(found.text, typed_name(node)).at(place_of(node))
+    raise no_bounds(found.text, found.text.split("(")[0])
+
+
+def _question(select: exp.Select, reader: Reader) -> Query | PublicQuery:
     scope = reader.scope(select, None)
     assert scope.source is not None  # noqa: S101  (a scope that was read has one)
     try:
@@ -187,11 +203,11 @@ def _question(select: exp.Select, tables: Mapping[str, Table]) -> Query | Public
     except Refused as refused:
         if is_private(scope.source) or refused.code in MISNAMED:
             raise
-        return public_query(select, Reader(tables))
+        return public_query(select, Reader(reader.tables))
     if not is_private(scope.source) and any(part.fraction is not None for part in query.aggregates):
         # a quantile is picked among steps of its value, for the sake of noise that is not needed here
         with suppress(Refused):
-            return public_query(select, Reader(tables))
+            return public_query(select, Reader(reader.tables))
     return query
 
 

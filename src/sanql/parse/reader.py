@@ -81,10 +81,14 @@ class Named:
 
 
 class Reader:
-    """Reads what FROM holds; every item gets a slot of its own, at any depth."""
+    """Reads what FROM holds; every item gets a slot of its own, at any depth.
 
-    def __init__(self, tables: Mapping[str, Table]) -> None:
+    With `held`, what has the range of a type is read as if it had a smaller one (type_ranges.py).
+    """
+
+    def __init__(self, tables: Mapping[str, Table], held: bool = False) -> None:
         self.tables = tables
+        self.held = held
         self._by_name = {name.lower(): table for name, table in tables.items()}
         self._slots = count()
         self._expressions = count(1)
