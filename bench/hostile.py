@@ -30,6 +30,9 @@ def large() -> dict[str, str]:
             f"{150 * size} conditions": FROM
             + " OR ".join(f"{COLUMN} = {i}" for i in range(150 * size)),
             f"{10 * size} parts of a UNION": f"SELECT SUM(x) FROM ({' UNION ALL '.join(f'SELECT {COLUMN} AS x FROM orders WHERE {COLUMN} > {i}' for i in range(10 * size))}) AS t",
+            f"{40 * size} joins of the same unit": f"SELECT COUNT(*) FROM orders AS o {' '.join(f'JOIN orders o{i} ON o.o_custkey = o{i}.o_custkey' for i in range(40 * size))}",
+            f"{40 * size} quantiles": f"SELECT {_listed(f'QUANTILE_CONT({COLUMN}, 0.{i:03d}) AS q{i}' for i in range(1, 40 * size + 1))} FROM orders",
+            f"{40 * size} deviations": f"SELECT {_listed(f'STDDEV({COLUMN} * {i}) AS s{i}' for i in range(1, 40 * size + 1))} FROM orders",
             f"{20 * size} columns ordered by": f"SELECT {_listed(f'COUNT(*) AS n{i}' for i in range(20 * size))} FROM orders GROUP BY o_orderstatus ORDER BY {_listed(f'n{i}' for i in range(20 * size))}",
         }
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from types import FrameType
 
@@ -15,16 +15,36 @@ CALLS_MAX = 1_000_000
 @contextmanager
 def at_most(calls: int = CALLS_MAX) -> Iterator[None]:
     """Assert that what is done inside makes no more calls than this, however it ends."""
-    count = 0
-
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
+    with counted() as made:
         yield
+    assert len(made) <= calls
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many calls a piece of work makes."""
+    with counted() as made:
+        work()
+    return len(made)
+
+
+@contextmanager
+def counted() -> Iterator[Sized]:
+    """Count the calls that are made inside."""
+    made = _Calls()
+    before = sys.getprofile()
+    sys.setprofile(made.note)
+    try:
+        yield made
     finally:
         sys.setprofile(before)
-    assert count <= calls
+
+
+class _Calls:
+    def __init__(self) -> None:
+        self._number = 0
+
+    def note(self, frame: FrameType, event: str, argument: object) -> None:
+        self._number += event in ("call", "c_call")
+
+    def __len__(self) -> int:
+        return self._number

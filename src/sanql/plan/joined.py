@@ -91,9 +91,9 @@ def _pairs(join: Join, inherited: Sequence[Expr], tables: Mapping[str, Table]) -
         whose, other, known = join.left, join.right, left
         if is_private(join.right):
             whose, other, known = join.right, join.left, right
+        seen = slots(whose)
         keyed = isinstance(other, Scan) and any(
-            names_key(condition, other.slot, tables[other.table].key, slots(whose))
-            for condition in own
+            names_key(condition, other.slot, tables[other.table].key, seen) for condition in own
         )
         return known if keyed else None
     if left is None or right is None:
@@ -113,7 +113,7 @@ def _follows(condition: Expr, child: From, parent: From, tables: Mapping[str, Ta
     if not isinstance(condition, SameIdentity) or not isinstance(parent, Scan):
         return False
     for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
-        if one.slot in slots(child) and other.slot == parent.slot and one.entity != UNIT:
+        if one.entity != UNIT and other.slot == parent.slot and one.slot in slots(child):
             return one.entity == f"{parent.table}.{other.name.lower()}"
     return False
 

@@ -208,12 +208,19 @@ class _Collector:
         self._tables = tables
         self._setting = setting
         self._found: list[Measurement] = []
+        self._places: dict[Measurement, int] = {}  # by what they are before they have a weight
         # the values that are counted anyway, so that their sums can be centred
         self._counted = {
             aggregate.argument if _can_be_null(aggregate.argument) else None
             for aggregate in aggregates
             if aggregate.kind in (Aggregation.COUNT, Aggregation.AVERAGE, *SPREADS)
         }
+
+        asked: dict[Expr | None, set[Fraction]] = {}
+        for aggregate in aggregates:
+            if aggregate.fraction is not None:
+                asked.setdefault(aggregate.argument, set()).add(aggregate.fraction)
+        self._fractions = {value: tuple(sorted(found)) for value, found in asked.items()}
 
     def collect(self, select_keys: bool) -> Measuring:
         estimates = tuple(self._named(aggregate) for aggregate in self._aggregates)
@@ -336,15 +343,7 @@ class _Collector:
         Of what both may spend, about six parts in seven go to the picks: they are what is read.
         """
         argument = _argument(aggregate)
-        fractions = tuple(
-            sorted(
-                {
-                    other.fraction
-                    for other in self._aggregates
-                    if other.argument == argument and other.fraction is not None
-                }
-            )
-        )
+        fractions = self._fractions[argument]
         setting = replace(self._setting, merged=False)  # of the rest nothing is picked
         if argument.facts.nullable:
             setting = replace(setting, always_present=False)
@@ -409,14 +408,14 @@ class _Collector:
         return None
 
     def _add(self, measurement: Measurement, weight: float) -> int:
-        for index, known in enumerate(self._found):
-            if replace(known, weight=measurement.weight) == measurement:
-                if measurement.leaves is not None or measurement.of is not None:
-                    return index  # picked together: asking for more of them is one measurement
-                self._found[index] = replace(known, weight=known.weight + weight)
-                return index
-        self._found.append(replace(measurement, weight=weight))
-        return len(self._found) - 1
+        index = self._places.setdefault(measurement, len(self._found))
+        if index == len(self._found):
+            self._found.append(replace(measurement, weight=weight))
+        elif measurement.leaves is None and measurement.of is None:
+            known = self._found[index]
+            self._found[index] = replace(known, weight=known.weight + weight)
+        # what is picked together is one measurement, of however many it is asked for
+        return index
 
 
 def _narrower(

@@ -23,6 +23,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from sanql.plan import sensitivity
 from sanql.plan.sensitivity import Sensitivity, Setting
@@ -83,6 +84,7 @@ def cut(grid: Fraction, bottom: int, top: int, several: bool, groups: int | None
     return replace(leaves, splits=min(SPLITS_MAX, splits))
 
 
+@lru_cache(maxsize=64)
 def levels(fractions: tuple[Fraction, ...]) -> tuple[tuple[Turn, ...], ...]:
     """Return the picks of each level, for quantiles in ascending order.
 
