@@ -50,6 +50,7 @@ SIMULATOR = Channel.of(
     {p.alt(x): Distribution.point((0, 0)) for p in records(2) for x in COINS.databases}
 )
 SECRET = secrets.Secret("first", lambda x: x[0])
+SIZE = secrets.Secret("size", lambda x: sum(x) + 5)
 SURE = Distribution.point((0, 0))
 
 NOT_NUMBERS: list[Any] = [math.nan, math.inf, -math.inf, -1, -0.5, None, True, [], "", "x", "nan"]
@@ -261,6 +262,21 @@ def test_constants_are_given_only_for_levels_and_probabilities(
             "empty_class",
         ),
         (lambda: membership.tester(COINS, (9, 9), (0, 1), 0), "unknown_database"),
+        (lambda: membership.homer(5, 5, seed=-1), "not_a_count"),
+        (lambda: reconstruction.linear(5, 5, noise=0, seed=-1), "not_a_count"),
+        (lambda: channels.random_row([("nothing",), ("x",)], "1/2"), "nothing"),
+        (lambda: secrets.pufferfish_delta(COINS, [WORLD], [SIZE], 1), "secret"),
+        (
+            lambda: secrets.pufferfish_inference(COINS, [WORLD], [SIZE], gamma=1, delta_hat=0),
+            "secret",
+        ),
+        (lambda: World.of({"x": 1}), "world"),
+        (lambda: Distribution(("a",), (1.0,)), "not_a_number"),  # type: ignore[arg-type]
+        (lambda: near.graph_nodes([(0,), (1,)]), "not_records"),  # type: ignore[list-item]
+        (lambda: near.private_attribute([(0,), (1,)]), "not_records"),
+        (lambda: near.within([("a",), ("b",)], 1), "not_a_number"),
+        (lambda: bayesian.posterior(P, {0: Fraction(1)}), "unknown_value"),
+        (lambda: constants.inference_delta(2, 0.1, 0), "not_a_count"),
         (lambda: reconstruction.differencer([1, 2], 2, float, float), "not_a_count"),
         (lambda: bayesian.largest_shift(Fraction(1, 2)), "gamma_below_one"),
         (lambda: distances.renyi_divergence(P, Q, 1), "renyi_order"),
@@ -294,7 +310,7 @@ OPTIONS = {
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(OPTIONS)), st.data())
 def test_no_option_of_the_command_ends_in_a_traceback(command: str, data: st.DataObject) -> None:
     arguments = [command]
@@ -333,7 +349,7 @@ CONTENT = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["databases", "outputs", "neighbours", "default", "worlds", "secrets"]),

@@ -170,6 +170,13 @@ def random_row(
     difference and meaningless (Vadhan case 2; Kasiviswanathan-Smith section 5).
     """
     chance = as_probability(probability, "probability")
+    given = [tuple(database) for database in databases]
+    if not named and any("nothing" in database for database in given):
+        raise TheoryError(
+            "nothing",
+            "a record is called 'nothing', as is the output when no record is released",
+            "call the record otherwise, or publish the position with named=True",
+        )
 
     def release(database: tuple[Outcome, ...]) -> Distribution:
         masses: dict[Outcome, Fraction] = {"nothing": 1 - chance}
@@ -178,7 +185,7 @@ def random_row(
             masses[told] = masses.get(told, Fraction(0)) + chance / len(database)
         return Distribution.of({told: mass for told, mass in masses.items() if mass})
 
-    return Channel.of({database: release(database) for database in databases})
+    return Channel.of({database: release(database) for database in given})
 
 
 def compose(first: Channel, second: Channel) -> Channel:

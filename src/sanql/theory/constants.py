@@ -71,6 +71,9 @@ def pointwise_bound(gamma: Fraction, delta: Fraction, gamma_out: Fraction) -> Fr
 
 def printed_pointwise_bound(gamma: Fraction, delta: Fraction) -> float:
     """Return 2 delta/(epsilon e^epsilon), Claim 3.3(2) as printed: false for every epsilon > 0."""
+    check_level(gamma, delta=delta)
+    if gamma == 1:
+        return math.inf
     return 2 * float(delta) / (math.log(gamma) * float(gamma))
 
 
@@ -99,6 +102,9 @@ def printed_lemma_failure(gamma: Fraction, delta: Fraction, delta_hat: Extended)
 
     With dh = 2 sqrt(delta) it is Lemma 4.1 of Kasiviswanathan-Smith, false as well.
     """
+    check_level(gamma, delta=delta, delta_hat=delta_hat)
+    if delta_hat == 0:
+        return math.inf
     return 2 * float(delta) / float(delta_hat) + printed_pointwise_bound(gamma, delta)
 
 
@@ -194,6 +200,7 @@ def inference_delta(gamma: Extended, delta: Extended, pairs: int = 1) -> float:
     printed Theorems 1 and 2 of coupled worlds are false for large epsilon.
     """
     check_level(gamma, delta=delta)
+    as_count(pairs, "pairs", most=10**12)
     if delta == 0:
         return 0.0
     # delta' rises with D: a larger D is safe where a product would lose its digits

@@ -147,6 +147,12 @@ def mixture(weights: Sequence[Real], parts: Sequence[Distribution]) -> Distribut
 def check_masses(masses: Sequence[Fraction]) -> None:
     """Raise unless the masses are at least 0 and sum to exactly 1."""
     for mass in masses:
+        if not isinstance(mass, Fraction | int):
+            raise TheoryError(
+                "not_a_number",
+                f"a mass is {quoted(mass)}, which is no fraction",
+                "use Distribution.of or Distribution.over, which read numbers exactly",
+            )
         if mass.numerator < 0:
             raise TheoryError(
                 "negative_mass",

@@ -89,7 +89,9 @@ def graph_nodes(graphs: Iterable[frozenset[frozenset[Outcome]]]) -> Neighbours:
     """Return the graphs (sets of edges) that differ only in edges at one common node."""
 
     def differ(x: Database, y: Database) -> bool:
-        changed = list(x ^ y)  # type: ignore[operator]
+        if not isinstance(x, frozenset) or not isinstance(y, frozenset):
+            raise _not_of(x, "a set of edges", "give graphs as frozensets of edges")
+        changed = list(x ^ y)
         return bool(changed) and bool(frozenset.intersection(*changed))
 
     return related(graphs, differ, "graph nodes")
@@ -104,6 +106,9 @@ def private_attribute(databases: Iterable[Database]) -> Neighbours:
 
     def differ(x: Database, y: Database) -> bool:
         changed = _changed(x, y)
+        for record in (record for pair in changed for record in pair):
+            if not isinstance(record, tuple) or len(record) != 2:
+                raise _not_of(record, "a record (public, private)", "give records as pairs")
         return len(changed) == 1 and changed[0][0][0] == changed[0][1][0]
 
     return related(databases, differ, "private attribute")
@@ -169,6 +174,10 @@ def named(name: str, databases: Sequence[Database]) -> Neighbours:
             f"use one of {', '.join(sorted(relations))}, or list the pairs",
         )
     return relations[name](databases)
+
+
+def _not_of(value: object, kind: str, remedy: str) -> TheoryError:
+    return TheoryError("not_records", f"{quoted(value)} is not {kind}", remedy)
 
 
 def _changed(x: Database, y: Database) -> list[tuple[Any, Any]]:

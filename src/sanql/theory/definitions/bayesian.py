@@ -20,6 +20,7 @@ from sanql.theory.exact import (
     Extended,
     as_gamma,
     as_positive,
+    quoted,
     sqrt_lower,
     sqrt_near,
     sqrt_upper,
@@ -35,6 +36,15 @@ def posterior(
     >>> posterior(prior, {"in": Fraction(9, 10), "out": Fraction(1, 10)})["in"]
     Fraction(3, 4)
     """
+    unknown = [
+        value for value in prior.support if isinstance(likelihood, dict) and value not in likelihood
+    ]
+    if unknown:
+        raise TheoryError(
+            "unknown_value",
+            f"there is no likelihood of {quoted(unknown[0])}",
+            "give the likelihood of every value of the prior",
+        )
     weights = {value: mass * likelihood[value] for value, mass in prior.items() if mass}
     if not any(weights.values()):
         raise TheoryError(

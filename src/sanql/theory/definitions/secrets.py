@@ -20,7 +20,7 @@ from sanql.theory.definitions.worlds import Record, World
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import align, two_sided_excess
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real, as_gamma, as_probability
+from sanql.theory.exact import Real, as_gamma, as_probability, quoted
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,13 @@ def _secret_laws(
     """For each z: the prior of the secret, and the output law given each of its values."""
     masses = world.mass_of(secret.value)
     laws = world.given(secret.value)
+    for value, _ in laws:
+        if value not in (0, 1, None):
+            raise TheoryError(
+                "secret",
+                f"the secret {secret.name!r} has the value {quoted(value)}",
+                "let it be 0 or 1, or None where it does not apply; give one secret for each value",
+            )
     found = {}
     for side in dict.fromkeys(z for _, z in laws):
         keys = [key for key in laws if key[1] == side]

@@ -15,7 +15,7 @@ from sanql.theory.channels import Channel, Database
 from sanql.theory.definitions.records import without
 from sanql.theory.distributions import Distribution, Outcome, mixture
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import Real
+from sanql.theory.exact import Real, quoted
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,15 @@ class World:
     """A joint law of the database X and the side information Z, as pairs (x, z)."""
 
     joint: Distribution
+
+    def __post_init__(self) -> None:
+        for cell in self.joint.outcomes:
+            if not isinstance(cell, tuple) or len(cell) != 2:
+                raise TheoryError(
+                    "world",
+                    f"the world speaks of {quoted(cell)}, not of a pair (database, side information)",
+                    "give pairs, or use World.without_side_information",
+                )
 
     @classmethod
     def of(cls, masses: Mapping[Any, Real]) -> World:
