@@ -60,7 +60,7 @@ def weights(count: int) -> st.SearchStrategy[tuple[tuple[Fraction, ...], ...]]:
     return st.lists(row, min_size=count, max_size=count).map(tuple)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(channels(), some_worlds(), simulators(), gammas(), probabilities(), st.data())
 def test_no_mixture_of_tests_accuses_a_simulator_of_more_than_it_does(
     channel: Channel, world: World, simulator: Channel, gamma: Fraction, delta: Fraction,
@@ -175,7 +175,7 @@ def test_one_simulator_for_every_world_fails_as_often_as_the_integer_program_say
     assert float(found.at_least["failure"]) - 1e-6 <= oracle <= float(found["failure"]) + 1e-6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     channels(), st.lists(some_worlds(), min_size=2, max_size=3), simulators(), gammas(),
     probabilities(),
@@ -264,7 +264,7 @@ def test_a_search_that_may_not_split_intervals_still_bounds(
     assert found["delta"] >= Fraction(8725, 10_000)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(channels(1, 3), st.data())
 def test_no_belief_fails_more_often_than_the_search_says(
     channel: Channel, data: st.DataObject
@@ -283,7 +283,7 @@ def test_no_belief_fails_more_often_than_the_search_says(
         assert attained == found.at_least["delta"]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(channels(2, 2), st.data())
 def test_no_belief_and_no_reality_fail_more_often_than_the_search_says(
     channel: Channel, data: st.DataObject

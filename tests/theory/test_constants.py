@@ -55,7 +55,7 @@ def test_a_group_too_large_for_any_promise_is_promised_nothing() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     distributions(3),
     distributions(3),

@@ -11,9 +11,10 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from sanql.theory.distributions import Distribution
-from sanql.theory.exact import exp_upper, log_upper
+from sanql.theory.exact import exp_upper, float_upper, log_upper
 from sanql.theory.implications.guarantees import Guarantee, Setting, guarantee
 from sanql.theory.implications.search import edge_named
 
@@ -90,6 +91,12 @@ def laws(genome: Genome, count: int, size: int) -> list[list[Fraction]] | None:
     return found
 
 
+def whole(rows: Sequence[Sequence[Fraction]]) -> list[list[int]]:
+    """Return the rows as integers over one common denominator: what is compared stays the same."""
+    common = math.lcm(*(mass.denominator for row in rows for mass in row))
+    return [[mass.numerator * (common // mass.denominator) for mass in row] for row in rows]
+
+
 def delta_between(p: Sequence[Fraction], q: Sequence[Fraction], gamma: Fraction) -> Fraction:
     """Return the two-sided delta of two laws at a level."""
     # integers over one denominator: the same number as the library's fractions, ten times quicker
@@ -128,10 +135,10 @@ def conclude(
     **rest: Fraction,
 ) -> Guarantee:
     """Return the conclusion of an edge, its premise rounded up to floats as in the library."""
-    numbers = {name: float(_above(value)) for name, value in rest.items()}
+    numbers = {name: float_upper(value) for name, value in rest.items()}
     if gamma is not None:
-        numbers["epsilon"] = log_upper(gamma)
-    return edge_named(edge).apply(guarantee(kind, **numbers), setting or Setting())
+        numbers["epsilon"] = _epsilon(gamma)
+    return _edge(edge).apply(guarantee(kind, **numbers), setting or Setting())
 
 
 def gamma_of(found: Guarantee) -> Fraction | float:
@@ -140,6 +147,5 @@ def gamma_of(found: Guarantee) -> Fraction | float:
     return top if top == float("inf") else Fraction(top)
 
 
-def _above(value: Fraction) -> Fraction:
-    nearest = Fraction(float(value))
-    return nearest if nearest >= value else min(Fraction(1), nearest * (1 + Fraction(1, 2**52)))
+_epsilon = lru_cache(maxsize=64)(log_upper)
+_edge = lru_cache(maxsize=64)(edge_named)
