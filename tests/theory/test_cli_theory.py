@@ -295,6 +295,15 @@ def test_meaning_speaks_in_sentences_and_of_the_actual_mechanism() -> None:
     assert json.loads(output)["posterior"][1] < 0.16
 
 
+def test_a_picture_that_is_written_is_let_go(tmp_path: Path) -> None:
+    from matplotlib import pyplot
+
+    before = pyplot.get_fignums()
+    for name in ("x.svg", "no-such-folder/x.svg"):
+        run("plot", "posterior", "-o", str(tmp_path / name))
+    assert pyplot.get_fignums() == before
+
+
 @pytest.mark.parametrize("name", ["profile", "tradeoff", "posterior", "count", "worlds"])
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_each_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:

@@ -98,6 +98,10 @@ def test_bad_arrays_are_refused(p: list[float], q: list[float], code: str) -> No
     assert caught.value.code == code
 
 
+def test_a_delta_of_one_allows_everything() -> None:
+    assert large.tight_epsilon_upper([0.0, 1.0, 1e-56], [0.4, 0.0, 0.6], 1) == 0
+
+
 def test_a_sum_that_loses_its_small_terms_is_still_counted_in_full() -> None:
     # numpy adds 128 terms in eight lanes: fifteen times a lane loses just under half its last place
     small = 0.49 * math.ulp(1 / 16)

@@ -44,6 +44,8 @@ def tight_epsilon_upper(p: ArrayLike, q: ArrayLike, delta: Real = 0) -> float:
     """
     masses_p, masses_q = _pair(p, q)
     level = float_lower(as_probability(delta, "delta"))
+    if level == 1:
+        return 0.0
     with _out_of_range():
         gamma = max(
             _gamma_upper(masses_p, masses_q, level), _gamma_upper(masses_q, masses_p, level)

@@ -68,7 +68,11 @@ def draw(name: str, path: Path, *, epsilon: float = 1.0, delta: float = 0.0) -> 
         raise TheoryError(
             "unknown_plot", f"there is no plot {name!r}", f"use one of {', '.join(figures)}"
         )
-    save(figures[name](), path)
+    figure = figures[name]()
+    try:
+        save(figure, path)
+    finally:
+        _matplotlib().close(figure)
 
 
 def save(figure: Figure, path: Path) -> None:
