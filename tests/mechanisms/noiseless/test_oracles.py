@@ -21,11 +21,13 @@ from sanql.mechanisms.noiseless import (
     continuous_sum,
     heterogeneous_sum,
 )
+from sanql.mechanisms.noiseless.coins import coins_deltas
 from sanql.mechanisms.noiseless.fourier import many_delta
 from sanql.mechanisms.noiseless.irwin_hall import few_delta
 from sanql.mechanisms.noiseless.map_enumeration import enumerated_delta
 from sanql.mechanisms.noiseless.map_estimators import chernoff_delta
 from sanql.mechanisms.noiseless.mixture import binomial_weights
+from sanql.mechanisms.noiseless.rising import rising_deltas
 from sanql.mechanisms.noiseless.saddle import rough_delta
 from sanql.mechanisms.noiseless.sampled_cells import cell_deltas
 from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior, SizePrior, sampled_deltas
@@ -122,6 +124,40 @@ def test_coins_of_two_kinds_equal_brute_force_convolution() -> None:
         assert found <= true * (1 + 1e-6) + 1e-15
 
 
+def coins_by_hand(pair: tuple[int, int], beta: Fraction, epsilon: Fraction) -> mpmath.mpf:
+    """Return delta of coins of two kinds from their whole law, with ninety digits."""
+    laws = []
+    for number, heads in zip(pair, (beta, 1 - beta), strict=True):
+        p = mpmath.mpf(heads.numerator) / heads.denominator
+        laws.append(
+            [mpmath.binomial(number, k) * p**k * (1 - p) ** (number - k) for k in range(number + 1)]
+        )
+    law = [mpmath.mpf(0)] * (sum(pair) + 2)  # the first is the mass of −1
+    for i, x in enumerate(laws[0]):
+        for j, y in enumerate(laws[1]):
+            law[i + j + 1] += x * y
+    g = mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+    best, above = mpmath.mpf(0), mpmath.mpf(0)
+    for mass in reversed(law):
+        best, above = max(best, above + mass - g * above), above + mass
+    return best
+
+
+def test_coins_of_two_kinds_are_tight_at_hostile_corners() -> None:
+    """Nearly certain coins, nearly all of one kind, large epsilon: every way of computing them."""
+    random.seed(33)
+    with mpmath.workprec(300):
+        for _ in range(100):
+            beta = Fraction(random.choice([1, 2, 5, 20, 100, 300, 450]), 1000)
+            total = random.choice([1, 3, 20, 64, 65, 100, 140])
+            rare = random.choice([0, 1, total, total - 1, total // 2, random.randint(0, total)])
+            epsilon = Fraction(random.choice([0, 1, 30, 100, 300, 500, 2000]), 100)
+            true = coins_by_hand((rare, total - rare), beta, epsilon)
+            (found,) = coins_deltas(beta, [(rare, total - rare)], epsilon)
+            assert found >= min(true, 1 - 1e-15) * (1 - 1e-15)
+            assert found <= max(float(true) * (1 + 1e-8), 1e-290)
+
+
 def test_alternating_and_fourier_sums_enclose_the_same_number() -> None:
     random.seed(22)
     for _ in range(60):
@@ -148,6 +184,22 @@ def test_the_float_path_agrees_with_balls_at_hostile_corners() -> None:
         assert rough <= sure * (1 + 1e-6) + 1e-290
         if 1e-200 < sure < 1:
             assert rough == pytest.approx(sure, rel=1e-6)
+
+
+def test_runs_of_records_agree_with_each_by_itself() -> None:
+    random.seed(34)
+    for _ in range(25):
+        part = random.choice([Interval(), Lattice(2), Lattice(9), Lattice(500), Lattice(10**7)])
+        width = part.points if isinstance(part, Lattice) else 20
+        shift = Fraction(max(1, round(width * random.uniform(0.2, 1.5))))
+        shift = shift if part.lattice else shift / 20
+        start = int(10 ** random.uniform(1.8, 6))
+        counts = sorted({start + random.randint(0, start // 3) for _ in range(12)})
+        size = float(shift) / (width if part.lattice else 1) / math.sqrt(start / 12)
+        epsilon = Fraction(f"{size * 10 ** random.uniform(-1, 1):.6g}")
+        for count, found in zip(counts, rising_deltas(part, counts, shift, epsilon), strict=True):
+            alone = many_delta([part], [count], shift, epsilon)
+            assert found == pytest.approx(alone, rel=2e-8, abs=1e-290)
 
 
 def members(m: int, alpha: float, points: int, kind: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Protocol, Self
 
 from sanql.errors import Refused
@@ -78,6 +79,7 @@ def epsilon_at(
     target, most = checked_delta(delta), checked_epsilon(cap, least_open=True)
     goal = math.log(float(target))
 
+    @cache
     def gap(log_epsilon: float) -> float:
         return _log(adversary.rough_delta(min(float(most), math.exp(log_epsilon)))) - goal
 

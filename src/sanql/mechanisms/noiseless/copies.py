@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanql.mechanisms.noiseless.irwin_hall import EXACT_MAX, few_delta
+from sanql.mechanisms.noiseless.numbers import SMALLEST
 from sanql.mechanisms.noiseless.rising import rising_deltas
 from sanql.mechanisms.noiseless.saddle import edge_count, maxima, rough_delta, runs, shared_saddle
 from sanql.mechanisms.noiseless.summands import Interval, Lattice
@@ -41,8 +42,11 @@ def copies_deltas(
     few = [k for k in counts[len(far) :] if k <= edge]
     many = list(counts[len(far) + len(few) :])
     found = [1.0 for _ in far]
-    found += [few_delta(part, k, shift, epsilon) for k in few]
-    found += rising_deltas(part, many, shift, epsilon)
+    for k in few:
+        deep = found and found[-1] <= SMALLEST  # more records have no larger delta
+        found.append(SMALLEST if deep else few_delta(part, k, shift, epsilon))
+    deep = found and found[-1] <= SMALLEST
+    found += [SMALLEST] * len(many) if deep else rising_deltas(part, many, shift, epsilon)
     tiers = ({ALTERNATING} if few else set()) | ({FOURIER} if many else set())
     return np.minimum.accumulate(np.array(found)), tiers
 
@@ -55,9 +59,11 @@ def rough_deltas(
     edge = _edge(part, shift, epsilon)
     few = [k for k in counts[len(far) :] if k < _FLOAT_MIN or k <= edge]
     found = [1.0 for _ in far]
-    found += [few_delta(part, k, shift, Fraction(epsilon)) for k in few]
+    for k in few:
+        deep = found and found[-1] <= SMALLEST
+        found.append(0.0 if deep else few_delta(part, k, shift, Fraction(epsilon)))
     for run in runs(counts[len(far) + len(few) :]):
-        if found and found[-1] < 1e-305:
+        if found and found[-1] <= SMALLEST:
             break
         saddle = shared_saddle((part,), (run[0],), (run[-1],), float(shift), epsilon)
         if saddle is None:

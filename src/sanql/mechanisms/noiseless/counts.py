@@ -38,6 +38,8 @@ SINGLES_MAX = 320
 INTERVALS = 128
 _AS_GOOD = SINGLES_MAX + SINGLES_MAX // (INTERVALS - 1) + 2
 """From here on every interval leaves at least `SINGLES_MAX` records: m − ⌈(m+1)/128⌉ ≥ 320."""
+_MIXED_FROM = Fraction(12, 25)
+"""Below this beta the mixture leaves out more than intervals do."""
 _SAMPLES = 32
 
 
@@ -112,7 +114,7 @@ class CountAdversary:
             return self.mixture.bound(level)
         ends = self._end_points(level)
         least = ends.delta_upper <= SMALLEST  # there is nothing smaller to report
-        if least or self.mixture.rough_delta(float(level)) > ends.delta_upper:
+        if least or self.chance < _MIXED_FROM:
             return ends
         return min(ends, self.mixture.bound(level), key=lambda bound: bound.delta_upper)
 
@@ -126,7 +128,7 @@ class CountAdversary:
 
     def rough_delta(self, epsilon: float) -> float:
         """Return delta at epsilon in floats, for searching only."""
-        mixed = self.mixture.rough_delta(epsilon)
+        mixed = 1.0 if self.chance < _MIXED_FROM else self.mixture.rough_delta(epsilon)
         if self.chance == Fraction(1, 2):
             return mixed
         pairs = _pairs(self.unknown)

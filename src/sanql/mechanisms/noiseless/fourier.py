@@ -49,20 +49,31 @@ def many_delta(
     >>> f"{many_delta([Interval()], [1000], Fraction(1, 2), Fraction(1, 5)):.8e}"
     '1.97466663e-06'
     """
+    parts = [(part, count) for part, count in zip(summands, counts, strict=True) if count]
+    level = epsilon
+    for _ in range(4):
+        saddle = saddle_at(parts, float(shift), float(level))
+        # a smaller epsilon has a larger delta, so the clamp of a hopeless saddle stays a bound
+        level = min(level, Fraction(saddle.epsilon)) if saddle.clamped else level
+        found = _at_saddle(parts, shift, level, saddle)
+        if found < 1.0 or not (saddle.clamped or level < epsilon):
+            return found
+        level *= Fraction(9, 10)
+    return found
+
+
+def _at_saddle(
+    parts: Sequence[tuple[Summand, int]], shift: Fraction, level: Fraction, saddle: Saddle
+) -> float:
     from flint import arb, ctx
 
-    parts = [(part, count) for part, count in zip(summands, counts, strict=True) if count]
-    saddle = saddle_at(parts, float(shift), float(epsilon))
-    # a smaller epsilon has a larger delta, so the clamp of a hopeless saddle stays a bound
-    level = min(epsilon, Fraction(saddle.epsilon)) if saddle.clamped else epsilon
     with ctx.workprec(PRECISION):
         line = line_at(tuple(p for p, _ in parts), saddle.theta, saddle.period, shift, level)
         line.reach(saddle.nodes)
         numbers = tuple(count for _, count in parts)
         values = line.values(numbers, arb(saddle.point), saddle.nodes)
-        sums = _Sums(
-            line, values, numbers, Fraction(saddle.point), nodes_left_out(line, numbers, saddle)
-        )
+        rest = nodes_left_out(line, numbers, saddle)
+        sums = _Sums(line, values, numbers, Fraction(saddle.point), rest)
         return sums.maximum(_stationary(line, values, saddle), saddle.deviation)
 
 

@@ -35,7 +35,6 @@ from sanql.mechanisms.noiseless.saddle import (
     Saddle,
     maxima,
     runs,
-    shared_level,
     shared_saddle,
 )
 from sanql.mechanisms.noiseless.summands import Summand
@@ -76,10 +75,11 @@ def run_deltas(
         least = tuple(map(min, zip(run[0], run[-1], strict=True)))
         if many_delta(summands, least, shift, epsilon) <= SMALLEST:
             return [SMALLEST] * len(run)  # leaving records out only helps
-        # a smaller epsilon has a larger delta: where no float holds it, one for all will do
-        level = shared_level(summands, run[0], run[-1], float(shift), float(epsilon))
-        epsilon = min(epsilon, Fraction(level))
-        saddle = shared_saddle(summands, run[0], run[-1], float(shift), level)
+        half = len(run) // 2  # an end is clamped, where delta is below what floats hold; which one?
+        return [
+            *run_deltas(summands, run[:half], shift, epsilon),
+            *run_deltas(summands, run[half:], shift, epsilon),
+        ]
     if saddle is None or len(run) < 3:
         return [many_delta(summands, counts, shift, epsilon) for counts in run]
     return [
@@ -103,16 +103,20 @@ def _on_one_line(
     origins = _origins(summands, run, shift, guess)
     widths = guess.deviations * _WIDTH
     coarse = saddle.lattice and (len(summands) > 1 or float(widths[0]) < 8)
+    places = np.array([float(origin) for origin in origins])
     if saddle.lattice:
         widths = np.floor(widths)  # G is known in the lattice only
+    else:
+        at = np.array(run) @ np.array(guess.slopes) + float(shift) / 2 + guess.moves
+        widths = np.maximum(widths, 4 * np.abs(at - places))
     with ctx.workprec(PRECISION):
         line = line_at(summands, saddle.theta, saddle.period, shift, epsilon)
         line.reach(saddle.nodes)
         rows = _rows(line, run, origins, saddle.nodes)
         # logarithms of decays are linear along the way, so what is left out is most at an end
         rest = nodes_left_out(line, run[0], saddle).max(nodes_left_out(line, run[-1], saddle))
-        places = np.array([float(origin) for origin in origins]) - (2 if coarse else widths)
-        growth, errors = _errors(line, np.array(run, dtype=np.float64), places, rest)
+        lowest = places - (2 if coarse else widths)
+        growth, errors = _errors(line, np.array(run, dtype=np.float64), lowest, rest)
         if coarse:
             return _tops(line, rows, errors.tolist())
         return _peaks(line, rows, growth.tolist(), errors.tolist(), widths.tolist())
@@ -207,7 +211,7 @@ def _peaks(
     points = line.points[: len(rows[0])]
     table = acb_mat(rows) * acb_mat([[acb(1), -z, z**2, -(z**3)] for z in points])
     bend = sum((abs(z) ** 4 * abs(v) for z, v in zip(points, rows[0], strict=True)), arb(0))
-    bend *= (line.theta * widths[-1]).exp()
+    bend *= (line.theta * max(widths)).exp() ** 2
     found: list[float | None] = []
     for i, (grown, error, wide) in enumerate(zip(growth, errors, widths, strict=True)):
         at, first, second, third = (table[i, j].real for j in range(4))

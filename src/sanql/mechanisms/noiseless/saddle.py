@@ -122,20 +122,15 @@ def shared_saddle(
     if any(saddle.clamped for saddle in found):
         return None
     theta = max(saddle.theta for saddle in found)
-    found = [saddle_at(parts, shift, epsilon, theta_least=theta) for parts in ends]
+    if any(saddle.theta < theta for saddle in found):
+        found = [saddle_at(parts, shift, epsilon, theta_least=theta) for parts in ends]
     period = max(saddle.period for saddle in found)
-    found = [
-        saddle_at(parts, shift, epsilon, theta_least=theta, period_least=period) for parts in ends
-    ]
+    if any(saddle.period < period for saddle in found):
+        found = [
+            saddle_at(parts, shift, epsilon, theta_least=theta, period_least=period)
+            for parts in ends
+        ]
     return max(found, key=lambda saddle: saddle.nodes)
-
-
-def shared_level(
-    summands: Summands, first: Counts, last: Counts, shift: float, epsilon: float
-) -> float:
-    """Return an epsilon, about the largest, at which neither end of a way is clamped."""
-    ends = [parts_of(summands, first), parts_of(summands, last)]
-    return min(saddle_at(parts, shift, epsilon).epsilon for parts in ends) * (1 - 1e-6)
 
 
 def parts_of(summands: Summands, counts: Counts) -> Parts:
