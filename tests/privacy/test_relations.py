@@ -50,6 +50,58 @@ def cells(sql: str, policy: Policy, rows: Rows, secret: int = 7) -> list[dict[st
     return database.cells(sent).to_pylist()  # type: ignore[no-any-return]
 
 
+@pytest.mark.parametrize(
+    ("sql", "count"),
+    [
+        ("SELECT COUNT(*) FROM orders a JOIN orders b ON a.order_id = b.order_id", 2),
+        ("SELECT COUNT(b.code) FROM orders a LEFT JOIN orders b ON a.order_id = b.order_id", 2),
+        (
+            "SELECT COUNT(*) FROM orders o WHERE EXISTS"
+            " (SELECT 1 FROM orders x WHERE x.order_id = o.order_id AND x.urgent)",
+            1,
+        ),
+        (
+            "SELECT COUNT(*) FROM orders o WHERE NOT EXISTS"
+            " (SELECT x.order_id FROM orders x WHERE x.order_id = o.order_id AND x.urgent GROUP BY 1)",
+            1,
+        ),
+        (
+            "SELECT COUNT(*) FROM orders o WHERE o.order_id IN"
+            " (SELECT x.order_id FROM orders x WHERE x.urgent)",
+            1,
+        ),
+        (
+            "SELECT COUNT(*) FROM orders o WHERE 2 NOT IN"
+            " (SELECT x.code FROM orders x WHERE x.order_id = o.order_id)",
+            1,
+        ),
+        (
+            "SELECT COUNT(*) FROM orders o WHERE"
+            " (SELECT COUNT(*) FROM orders x WHERE x.order_id = o.order_id) = 1",
+            2,
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT order_id, COUNT(*) AS c FROM orders GROUP BY order_id) t"
+            " WHERE c = 1",
+            2,
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT COUNT(*) OVER (PARTITION BY order_id) AS c FROM orders) t"
+            " WHERE c = 1",
+            2,
+        ),
+    ],
+)
+def test_two_people_with_one_order_number_never_meet(sql: str, count: int, linked: Linked) -> None:
+    rows: Rows = {
+        "orders": [
+            {"person": 1, "order_id": "a", "urgent": True, "code": 1},
+            {"person": 2, "order_id": "a", "urgent": False, "code": 2},
+        ]
+    }
+    assert linked(sql, rows)[1] == [{"m0": count}]
+
+
 def test_a_public_row_without_a_match_is_nobodys(linked: Linked) -> None:
     sql = (
         "SELECT x.city, COUNT(x.age) FROM places p LEFT JOIN people x ON x.code = p.code GROUP BY 1"

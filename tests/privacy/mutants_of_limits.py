@@ -1,0 +1,244 @@
+"""Rules of limits, sensitivities and prices: see `mutants`."""
+
+from __future__ import annotations
+
+from privacy.mutation import Mutant
+
+BOUNDING = "privacy/test_bounding.py::"
+LEVELS = "plan/test_levels.py::"
+MOVED = "plan/test_sensitivity.py::"
+PRICE = "plan/test_price.py::"
+REST = "privacy/test_rest_replay.py::"
+PICKS = "release/test_picks.py::"
+NEW = "privacy/test_relations.py::"
+SHARES = "privacy/test_shares.py::"
+
+LIMITS = (
+    # ---- what one unit may add
+    Mutant(
+        "a unit is in no more groups than it may",
+        "execute/statement.py",
+        '"WHERE below IS NULL OR h < below)"',
+        '"WHERE TRUE)"',
+        f"{BOUNDING}test_a_unit_keeps_as_many_of_its_groups_as_it_may",
+    ),
+    Mutant(
+        "equal hashes never let a group too many through",
+        "execute/statement.py",
+        '"WHERE below IS NULL OR h < below)"',
+        '"WHERE below IS NULL OR h <= below)"',
+        f"{BOUNDING}test_a_unit_keeps_as_many_of_its_groups_as_it_may",
+    ),
+    Mutant(
+        "which groups stay is decided by a hash under a secret of the answer",
+        "execute/statement.py",
+        "', '.join([self._secret, 'u', *self._keys])",
+        "', '.join(['u', *self._keys])",
+        f"{BOUNDING}test_which_groups_a_unit_keeps_depends_on_the_secret",
+    ),
+    Mutant(
+        "no more rows of a unit count in one group than may, whatever a join made of them",
+        "execute/statement.py",
+        'size = f"system.main.least(n, {most})"',
+        'size = "n"',
+        f"{NEW}test_rows_that_a_join_repeats_count_within_the_limits",
+    ),
+    Mutant(
+        "no more rows of a unit count in all its groups than may",
+        "execute/statement.py",
+        "return limits.groups > 1 and limits.rows < limits.groups * limits.rows_per_group",
+        "return False",
+        f"{BOUNDING}test_rows_beyond_the_limits_are_shared_among_groups_as_documented",
+    ),
+    Mutant(
+        "a unit adds no more different values than it has rows that count",
+        "execute/statement.py",
+        'name, most = f"distinct{index}", self._limits.rows',
+        'name, most = f"distinct{index}", 2**20',
+        f"{BOUNDING}test_a_unit_adds_no_more_distinct_values_than_it_has_rows_that_count",
+    ),
+    Mutant(
+        "a unit's sum in a group stays within its total",
+        "execute/statement.py",
+        "if part.total is not None:",
+        "if False:",
+        f"{BOUNDING}test_a_units_sum_in_one_group_stays_within_its_total",
+    ),
+    Mutant(
+        "rows beyond the limit do not count in a quantile",
+        "execute/leaves.py",
+        "((upto * m + r) // n - ((upto - c) * m + r) // n)::BIGINT AS c",
+        "c::BIGINT AS c",
+        f"{NEW}test_a_quantile_counts_no_more_rows_of_a_unit_than_may",
+    ),
+    Mutant(
+        "values are held within their bounds after all expressions",
+        "execute/measured_values.py",
+        "if not _clamped_on_reading(part):",
+        "if False:",
+        f"{SHARES}test_what_is_summed_is_held_whatever_was_proved",
+    ),
+    Mutant(
+        "a value that is proved to be there is there",
+        "execute/measured_values.py",
+        "if not expression.facts.nullable:",
+        "if False:",
+        f"{SHARES}test_what_is_summed_is_held_whatever_was_proved",
+    ),
+    Mutant(
+        "a public key is listed once",
+        "plan/keys.py",
+        "return tuple(dict.fromkeys(_as_key(value, facts) for value in values))",
+        "return tuple(_as_key(value, facts) for value in values)",
+        "plan/test_keys.py::test_a_key_is_never_listed_twice",
+    ),
+    # ---- how far one unit moves a measurement
+    Mutant(
+        "a unit that changes leaves its groups and enters others",
+        "plan/sensitivity.py",
+        'cells = setting.limits.groups * (2 if setting.neighbours == "change-one" else 1)',
+        "cells = setting.limits.groups",
+        f"{MOVED}test_counts_of_units_move_exactly_as_declared",
+    ),
+    Mutant(
+        "a whole count is public only where no row can be left out of it",
+        "plan/plan.py",
+        "        and query.where is None\n",
+        "",
+        f"{PRICE}test_only_what_no_changed_row_can_move_is_public",
+    ),
+    Mutant(
+        "a whole count of a join or a subquery is not public",
+        "plan/plan.py",
+        "        and isinstance(query.source, Scan)\n",
+        "",
+        f"{NEW}test_a_whole_count_of_a_join_or_a_subquery_is_not_public",
+    ),
+    Mutant(
+        "a total is not public where another level leaves rows out",
+        "plan/plan.py",
+        "        and not beside\n",
+        "",
+        f"{LEVELS}test_a_total_is_not_public_where_rows_are_left_out_of_it",
+    ),
+    Mutant(
+        "a count of values is not public",
+        "plan/measurements.py",
+        "if expression is not None:\n            setting = replace(setting, always_present=False)",
+        "pass",
+        f"{PRICE}test_only_what_no_changed_row_can_move_is_public",
+    ),
+    Mutant(
+        "each level of picks adds what it moves",
+        "plan/quantiles.py",
+        "total += sensitivity.of_sums(here, low, high, None).l1",
+        "total = max(total, sensitivity.of_sums(here, low, high, None).l1)",
+        f"{PICKS}test_scores_move_by_no_more_than_declared",
+    ),
+    Mutant(
+        "beyond the first level a row may move from one side to another",
+        "plan/quantiles.py",
+        "here = setting if number == 0 else replace(setting, one_group=False)",
+        "here = setting",
+        f"{SHARES}test_a_row_moves_from_one_side_of_a_pick_to_the_other",
+    ),
+    Mutant(
+        "a pick answers for scores that move both ways",
+        "plan/price.py",
+        "return Geometric(2 * part.sensitivity.l1 / epsilon)",
+        "return Geometric(part.sensitivity.l1 / epsilon)",
+        f"{NEW}test_a_pick_is_no_likelier_among_neighbours_than_its_epsilon_says",
+    ),
+    Mutant(
+        "counts around a pick are those of several groups",
+        "plan/quantiles.py",
+        "return sensitivity.of_counts(replace(setting, one_group=False))",
+        "return sensitivity.of_counts(setting)",
+        f"{NEW}test_rows_move_from_one_count_around_a_pick_to_another",
+    ),
+    # ---- levels, other groups, bounds and limits that San finds
+    Mutant(
+        "levels share one epsilon",
+        "plan/price.py",
+        "_laplace(measuring, epsilon * share, each)",
+        "_laplace(measuring, epsilon, each)",
+        f"{LEVELS}test_all_levels_together_cost_what_was_asked_exactly",
+    ),
+    Mutant(
+        "levels share one rho",
+        "plan/price.py",
+        "_gaussian_noises(measuring, own, rho * share, failure)",
+        "_gaussian_noises(measuring, own, rho, failure)",
+        f"{LEVELS}test_gaussian_levels_share_one_conversion",
+    ),
+    Mutant(
+        "levels that select keys share one delta",
+        "plan/price.py",
+        "each = delta / max(1, _selecting(levels))",
+        "each = delta",
+        f"{SHARES}test_levels_that_select_keys_share_one_delta",
+    ),
+    Mutant(
+        "the charge has the events of every level",
+        "plan/price.py",
+        "events = tuple(event for priced in best for event in priced.charge.events)",
+        "events = max(best, key=lambda priced: len(priced.charge.events)).charge.events",
+        f"{LEVELS}test_all_levels_together_cost_what_was_asked_exactly",
+    ),
+    Mutant(
+        "groups that are added up move as one cell",
+        "plan/sensitivity.py",
+        "return (total, total, total**2) if self.merged else (total, largest, squared)",
+        "return total, largest, squared",
+        f"{REST}test_neighbours_move_the_rest_by_no_more_than_declared",
+    ),
+    Mutant(
+        "the count that selects has no rest that is not paid for",
+        "release/rest.py",
+        "units = found.pop(measuring.selection, 0) if measuring.selection is not None else 0",
+        "units = found.get(measuring.selection, 0) if measuring.selection is not None else 0",
+        f"{REST}test_every_number_of_the_row_is_accounted_for",
+    ),
+    Mutant(
+        "units in several groups are not added up",
+        "plan/rest.py",
+        "return limits.groups == 1",
+        "return True",
+        "plan/test_rest.py::test_what_does_not_add_up_is_not_told_of_the_rest",
+    ),
+    Mutant(
+        "only keys that reach the threshold appear",
+        "release/cells.py",
+        "appears = noisy >= plan.priced.threshold",
+        "appears = noisy >= 1",
+        "release/test_cells.py::test_only_keys_that_reach_the_threshold_appear",
+    ),
+    Mutant(
+        "for San's own questions a unit is in one bin",
+        "plan/bins.py",
+        "plan(outline(query, tables, neighbours, groups_asked=1), epsilon, Fraction(0))",
+        "plan(outline(query, tables, neighbours), epsilon, Fraction(0))",
+        "plan/test_auto_bounds.py::test_a_unit_is_in_one_bin",
+    ),
+    Mutant(
+        "bounds that San finds are paid from the question's epsilon",
+        "release/finding.py",
+        "return epsilon - bounded.epsilon_apart",
+        "return epsilon",
+        "release/test_found_bounds.py::test_bounds_are_paid_once_and_every_question_the_rest",
+    ),
+    Mutant(
+        "suggested limits of rows and of groups share one epsilon",
+        "release/suggestion.py",
+        "rows = rows_of_units(name, tables, neighbours, epsilon / 2)",
+        "rows = rows_of_units(name, tables, neighbours, epsilon)",
+        f"{SHARES}test_suggested_limits_of_rows_and_groups_share_one_epsilon",
+    ),
+    Mutant(
+        "what San finds out is charged before a row is read",
+        "engine.py",
+        "reservation = san.ledger.reserve(san.analyst, digest, planned.charge)",
+        "reservation = san.ledger.reserve(san.analyst, digest, type(planned.charge)((), 0, 0))",
+        "release/test_found_bounds.py::test_bounds_are_paid_once_and_every_question_the_rest",
+    ),
+)

@@ -1,0 +1,261 @@
+"""Rules of joins, subqueries and windows: see `mutants`."""
+
+from __future__ import annotations
+
+from privacy.mutation import Mutant
+
+APART = "privacy/test_relations.py::test_two_people_with_one_order_number_never_meet"
+ORDER = "privacy/test_units_apart.py::test_the_order_of_rows_is_nothing"
+PLAIN = "privacy/test_relation_breaches.py::test_an_answer_without_noise_is_that_of_plain_duckdb"
+REFUSED = "privacy/test_relation_breaches.py::test_what_would_mean_something_else_is_refused"
+ONCE = "privacy/test_relation_breaches.py::"
+NEW = "privacy/test_relations.py::"
+
+RELATIONS = (
+    # ---- joins
+    Mutant(
+        "a join of two private relations pairs rows of one unit only",
+        "execute/relations.py",
+        "if None not in units and units[0] != units[1]:",
+        "if False:",
+        APART,
+    ),
+    Mutant(
+        "a row that a FULL JOIN keeps is whoever's side is there",
+        "execute/relations.py",
+        'return f"coalesce({known[0]}, {known[1]})"',
+        "return known[0]",
+        PLAIN,
+    ),
+    Mutant(
+        "a row that a RIGHT JOIN keeps is the right side's",
+        "execute/relations.py",
+        "known.reverse()",
+        "pass",
+        PLAIN,
+    ),
+    Mutant(
+        "rows that belong to nobody are left out after every join",
+        "execute/relations.py",
+        'conditions = [f"{unit} IS NOT NULL"] if unit is not None else []',
+        "conditions = []",
+        f"{NEW}test_a_public_row_without_a_match_is_nobodys",
+    ),
+    Mutant(
+        "a row whose foreign key leads nowhere is left out",
+        "execute/tables.py",
+        """shown = ", ".join(["o.u AS u", *(f"s.{column}" for column in named.values())])
+                return (
+                    f"(SELECT {shown} FROM (SELECT {', '.join(own)} FROM {relation}) AS s "
+                    f"JOIN""",
+        """shown = ", ".join(
+                    ["coalesce(o.u, 0) AS u", *(f"s.{column}" for column in named.values())]
+                )
+                return (
+                    f"(SELECT {shown} FROM (SELECT {', '.join(own)} FROM {relation}) AS s "
+                    f"LEFT JOIN""",
+        f"{NEW}test_a_row_whose_key_leads_nowhere_is_nobodys",
+    ),
+    Mutant(
+        "a unit is found through a join only where its table is alone on that side",
+        "execute/relations.py",
+        "if sum(scan.private for scan in scans(side)) != 1:",
+        "if False:",
+        PLAIN,
+    ),
+    Mutant(
+        "an outer join finds the unit of a child only on the side it does not keep",
+        "execute/relations.py",
+        "case JoinKind.LEFT:\n                self._note(own, source.right, left)",
+        "case JoinKind.LEFT:\n                self._note(own, source.left, right)",
+        f"{NEW}test_a_child_whose_parent_a_join_lacks_keeps_its_unit",
+    ),
+    Mutant(
+        "identifiers of different types are not compared",
+        "execute/tables.py",
+        "return one == other or (one in INTEGERS and other in INTEGERS)",
+        "return True",
+        f"{NEW}test_units_stored_as_different_types_are_not_compared",
+    ),
+    Mutant(
+        "a protected row is matched by one public row",
+        "execute/tables.py",
+        "if table.public and table.key is not None and matched_once:",
+        "if False:",
+        f"{ONCE}test_a_protected_row_is_matched_once_whatever_a_public_table_repeats",
+    ),
+    Mutant(
+        "which public row that is does not depend on the order of rows",
+        "execute/tables.py",
+        "f\"ORDER BY {', '.join([place, *read])})\"",
+        'f"ORDER BY {place})"',
+        f"{ONCE}test_which_of_several_public_rows_is_matched_depends_on_them_alone",
+    ),
+    Mutant(
+        "a join that could repeat a protected row is refused",
+        "parse/joins.py",
+        "    if not keyed:\n",
+        "    if False:\n",
+        f"{ONCE}test_a_join_that_could_repeat_a_protected_row_is_refused",
+    ),
+    Mutant(
+        "private relations without a link are not joined",
+        "parse/joins.py",
+        "if not any(_links(condition, *sides) for condition in own):",
+        "if False:",
+        f"{NEW}test_what_looks_at_two_units_is_refused",
+    ),
+    Mutant(
+        "statistics of public rows that match nobody are refused",
+        "parse/question.py",
+        "if not is_null_without(aggregate.argument, missing):",
+        "if False:",
+        f"{NEW}test_what_looks_at_two_units_is_refused",
+    ),
+    # ---- subqueries
+    Mutant(
+        "EXISTS looks at the asking row's unit",
+        "execute/relations.py",
+        'tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []\n'
+        '            return f"EXISTS',
+        'tie: list[str] = []\n            return f"EXISTS',
+        APART,
+    ),
+    Mutant(
+        "IN, and EXISTS over groups, look at the asking row's unit",
+        "execute/relations.py",
+        'conditions = [f"{name}.u = {outer}"] if outer is not None else []',
+        "conditions: list[str] = []",
+        APART,
+    ),
+    Mutant(
+        "a subquery's value is about the asking row's unit",
+        "execute/relations.py",
+        'tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []\n'
+        '        return f"({self._select',
+        'tie: list[str] = []\n        return f"({self._select',
+        APART,
+    ),
+    Mutant(
+        "an identifier that is missing is in no list",
+        "execute/relations.py",
+        'conditions.append(f"{name}.i0 IS NOT NULL")',
+        "pass",
+        f"{NEW}test_a_missing_identifier_is_in_no_list_and_out_of_none",
+    ),
+    Mutant(
+        "a missing identifier is not out of a list either",
+        "execute/relations.py",
+        'return f"(CASE WHEN {self._leaf(operand)} IS NOT NULL THEN {text} END)"',
+        "return text",
+        f"{NEW}test_a_missing_identifier_is_in_no_list_and_out_of_none",
+    ),
+    Mutant(
+        "groups of a subquery have the unit among their keys",
+        "execute/relations.py",
+        "inner += f\" GROUP BY {', '.join(str(place + 1) for place in range(len(grouped)))}\"",
+        'inner = inner.replace(f"{unit} AS u", f"system.main.min({unit}) AS u", 1)\n'
+        "            places_ = range(1 if unit else 0, len(grouped))\n"
+        "            inner += f\" GROUP BY {', '.join(str(p + 1) for p in places_) or 'ALL'}\"",
+        APART,
+    ),
+    Mutant(
+        "DISTINCT in a subquery keeps one of equal rows",
+        "execute/relations.py",
+        "        if rows.distinct:\n",
+        "        if False:\n",
+        f"{NEW}test_distinct_and_union_keep_one_of_a_units_equal_rows",
+    ),
+    Mutant(
+        "UNION keeps one of equal rows",
+        "execute/relations.py",
+        "{'' if rows.distinct else 'ALL '}",
+        "ALL ",
+        f"{NEW}test_distinct_and_union_keep_one_of_a_units_equal_rows",
+    ),
+    Mutant(
+        "a count inside is no more than the rows that may count",
+        "execute/relations.py",
+        'return f"system.main.least(system.main.count({counted}){over}, {part.facts.high})"',
+        'return f"system.main.count({counted}){over}"',
+        f"{NEW}test_numbers_inside_are_held_within_what_was_proved",
+    ),
+    Mutant(
+        "sums inside run over whole steps, so the order of rows is nothing",
+        "execute/relations.py",
+        'steps = on_grid(f"({within(text, real(low), real(high), check_finite=True)})", grid)',
+        'steps, grid = f"({within(text, real(low), real(high), check_finite=True)})", Fraction(1)',
+        f"{NEW}test_sums_inside_do_not_depend_on_the_order_of_rows",
+    ),
+    Mutant(
+        "of two equal values in a subquery neither can be told",
+        "execute/relations.py",
+        'return f"({text} + (0e0)::DOUBLE)" if expression.facts.type is Type.REAL else text',
+        "return text",
+        f"{ONCE}test_the_two_zeros_do_not_let_the_order_of_rows_show",
+    ),
+    Mutant(
+        "an aggregate inside that is grouped by no unit is refused",
+        "parse/subqueries.py",
+        "if private and nodes and not any(map(always_there, identities)):",
+        "if False:",
+        REFUSED,
+    ),
+    Mutant(
+        "IN never meets an identifier that an outer join leaves out",
+        "parse/asking.py",
+        "if linked and field.identity.facts.nullable:  # type: ignore[union-attr]",
+        "if False:",
+        REFUSED,
+    ),
+    Mutant(
+        "a subquery that is not tied to the asking row is refused",
+        "parse/asking.py",
+        "if scope.source is None or not is_private(scope.source) or not linked:",
+        "if scope.source is None:",
+        f"{NEW}test_what_looks_at_two_units_is_refused",
+    ),
+    Mutant(
+        "rows that are units are not put together by UNION",
+        "parse/unions.py",
+        "if any(by_row(part, reader) for part in parts):",
+        "if False:",
+        f"{NEW}test_what_looks_at_two_units_is_refused",
+    ),
+    Mutant(
+        "an identifier is not computed with, also not where it is a key",
+        "parse/bind.py",
+        "            self._check_value(key, node)\n",
+        "",
+        f"{NEW}test_an_identifier_is_not_computed_with_where_it_is_a_key",
+    ),
+    # ---- windows
+    Mutant(
+        "a window is partitioned by the unit",
+        "execute/relations.py",
+        "partition = [unit] if unit is not None else []",
+        "partition: list[str] = []",
+        APART,
+    ),
+    Mutant(
+        "a window's order has no ties",
+        "execute/relations.py",
+        "order += [TIES] if window.function in PLACED else []",
+        "pass",
+        ORDER,
+    ),
+    Mutant(
+        "the two zeros are no tie",
+        "execute/relations.py",
+        'listed.append(f"system.main.signbit({column})")  # tells the zeros apart',
+        "pass",
+        f"{ONCE}test_the_two_zeros_do_not_let_the_order_of_rows_show",
+    ),
+    Mutant(
+        "a window without the unit in PARTITION BY is refused",
+        "parse/windows.py",
+        "if is_private(source) and all(identity.facts.nullable for identity in known):",
+        "if False:",
+        REFUSED,
+    ),
+)
