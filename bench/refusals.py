@@ -103,7 +103,8 @@ def _broken(asked: list[Row], refused: list[Row]) -> list[str]:
 def _head() -> str:
     words = (__doc__ or "").split("\n\n", 1)[1].strip()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    return f"# Planning and refusing\n\n{words}\n\n{machine}."
+    load = f"{os.getloadavg()[1]:.1f} processes were waiting for them on average"
+    return f"# Planning and refusing\n\n{words}\n\n{machine}; {load}."
 
 
 def _table(title: str, rows: list[Row]) -> str:

@@ -24,7 +24,7 @@ from sanql.policy import Table
 
 # reading a question again and again takes long: a long one is not rewritten, others not without end
 WORDS_MAX = 250  # of a question
-WORDS_READ_MAX = 750  # of all candidates together
+WORDS_READ_MAX = 600  # of all candidates together
 CANDIDATES_MAX = 12
 AGAIN_MAX = 3
 STATEMENTS_MAX = 4  # of several, that are looked at
