@@ -17,8 +17,11 @@ def test_no_rule_is_named_twice() -> None:
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
 def test_a_rule_stands_once_in_the_source_and_can_be_broken(mutant: Mutant) -> None:
+    """Where a rule has moved or reads otherwise, its entry in `mutants_of_…` moves with it."""
     text = mutant.path.read_text("utf-8")
-    assert text.count(mutant.kept) == 1
+    assert text.count(mutant.kept) == 1, (
+        f"{mutant.file} has no longer, or more than once: {mutant.kept}"
+    )
     ast.parse(text.replace(mutant.kept, mutant.broken))
 
 

@@ -23,6 +23,8 @@ from sanql.plan.quantiles import levels
 from sanql.policy import Neighbours, Policy, load
 from sanql.release.picks import score, spread
 
+pytestmark = pytest.mark.slow
+
 Linked = Callable[..., tuple[Any, list[dict[str, Any]]]]
 Rows = dict[str, list[dict[str, Any]]]
 
