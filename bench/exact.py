@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -24,6 +25,7 @@ from sanql.mechanisms.noiseless import (
     BinomialPrior,
     CountAdversary,
     HistogramAdversary,
+    MapAdversary,
     PoissonPrior,
     continuous_sum,
     delta_at,
@@ -57,6 +59,36 @@ CLASSES: dict[str, Callable[[int], Adversary]] = {
     "count, beta = 0.3": lambda m: CountAdversary(m, "0.3"),
     "count, beta = 0.5": lambda m: CountAdversary(m, "0.5"),
 }
+GRID: dict[str, Callable[[int], Adversary]] = {
+    **{
+        f"sum eta {eta}": lambda m, eta=eta: continuous_sum(others=m, eta=eta)
+        for eta in ("0.0001", "0.01", "0.1", "0.4", "0.5")
+    },
+    "sum, all but some known": lambda m: continuous_sum(
+        others=10_000_000, eta="0.2", known=10_000_000 - m
+    ),
+    **{
+        f"lattice of {n}": lambda m, n=n: lattice_sum(
+            others=m, lower=0, upper=n - 1, mass=Fraction(3, 10 * n)
+        )
+        for n in (2, 5, 100, 1000)
+    },
+    **{
+        f"count beta {beta}": lambda m, beta=beta: CountAdversary(m, beta)
+        for beta in ("0.001", "0.05", "0.3", "0.45")
+    },
+    **{
+        f"histogram rate {rate}": lambda m, rate=rate: HistogramAdversary(m, BinomialPrior(rate))
+        for rate in ("0.01", "0.5", "0.99")
+    },
+    "map of three values": lambda m: MapAdversary(
+        m, (("0.6", "0.3", "0.1"), ("0.5", "0.3", "0.2"))
+    ),
+}
+GRID_RECORDS = (10, 40, 100, 300, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+GRID_EPSILONS = ("0.000001", "0.001", "0.03", "0.3", "1", "5", "20")
+GRID_DELTAS = ("1e-2", "1e-6", "1e-12")
+GRID_DELTA_MIN = 1e-30
 POLICY = """
 [dataset]
 name = "land"
@@ -85,7 +117,7 @@ FROM range(1000000) AS people(i)
 def main() -> None:
     """Measure everything and write it down."""
     delta_at(continuous_sum(others=1000, eta="0.25"), 1)
-    parts = [_machine(), _certificates(), _histograms(), _searches(), _database()]
+    parts = [_machine(), _certificates(), _worst(), _histograms(), _searches(), _database()]
     text = "\n\n".join(parts) + "\n"
     RESULTS.write_text(text, encoding="utf-8")
     print(text)
@@ -119,6 +151,38 @@ def _certificates() -> str:
         print(lines[-2], lines[-1], sep="\n", flush=True)
     note = "delta is the slower of epsilon 0.3 and the epsilon found."
     return "\n".join(["## Sums and counts, by unknown records", "", *lines, "", note])
+
+
+def _worst() -> str:
+    """Measure a wide grid of parameters once each and say which took longest."""
+    taken: dict[str, list[tuple[float, str]]] = {"delta": [], "epsilon": []}
+    for name, make in GRID.items():
+        for records in GRID_RECORDS:
+            adversary = make(records)
+            for level in GRID_EPSILONS:
+                seconds, found = _once(
+                    lambda a=adversary, e=level: delta_at(a, e), time.process_time
+                )
+                if found is not None and found.delta_upper >= GRID_DELTA_MIN:  # type: ignore[attr-defined]
+                    words = f"{name}, {records:,} records, epsilon {level}"
+                    taken["delta"].append((seconds, words))
+            for level in GRID_DELTAS:
+                seconds, _ = _once(lambda a=adversary, d=level: epsilon_at(a, d), time.process_time)
+                taken["epsilon"].append((seconds, f"{name}, {records:,} records, delta {level}"))
+    lines = ["| asked | longest ms | over the limit | of | where |", "|---|---|---|---|---|"]
+    for asked, times in taken.items():
+        longest, where = max(times)
+        over = sum(seconds > LIMITS[asked] for seconds, _ in times)
+        lines.append(f"| {asked} | {longest * 1000:.0f} | {over} | {len(times)} | {where} |")
+    return "\n".join(
+        [
+            "## The worst of a grid",
+            "",
+            *lines,
+            "",
+            f"Once each. Classes: {', '.join(GRID)}. Deltas below {GRID_DELTA_MIN:g} are left out.",
+        ]
+    )
 
 
 def _histograms() -> str:

@@ -78,7 +78,7 @@ def _stretches(
     beta, tilted = float(coins[0].heads), coins[0].slope(epsilon)[0]
 
     def kind(pair: Pair) -> str:
-        if max(pair) * beta <= _FEW_EXPECTED and pair[0] * tilted <= 3 * _FEW_EXPECTED:
+        if max(pair) * beta <= _FEW_EXPECTED and pair[0] * tilted <= 5 * _FEW_EXPECTED:
             return _RARE
         few = sum(pair) <= FEW_MAX or near_edge(coins, pair, 1.0, epsilon)
         return _TOP if few else _FOURIER
