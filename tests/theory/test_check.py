@@ -57,6 +57,18 @@ def test_a_level_that_only_skipped_definitions_use_is_refused(tmp_path: Path) ->
     assert code == 0
 
 
+def test_what_would_take_long_is_left_out_unless_asked_for() -> None:
+    """Sixteen databases with thirty-three outputs are more than 512 entries; with 32 they are not."""
+    names = [f"{x:04b}" for x in range(16)]
+    for outputs, long in ((32, set()), (33, {"simulation-approximate", "semantic-approximate"})):
+        rows = {",".join(x): [1, *[0] * (outputs - 1)] for x in names}
+        _, skipped = check(parse_channel({"databases": rows}), Levels(nodes=1))
+        left_out = {each.definition for each in skipped if "entries" in each.reason}
+        assert left_out == (long | {"reality-oblivious"} if long else set())
+    found, _ = check(parse_channel({"databases": rows}), Levels(), ["simulation-approximate"])
+    assert found[0]["delta"] == 0
+
+
 @pytest.mark.parametrize("level", ["epsilon", "delta", "tau", "nodes"])
 def test_each_definition_depends_on_just_the_levels_it_says(level: str) -> None:
     """Another value of an unused level changes nothing; of a used one, something somewhere."""

@@ -26,6 +26,10 @@ def test_pure_privacy_implies_the_semantic_forms_with_tight_constants() -> None:
     assert found["statistical_difference"].guarantee["delta"] == pytest.approx(math.tanh(0.5))
     assert found["semantic"].printed is not None
     assert found["semantic"].printed["tau"] == pytest.approx(1)
+    small = edge_named("ks-2.2a").printed
+    assert small is not None
+    printed = small(parse("pure_dp(epsilon=0.5)"), Setting())
+    assert printed["tau"] == pytest.approx(math.sqrt(math.e) - 1)
 
 
 def test_no_route_around_a_circle_improves_on_what_was_given() -> None:
@@ -64,6 +68,18 @@ def test_an_edge_whose_hypothesis_is_not_stated_is_not_used_but_named() -> None:
     assert "independent" in missing["cw-cor-2"][0]
     told = implications(given, Setting(independent_records=True))
     assert "noiseless" in {item.guarantee.kind for item in told}
+
+
+@pytest.mark.parametrize(
+    ("delta_hat", "failure", "follows"), [(0, 0, True), (0.1, 0, False), (0, 0.1, False)]
+)
+def test_inference_gives_privacy_only_when_it_never_fails(
+    delta_hat: float, failure: float, follows: bool
+) -> None:
+    given = guarantee("inference_ddp", epsilon=1.0, delta_hat=delta_hat, failure=failure)
+    for every, wanted in ((True, follows), (False, False)):
+        found = implications(given, Setting(every_distribution=every))
+        assert ("pure_dp" in {item.guarantee.kind for item in found}) == wanted
 
 
 def test_coupled_worlds_says_nothing_of_records_unless_the_protections_are_theirs() -> None:

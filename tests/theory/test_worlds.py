@@ -14,6 +14,7 @@ from sanql.theory.channels import Channel, exact_statistic
 from sanql.theory.definitions import coupled_worlds, inference, inference_best, secrets, worlds
 from sanql.theory.definitions.dp import approximate_dp_delta
 from sanql.theory.definitions.finding import (
+    ConditionWitness,
     InferenceWitness,
     SimulatorWitness,
     UnservedWitness,
@@ -144,6 +145,8 @@ def test_noiseless_privacy_is_pufferfish_with_one_secret_for_each_record(
     found = secrets.pufferfish_delta(channel, [world], each, gamma)
     noiseless = secrets.noiseless_delta(channel, [world], gamma)
     assert found["delta"] == noiseless["delta"]
+    if isinstance(noiseless.witness, ConditionWitness):
+        assert noiseless.witness.protection in ("record 1", "record 2")
     assert (found.witness is None) == ("vacuous" in found.note) == (noiseless.witness is None)
 
 
