@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sanql.parse.reader import Reader
     from sanql.parse.relations import UnitAggregate
 
+NAMED = (exp.Column, exp.Paren)  # what may be a column and nothing more
 CONDITION = Facts(Type.BOOLEAN, nullable=True)
 A = TypeVar("A", "Aggregate", "UnitAggregate")
 
@@ -159,8 +160,8 @@ class Binder(Generic[A]):
 
     def _identity(self, node: exp.Expression) -> Expr | None:
         """Return what may be said about identifiers: that two are equal, or that one is missing."""
-        if isinstance(node, exp.EQ):
-            sides = [self.visible(side) for side in (node.this, node.expression)]
+        if isinstance(node, exp.EQ) and all(isinstance(side, NAMED) for side in _sides(node)):
+            sides = [self.visible(side) for side in _sides(node)]
             left, right = (side.identity if side is not None else None for side in sides)
             if left is not None and right is not None and left.entity == right.entity:
                 return SameIdentity(left, right, CONDITION)
@@ -252,6 +253,10 @@ def _only_counted(name: str) -> Refused:
         f"{name} identifies the privacy unit; it can only be counted",
         f"use COUNT(DISTINCT {name}), or join tables on it",
     )
+
+
+def _sides(node: exp.EQ) -> tuple[exp.Expression, exp.Expression]:
+    return node.this, node.expression
 
 
 def _is_unit(identity: Identifier | None) -> bool:

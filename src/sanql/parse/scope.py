@@ -15,7 +15,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.operators import unknown_construct
-from sanql.parse.places import at
+from sanql.parse.places import located
 from sanql.parse.relations import From, Grouped, Rows
 from sanql.parse.tree import ColumnRef, Expr, Facts, Identifier, KeyRef, Type
 from sanql.policy import Column, ColumnUnit, Table, ViaUnit, identifiers
@@ -188,27 +188,34 @@ class Scope:
         name = str(node.name)
         prefix = str(qualifier.name) if qualifier is not None else None
         scope: Scope | None = self
-        with at(node):
+        try:
             while scope is not None:
                 found = scope.find(prefix, name)
                 if found is not None:
                     return found
                 scope = scope.around
             raise self._unknown(prefix, name)
+        except Refused as refused:
+            raise located(refused, node) from None
 
     def find(self, prefix: str | None, name: str) -> Visible | None:
         """Return the column of this name here, or None; one that several items have is refused."""
         if prefix is None and name.lower() in self.merged:
             return self.merged[name.lower()]
-        items = [i for i in self.items if prefix is None or i.alias.lower() == prefix.lower()]
-        found = [column for column in (item.find(name) for item in items) if column is not None]
+        wanted = prefix.lower() if prefix is not None else None
+        found = [
+            (item, column)
+            for item in self.items
+            if (wanted is None or item.alias.lower() == wanted)
+            and (column := item.find(name)) is not None
+        ]
         if len(found) > 1:
             raise Refused(
                 "column_ambiguous",
                 f"several tables of the question have a column {name}",
-                f"say which: {items[0].alias}.{name}",
+                f"say which: {found[0][0].alias}.{name}",
             )
-        return found[0] if found else None
+        return found[0][1] if found else None
 
     def _unknown(self, prefix: str | None, name: str) -> Refused:
         everywhere = self.items + (self.around.items if self.around is not None else [])
