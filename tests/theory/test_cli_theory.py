@@ -264,11 +264,21 @@ def test_where_nothing_follows_the_reason_is_said(guarantee: str, why: str) -> N
     assert "which says" not in output
 
 
-@pytest.mark.parametrize("name", ["pure_dp", "pure-dp", "simulation_dp", "believed-semantic"])
-def test_a_definition_may_be_spelt_like_a_guarantee(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pure_dp", "pure differential privacy"),
+        ("pure-dp", "pure differential privacy"),
+        ("simulation_dp", "simulation-based differential privacy"),
+        ("believed-semantic", "semantic privacy of the belief"),
+        ("approximate_semantic", "approximate semantic privacy"),
+    ],
+)
+def test_a_definition_may_be_spelt_like_a_guarantee(tmp_path: Path, name: str, meant: str) -> None:
     path = written(tmp_path / "c.json", COIN)
-    code, _ = run("check", path, "--definition", name, "--format", "json")
+    code, output = run("check", path, "--definition", name, "--format", "json")
     assert code == 0
+    assert json.loads(output)["findings"][0]["definition"] == meant
 
 
 @pytest.mark.parametrize(
