@@ -209,6 +209,18 @@ def test_prior_and_posterior_are_usually_close(
     assert 1 <= found["epsilon"] < 1 + 1e-14
 
 
+@pytest.mark.parametrize("failure", [0.0, 1e-12, 1e-6])
+def test_theorem_5_1_without_a_wish_allows_for_the_failure_of_privacy(failure: float) -> None:
+    given = guarantee("mostly_dp", epsilon=1e-5, delta=1e-12, failure=failure)
+    found = edge_named("ks-5.1").apply(given, Setting(records=2))
+    joint = failure + (1 - failure) * 1e-12
+    assert found["tau"] == pytest.approx(math.expm1(3e-5) + 2 * math.sqrt(joint), rel=1e-6)
+    assert found["delta"] < 0.01
+    certain = guarantee("mostly_dp", epsilon=1.0, delta=0.0, failure=0.0)
+    told = edge_named("ks-5.1").apply(certain, Setting(records=2))
+    assert (told["tau"], told["delta"]) == (pytest.approx(math.tanh(0.5)), 0)
+
+
 def test_a_theorem_that_is_false_in_general_may_be_true_of_one_guarantee() -> None:
     pure = {item.guarantee.kind: item for item in implications(parse("pure_dp(epsilon=1)"))}
     assert str(pure["pointwise_dp"].printed) == "pointwise_dp(epsilon=2, delta=0)"

@@ -18,14 +18,22 @@ def semantic_level(g: Guarantee, s: Setting) -> float:
     """Return the tau at which a failure probability is stated.
 
     It is the one asked for, else the printed e^(3 eps) - 1 + 2 sqrt(delta) while below 1, else the
-    middle between tanh(eps/2) and 1.
+    middle between tanh(eps/2) and 1. A failure of privacy itself counts into delta.
     """
     if s.tau is not None:
         return s.tau
-    if g["delta"] == 0 and g.kind != "mostly_dp":
+    delta = _joint(g)
+    if delta == 0:
         return float_upper(constants.semantic_tau(g.gamma))
-    printed = constants.printed_semantic_tau(g["epsilon"], g["delta"])
+    printed = constants.printed_semantic_tau(g["epsilon"], float_upper(delta))
     return printed if printed < 1 else (1 + float(constants.semantic_tau(g.gamma))) / 2
+
+
+def _joint(g: Guarantee) -> Fraction:
+    """The delta of the joint laws of database and output under a belief."""
+    if g.kind != "mostly_dp":
+        return g.exact("delta")
+    return constants.mixture_bound(g.exact("failure"), g.exact("delta"))
 
 
 def _failure(g: Guarantee, tau: float, times: float, delta: Fraction) -> float:
@@ -110,8 +118,7 @@ def _printed_dp_refuted(g: Guarantee, s: Setting) -> bool:
 
 def _believed(g: Guarantee, s: Setting) -> Guarantee:
     tau = semantic_level(g, s)
-    joint = constants.mixture_bound(g.exact("failure"), g.exact("delta"))
-    failure = _failure(g, tau, s.records or 1, joint)
+    failure = _failure(g, tau, s.records or 1, _joint(g))
     return make("believed_semantic", tau=tau, delta=failure)
 
 
