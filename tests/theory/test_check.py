@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,14 @@ def test_a_level_that_only_skipped_definitions_use_is_refused(tmp_path: Path) ->
     assert "semantic-approximate" in json.loads(output)["error"]["remedy"]
     code, _ = asked(tmp_path / "c.json", empty, "--epsilon", "2")
     assert code == 0
+
+
+def test_the_level_at_a_delta_is_found_where_a_delta_is_given() -> None:
+    given = parse_channel(COIN)
+    for delta, count in ((0, 1), ("1/10", 2)):
+        found, _ = check(given, Levels(delta=delta), ["approximate-dp"])
+        assert len(found) == count, "with delta = 0 it is pure-dp, which has its own row"
+    assert (found[1]["gamma"], found[1]["delta"]) == (Fraction(13, 5), Fraction(1, 10))
 
 
 def test_what_would_take_long_is_left_out_unless_asked_for() -> None:
