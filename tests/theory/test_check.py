@@ -78,6 +78,7 @@ def test_what_would_take_long_is_left_out_unless_asked_for() -> None:
     assert found[0]["delta"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["epsilon", "delta", "tau", "nodes"])
 def test_each_definition_depends_on_just_the_levels_it_says(level: str) -> None:
     """Another value of an unused level changes nothing; of a used one, something somewhere."""
