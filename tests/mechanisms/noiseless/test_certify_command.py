@@ -56,6 +56,8 @@ def test_delta_at_an_epsilon_smallest_and_largest() -> None:
     [
         ("sum --records 100 --eta 0.7 --epsilon 1", "certificate_eta"),
         ("sum --records 100 --eta 0.2 --known 100 --epsilon 1", "certificate_known"),
+        ("sum --records 100 --eta 1e-999999999 --epsilon 1", "certificate_number"),
+        ("sum --records 100 --eta 0.2 --epsilon 1e999999999", "certificate_number"),
         ("sum --records 100 --eta 0.2", "certificate_option"),
         ("sum --records 100 --eta 0.2 --mass 0.1 --epsilon 1", "certificate_option"),
         ("sum --eta 0.2 --epsilon 1", "certificate_option"),

@@ -29,6 +29,7 @@ from sanql.mechanisms.noiseless.counts import SINGLES_MAX
 from sanql.mechanisms.noiseless.irwin_hall import EXACT_MAX
 from sanql.mechanisms.noiseless.mixture import rungs
 from sanql.mechanisms.noiseless.summands import Interval, Lattice
+from sanql.mechanisms.noiseless.truncation import binomial_deltas, poisson_deltas
 
 ENCLOSED = 1 + 1e-8
 SWITCHES = (EXACT_MAX, 64, 200, SINGLES_MAX, SINGLES_MAX + 5, 2000)
@@ -111,6 +112,21 @@ def test_delta_falls_with_random_classes_records_and_epsilons() -> None:
         more = adversary.with_others(others + random.choice([1, 2, 7, others]))
         assert delta_at(more, epsilon).delta_upper <= here * ENCLOSED
         assert delta_at(adversary, epsilon * Fraction("1.0001")).delta_upper <= here * ENCLOSED
+
+
+def test_delta_of_a_histogram_falls_with_the_threshold() -> None:
+    """So L known members of the sample are covered by the threshold k − L alone."""
+    random.seed(41)
+    for _ in range(300):
+        rate, epsilon = (
+            Fraction(random.randint(1, 999), 1000),
+            Fraction(random.randint(1, 3000), 1000),
+        )
+        k = int(10 ** random.uniform(0.4, 4))
+        here = *binomial_deltas(k, epsilon, rate), *poisson_deltas(k, epsilon)
+        higher = *binomial_deltas(k + 1, epsilon, rate), *poisson_deltas(k + 1, epsilon)
+        for before, after in zip(here, higher, strict=True):
+            assert after <= before * ENCLOSED
 
 
 def test_blocks_begin_at_the_same_numbers_whatever_the_window() -> None:

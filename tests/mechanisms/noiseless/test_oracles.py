@@ -230,6 +230,42 @@ def test_no_member_of_a_lattice_class_exceeds_the_certificate() -> None:
                 assert found >= shifted_delta(law, shift, math.exp(epsilon)) - 1e-12
 
 
+def mixture_by_hand(
+    m: int, points: int, reach: int, alpha: Fraction, epsilon: Fraction
+) -> mpmath.mpf:
+    """Return E[delta_K] from whole numbers, both directions summed point by point."""
+    g = mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+    a, b = mpmath.mpf(alpha.numerator) / alpha.denominator, mpmath.mpf((1 - alpha).numerator)
+    b /= alpha.denominator
+    ways, total = [1], mpmath.mpf(0)
+    for k in range(m + 1):
+        moved, still = [0] * reach + ways, ways + [0] * reach
+        up = sum(max(0, x - g * y) for x, y in zip(moved, still, strict=True))
+        down = sum(max(0, y - g * x) for x, y in zip(moved, still, strict=True))
+        delta = mpmath.mpf(max(up, down)) / mpmath.mpf(points) ** k
+        total += mpmath.binomial(m, k) * a**k * b ** (m - k) * delta
+        ways = [sum(ways[max(0, i - points + 1) : i + 1]) for i in range(len(ways) + points - 1)]
+    return total
+
+
+def test_sums_equal_their_mixture_at_hostile_corners() -> None:
+    """alpha next to 0 and 1, one unknown record, epsilon 0 and 100, reaches beyond the lattice."""
+    random.seed(35)
+    with mpmath.workprec(200):
+        for _ in range(400):
+            m, points = random.choice([1, 1, 2, 3, 7, 15]), random.choice([2, 2, 3, 5, 8])
+            reach, known = random.randint(1, 2 * points), random.choice([0, 5, 1000])
+            alpha = random.choice([Fraction(1), Fraction(1, 10**12), 1 - Fraction(1, 10**6),
+                                   Fraction(random.randint(1, 99), 100)])  # fmt: skip
+            epsilon = random.choice([Fraction(0), Fraction(1, 10**6), Fraction(1, 3), Fraction(2),
+                                     Fraction(20), Fraction(100)])  # fmt: skip
+            true = mixture_by_hand(m, points, reach, alpha, epsilon)
+            adversary = SumAdversary(m + known, alpha, Fraction(reach), Lattice(points), known)
+            found = adversary.bound(epsilon).delta_upper
+            assert found >= true * (1 - mpmath.mpf(10) ** -30)
+            assert found <= max(float(true) * (1 + 1e-10), 1e-290)
+
+
 def test_every_binary_population_of_every_size_is_below_the_count_certificate() -> None:
     for m, beta, epsilon in [(4, "0.1", 0.5), (6, "0.3", 0.2), (7, "0.05", 1.0), (5, "0.5", 0.7)]:
         found = CountAdversary(m, beta).bound(epsilon).delta_upper

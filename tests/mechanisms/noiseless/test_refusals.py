@@ -85,6 +85,19 @@ BAD: list[tuple[str, str, Callable[[], object]]] = [
     ("count", "0", lambda: HistogramAdversary(0, PoissonPrior())),
     ("census", "100 of 100", lambda: DiscardPrior(100, 100, 0.1, 5)),
     ("epsilon_size", "0", lambda: DiscardPrior(100, 50, 0, 5)),
+    ("rate", "about 1e-", lambda: BinomialPrior("1e-500")),
+    ("rate", "1", lambda: BinomialPrior(1 - Fraction(1, 10**400))),
+    ("count", "10001", lambda: SizePrior(10**9, 5, ("0.0001",) * 10_001)),
+    *(
+        (
+            "epsilon_size",
+            "between 0.001 and 10",
+            lambda level=level: discard_prior(
+                population=100, sample=50, epsilon_size=level, delta="1e-9"
+            ),
+        )
+        for level in ("1e-500", "1e500", "0")
+    ),
     ("masses", "add up", lambda: SizePrior(100, 5, (0.5, 0.4))),
     ("census", "9", lambda: SizePrior(9, 8, (0.5, 0.5))),
     ("laws", "above 0", lambda: MapAdversary(10, ((1, 0), (0, 1)))),

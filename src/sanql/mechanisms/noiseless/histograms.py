@@ -9,6 +9,7 @@ from typing import assert_never
 
 from sanql.mechanisms.noiseless.certificate import Bound
 from sanql.mechanisms.noiseless.numbers import (
+    SMALLEST,
     Number,
     checked_count,
     checked_delta,
@@ -37,10 +38,11 @@ class BinomialPrior:
 
     def __post_init__(self) -> None:
         rate = exact(self.rate, "the sampling rate")
-        if not 0 < rate < 1:
+        if not SMALLEST <= rate <= 1 - Fraction(1, 10**15):
             raise refusal(
                 "rate",
-                f"the sampling rate is {shown(rate)}; it must lie strictly between 0 and 1",
+                f"the sampling rate is {shown(rate)}; it must lie strictly between 0 and 1 (by "
+                f"{SMALLEST:g} and 1e-15)",
                 "a census (rate 1) is never private without noise: sample, or add noise",
             )
         object.__setattr__(self, "rate", rate)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from flint import arb
 
 POPULATION_MAX = 10**12
+SIZES_MAX = 10_000
 _MARGIN = 1 + 1e-9
 _FALL = 100.0
 
@@ -72,13 +73,7 @@ class DiscardPrior:
         checked_count(self.population, "the population", least=3, most=POPULATION_MAX)
         checked_count(self.sample, "the sample size", least=2)
         _below_census(self.sample, self.population)
-        level = exact(self.epsilon_size, "epsilon_size")
-        if not Fraction(1, 1000) <= level <= 10:
-            raise refusal(
-                "epsilon_size",
-                f"epsilon_size is {shown(level)}; it must lie between 0.001 and 10",
-                "a tenth of epsilon is a good choice",
-            )
+        level = _checked_level(self.epsilon_size)
         object.__setattr__(self, "epsilon_size", level)
         checked_count(self.offset, "the offset", least=0, most=self.sample)
 
@@ -110,6 +105,7 @@ class SizePrior:
     def __post_init__(self) -> None:
         checked_count(self.population, "the population", least=3, most=POPULATION_MAX)
         checked_count(self.first, "the smallest sample size", least=1)
+        checked_count(len(self.masses), "the number of sample sizes", least=1, most=SIZES_MAX)
         values = tuple(exact(mass, "a mass") for mass in self.masses)
         if not values or min(values) <= 0 or abs(sum(values, Fraction(0)) - 1) > Fraction(1, 10**9):
             raise refusal(
@@ -139,14 +135,21 @@ def discard_prior(
     *, population: int, sample: int, epsilon_size: Number, delta: Number
 ) -> DiscardPrior:
     """Return the discarding prior whose chance of throwing nothing away is about delta/4."""
-    level, target = exact(epsilon_size, "epsilon_size"), checked_delta(delta)
-    if level <= 0:
-        raise refusal(
-            "epsilon_size", f"epsilon_size is {shown(level)}", "a tenth of epsilon is a good choice"
-        )
+    level, target = _checked_level(epsilon_size), checked_delta(delta)
     return DiscardPrior(
         population, sample, level, math.ceil(math.log(4 / float(target)) / float(level))
     )
+
+
+def _checked_level(value: Number) -> Fraction:
+    level = exact(value, "epsilon_size")
+    if not Fraction(1, 1000) <= level <= 10:
+        raise refusal(
+            "epsilon_size",
+            f"epsilon_size is {shown(level)}; it must lie between 0.001 and 10",
+            "a tenth of epsilon is a good choice",
+        )
+    return level
 
 
 def _below_census(largest: int, population: int) -> None:
