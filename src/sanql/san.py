@@ -13,7 +13,7 @@ from typing import Self
 
 from sanql.account import Balance, Charge, Ledger, parse_delta, parse_epsilon
 from sanql.engine import answer, answer_exactly, cells_of
-from sanql.errors import BudgetExceeded, Fault, PolicyError, Refused
+from sanql.errors import BudgetExceeded, Refused
 from sanql.execute import Description, Source, Workers, describe, prepare
 from sanql.execute.statement import public_statement, statement
 from sanql.explain import Explanation, explain
@@ -25,7 +25,8 @@ from sanql.parse.shared import PublicQuery
 from sanql.plan import Outlined, Plan, Planned, outline_question, plan_question
 from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
-from sanql.policy import Budget, Policy, Table, TableDomain, load
+from sanql.policy import Budget, Policy, Table, load
+from sanql.policy.units import unit_path
 from sanql.release import (
     Answer,
     NoisyCells,
@@ -316,14 +317,12 @@ class San:
     def tables(self) -> Mapping[str, Table]:
         """The tables of the policy; a public table without declared columns has the source's."""
         known = self.description.columns
-        tables = {
+        return {
             name: replace(table, columns=known[name])
             if name in known and not table.columns
             else table
             for name, table in self.policy.tables.items()
         }
-        _check_domains(tables)
-        return tables
 
     def prepare(self, asked: str | Asked, wishes: Wishes) -> tuple[Planned, Question]:
         """Return the priced plan of a question; everything that can be refused is refused here."""
@@ -413,33 +412,8 @@ def _analyst(policy: Policy, analyst: str | None) -> str:
 
 def _terms(policy: Policy) -> dict[str, str]:
     """Return what every charge means; the ledger refuses to go on when it changes."""
-    units = {
-        name: getattr(table.unit, "column", "row")
+    return {"neighbours": policy.neighbours} | {
+        f"unit of {name}": unit_path(table, policy.tables)
         for name, table in policy.tables.items()
         if not table.public
     }
-    return {"neighbours": policy.neighbours} | {
-        f"unit of {name}": unit for name, unit in units.items()
-    }
-
-
-def _check_domains(tables: Mapping[str, Table]) -> None:
-    """Refuse keys of a public table whose type is not the column's: a cast could merge keys."""
-    faults = []
-    for table in tables.values():
-        for column in table.columns.values():
-            if not isinstance(column.domain, TableDomain):
-                continue
-            listed = tables[column.domain.table].columns.get(column.domain.column)
-            if listed is None or listed.type != column.type:
-                found = listed.type if listed is not None else "missing or of no known type"
-                faults.append(
-                    Fault(
-                        f"[table.{table.name}.column] {column.name}.domain",
-                        f"{column.domain.table}.{column.domain.column} is {found}, "
-                        f"and the column is {column.type}",
-                        "declare the public table's column with the same type",
-                    )
-                )
-    if faults:
-        raise PolicyError(faults)

@@ -274,3 +274,67 @@ def test_check_tells_faults_of_the_policy_and_of_its_source_together(tmp_path: P
         "table.people.column.agee",
     ]
     assert not list(tmp_path.glob("*.ledger*"))
+
+
+SHOP = """
+[dataset]
+name = "shop"
+source = "shop.duckdb"
+neighbours = "add-remove"
+budget = {{ epsilon = 9 }}
+accounting = "pure"
+[table.buyers]
+privacy_unit = "person"
+key = "id"
+unique = true
+[table.sellers]
+privacy_unit = "firm"
+key = "id"
+unique = true
+[table.products]
+public = true
+key = "{key}"
+[table.sales]
+privacy_unit = {{ via = "trader", references = "{who}" }}
+rows_per_unit_max = 3
+[table.sales.column]
+kind = {{ type = "text", domain = {{ table = "products", column = "{column}" }} }}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE buyers AS SELECT 1 AS id, 7 AS person")
+        connection.execute("CREATE TABLE sellers AS SELECT 1 AS id, 8 AS firm")
+        connection.execute("CREATE TABLE products AS SELECT 'a' AS kind, 3 AS size")
+        connection.execute("CREATE TABLE sales AS SELECT 1 AS trader, 'a' AS kind")
+    return tmp_path / "policy.toml"
+
+
+def test_whoever_stands_at_the_end_of_a_foreign_key_cannot_change_under_a_ledger(
+    shop: Path,
+) -> None:
+    shop.write_text(SHOP.format(key="kind", who="buyers", column="kind"))
+    assert "sales: protects each person, through buyers" in run("check", str(shop)).stdout
+    asked = ["query", "-p", str(shop), "-e", "1", "SELECT COUNT(*) FROM sales"]
+    assert run(*asked).returncode == 0
+    shop.write_text(SHOP.format(key="kind", who="sellers", column="kind"))
+    done = run(*asked)
+    assert done.returncode == 5
+    assert "trader = buyers.id: person" in done.stderr
+
+
+def test_check_looks_for_keys_and_listed_values_in_public_tables(shop: Path) -> None:
+    shop.write_text(SHOP.format(key="knd", who="buyers", column="kinds"))
+    done = run("check", str(shop), "--format", "json")
+    assert done.returncode == 2
+    faults = json.loads(done.stdout)["error"]["faults"]
+    assert [fault["place"] for fault in faults] == [
+        "table.products.key",
+        "[table.sales.column] kind.domain",
+    ]
+    shop.write_text(SHOP.format(key="kind", who="buyers", column="size"))
+    assert "products.size is integer, and the column is text" in run("check", str(shop)).stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from sanql.cli.failing import reported
 from sanql.errors import Fault, PolicyError
 
 if TYPE_CHECKING:
-    from sanql.policy import Policy
+    from sanql.policy import Policy, Table
 
 
 @click.command()
@@ -80,7 +80,7 @@ def check(policy: Path, form: str) -> None:
         else:
             click.echo(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
-                whose = _unit(table.public, getattr(table.unit, "column", "row"))
+                whose = _whose(table, loaded.tables)
                 undecided = not table.public and table.rows_per_unit_max is None
                 wait = f"; until it has limits only `sanql suggest -t {table.name}` can be asked"
                 click.echo(f"  {table.name}: {whose}{wait if undecided else ''}")
@@ -98,5 +98,12 @@ def _faults_of_source(policy: Policy) -> Sequence[Fault]:
     return ()
 
 
-def _unit(public: bool, unit: str) -> str:
-    return "public" if public else f"protects each {unit}"
+def _whose(table: Table, tables: Mapping[str, Table]) -> str:
+    from sanql.policy import ViaUnit
+    from sanql.policy.units import root_unit
+
+    if table.public:
+        return "public"
+    unit = getattr(root_unit(table, tables), "column", "row")
+    through = f", through {table.unit.table}" if isinstance(table.unit, ViaUnit) else ""
+    return f"protects each {unit}{through}"

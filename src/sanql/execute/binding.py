@@ -17,7 +17,7 @@ from sanql.execute.files import nearest
 from sanql.execute.lockdown import quote
 from sanql.execute.messages import Filling
 from sanql.execute.parts import base
-from sanql.policy.model import Column
+from sanql.policy.model import Column, TableDomain
 from sanql.policy.units import identifiers
 
 if TYPE_CHECKING:
@@ -67,9 +67,43 @@ def bind(
                 bound[table.name] = found
             else:
                 faults.extend(found)
+            faults += _key_faults(table, tables[names[0]])
+    faults += _domain_faults(policy, bound)
     if faults:
         raise PolicyError(faults)
     return bound
+
+
+def _key_faults(table: Table, parts: list[list[Field]]) -> list[Fault]:
+    """Return the fault of a key that a public table does not have; a private one's is an identifier."""
+    names = [field.name for field in parts[0]] if parts else []
+    if not table.public or table.key is None or table.key.lower() in map(str.lower, names):
+        return []
+    hint = nearest(table.key, names) or "name a column of the table"
+    place = f"table.{table.name}.key"
+    return [Fault(place, f"the source has no column {quote(table.key)}", hint)]
+
+
+def _domain_faults(policy: Policy, bound: Mapping[str, BoundTable]) -> list[Fault]:
+    """Return the keys of public tables whose type is not the column's: a cast could merge keys."""
+    faults = []
+    for table in policy.tables.values():
+        for column in table.columns.values():
+            domain = column.domain
+            if not isinstance(domain, TableDomain) or domain.table not in bound:
+                continue  # keys are written down, or their table has a fault of its own
+            known = policy.tables[domain.table].columns or bound[domain.table].inferred or {}
+            listed = known.get(domain.column)
+            if listed is None or listed.type != column.type:
+                found = listed.type if listed is not None else "missing or of no known type"
+                faults.append(
+                    Fault(
+                        f"[table.{table.name}.column] {column.name}.domain",
+                        f"{domain.table}.{domain.column} is {found}, and the column is {column.type}",
+                        "declare the public table's column with the same type",
+                    )
+                )
+    return faults
 
 
 def _read(

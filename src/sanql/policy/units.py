@@ -165,3 +165,14 @@ def root_unit(table: Table, tables: Mapping[str, Table]) -> RowUnit | ColumnUnit
     while isinstance(unit, ViaUnit):
         unit = tables[unit.table].unit
     return unit
+
+
+def unit_path(table: Table, tables: Mapping[str, Table]) -> str:
+    """Return how a private table's rows lead to whoever is protected: "order_id = orders.id: person"."""
+    match table.unit:
+        case ViaUnit(column, referred, key):
+            return f"{column} = {referred}.{key}: {unit_path(tables[referred], tables)}"
+        case ColumnUnit(column):
+            return column
+        case _:
+            return "row"
