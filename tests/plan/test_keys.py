@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
 
+from sanql.errors import Refused
+from sanql.parse.tree import ColumnRef, Facts, Type
 from sanql.plan import Outline
-from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
-from sanql.policy.model import TableDomain
+from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys, keys_of
+from sanql.policy.model import Column, ColumnUnit, ListedDomain, Table, TableDomain
 
 Outlined = Callable[..., Outline]
 
@@ -117,3 +120,18 @@ def test_too_many_derived_keys_are_selected_instead(outlined: Outlined) -> None:
     many = "SELECT COUNT(*) FROM people GROUP BY age, score, born"
     assert isinstance(outlined(few).keys, PublicKeys)
     assert isinstance(outlined(many).keys, PrivateKeys)
+
+
+def test_groups_of_one_unit_each_are_refused_unless_their_keys_are_public() -> None:
+    facts = Facts(Type.INTEGER, Fraction(0), Fraction(10**7), nullable=False)
+    key = ColumnRef("id", facts, origin=("people", "id"))
+    column = Column("id", "integer", bounds=(Fraction(0), Fraction(10**7)))
+    tables = {"people": Table("people", ColumnUnit("id"), {"id": column}, 1)}
+    with pytest.raises(Refused) as error:
+        keys_of((key,), tables)
+    assert error.value.code == "returns_individuals"
+    listed = replace(column, domain=ListedDomain((1, 2)))
+    listing = {"people": replace(tables["people"], columns={"id": listed})}
+    assert isinstance(keys_of((key,), listing), PublicKeys)
+    others = {"people": replace(tables["people"], unit=ColumnUnit("person"))}
+    assert isinstance(keys_of((key,), others), PrivateKeys)

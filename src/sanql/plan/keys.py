@@ -14,7 +14,7 @@ from sanql.parse.relations import From, conjuncts
 from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
 from sanql.plan.lookups import Lookup, lookups
 from sanql.plan.reading import column_of
-from sanql.policy import ListedDomain, Table, TableDomain
+from sanql.policy import ColumnUnit, ListedDomain, Table, TableDomain
 
 RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
 PRODUCT_MAX = 200_000
@@ -84,6 +84,19 @@ def check_strategy(keys: Keys, typed: str | None) -> None:
         )
 
 
+def _refuse_individuals(expressions: Iterable[Expr], tables: Mapping[str, Table]) -> None:
+    """Refuse private groups of one unit each: none would ever have enough units to appear."""
+    for expression in expressions:
+        origin = expression.origin if isinstance(expression, ColumnRef) else None
+        if origin is not None and tables[origin[0]].unit == ColumnUnit(origin[1]):
+            raise Refused(
+                "returns_individuals",
+                f"GROUP BY {origin[1]} makes a group for each individual, and no group of one appears",
+                f"group by something many share, and count individuals with COUNT(DISTINCT "
+                f"{origin[1]}); or GROUP BY {origin[1]} in a subquery, with statistics outside",
+            )
+
+
 def keys_of(
     expressions: tuple[Expr, ...],
     tables: Mapping[str, Table],
@@ -100,6 +113,7 @@ def keys_of(
         columns = _looked_up(columns, expressions, source, where, tables)
     known = [column for column in columns if column is not None]
     if len(known) < len(columns):
+        _refuse_individuals(expressions, tables)
         return PrivateKeys()
     keys = PublicKeys(tuple(known))
     return keys if (keys.count or 0) <= PRODUCT_MAX else PrivateKeys()
