@@ -135,3 +135,31 @@ def test_groups_of_one_unit_each_are_refused_unless_their_keys_are_public() -> N
     assert isinstance(keys_of((key,), listing), PublicKeys)
     others = {"people": replace(tables["people"], unit=ColumnUnit("person"))}
     assert isinstance(keys_of((key,), others), PrivateKeys)
+
+
+@pytest.mark.parametrize(
+    ("key", "where", "left"),
+    [
+        ("sex", "sex IN ('F', 'X', 'Y')", ["F", "X"]),
+        ("sex", "sex = 'F'", ["F"]),
+        ("sex", "sex <> 'F'", ["M", "X"]),
+        ("sex", "sex NOT IN ('F', 'X') AND age > 3", ["M"]),
+        ("sex", "NOT sex = 'F' OR age > 3", ["F", "M", "X"]),
+        ("sex", "NOT NOT sex = 'F'", ["F"]),
+        ("sex", "sex <> city", ["F", "M", "X"]),
+        ("member", "member", [True]),
+        ("member", "NOT member", [False]),
+        ("member", "NOT (member AND age > 3)", [False, True]),
+        ("score", "score > 27 AND score <> 29", [28, 30]),
+        ("age // 50", "age <> 3", [0, 1, 2, 3]),
+        ("price", "price <> 1.5", None),  # 1.52 has the key 1.5 too, and is not excluded
+    ],
+)
+def test_keys_that_a_condition_excludes_do_not_appear(
+    outlined: Outlined, key: str, where: str, left: list[object] | None
+) -> None:
+    every = outlined(f"SELECT {key}, COUNT(*) FROM people GROUP BY 1").keys
+    keys = outlined(f"SELECT {key}, COUNT(*) FROM people WHERE {where} GROUP BY 1").keys
+    assert isinstance(keys, PublicKeys) and isinstance(every, PublicKeys)
+    found = keys.columns[0].values
+    assert found == every.columns[0].values if left is None else list(found) == left  # type: ignore[arg-type]

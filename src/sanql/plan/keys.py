@@ -159,17 +159,39 @@ def _chosen(column: KeyColumn | None, expression: Expr, where: Expr | None) -> K
         return column
     left = column.values
     for test in conjuncts(where):
-        match test:
-            case Call("in" | "equal", (ColumnRef() as subject, *choices)) if (
-                isinstance(expression, ColumnRef)
-                and (subject.slot, subject.name) == (expression.slot, expression.name)
-                and all(isinstance(choice, Literal) for choice in choices)
-            ):
-                wanted = [choice.value for choice in choices if isinstance(choice, Literal)]
-                left = tuple(value for value in left if value in wanted)
-            case _:
-                pass
+        asked = _listed(test, expression)
+        if asked is not None:
+            among, listed = asked
+            left = tuple(value for value in left if (value in listed) is among)
     return KeyColumn(left, column.filtered) if left else column
+
+
+def _listed(test: Expr, key: Expr) -> tuple[bool, list[LiteralValue]] | None:
+    """Return values that a condition wants a key to be among, or (False) not to be.
+
+    A number with decimals is compared before it is rounded to its key, so that a value is excluded
+    does not mean that its key is.
+    """
+    if not isinstance(key, ColumnRef):
+        return None
+
+    def is_key(part: Expr) -> bool:
+        return isinstance(part, ColumnRef) and (part.slot, part.name) == (key.slot, key.name)
+
+    match test:
+        case Call("in" | "equal", (subject, *choices)) if is_key(subject):
+            values = [choice.value for choice in choices if isinstance(choice, Literal)]
+            return (True, values) if len(values) == len(choices) else None
+        case Call("not_equal", (subject, Literal(value))) if is_key(subject):
+            opposite = True, [value]
+        case Call("not", (part,)):
+            opposite = _listed(part, key) or (False, [])
+        case ColumnRef() if is_key(test):
+            return True, [True]
+        case _:
+            return None
+    among, values = opposite
+    return (not among, values) if values and key.facts.type is not Type.REAL else None
 
 
 def _key_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:
