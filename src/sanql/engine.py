@@ -187,6 +187,7 @@ def _shown(
         remaining=san.balances(),
         certificate=preparation.certificate,
         cached=cached,
+        without_interval=shown.without,
     )
 
 

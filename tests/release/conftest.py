@@ -109,6 +109,7 @@ def answered(planned: Callable[..., Plan]) -> Callable[..., Answer]:
             remaining=(Balance("h", "dataset", left, left, left, 0),),
             certificate=certify(made),
             cached=cached,
+            without_interval=shown.without,
         )
 
     return make

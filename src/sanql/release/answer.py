@@ -41,7 +41,7 @@ class Answer:
     `ends` holds, for each column that has noise, the low and high ends of its rows' intervals;
     `intervals` is the same as pairs, where an end that is unbounded is None. `noise` holds the
     standard deviation of the noise in columns that are an aggregate by themselves (of a row of other
-    groups the certificate says it).
+    groups the certificate says it). `without_interval` names columns that have noise and no interval.
     """
 
     table: pyarrow.Table
@@ -52,6 +52,7 @@ class Answer:
     remaining: tuple[Balance, ...]
     certificate: Certificate
     cached: bool
+    without_interval: tuple[str, ...] = ()
 
     @cached_property
     def intervals(self) -> dict[str, list[Interval]]:
@@ -166,8 +167,10 @@ class Answer:
         return self.charge.epsilon == 0 and self.charge.delta == 0
 
     def footer(self) -> list[str]:
-        """Return what stands under the rows: limits that may have cut them, and the summary."""
-        return [line for line in (self.certificate.cuts, self.summary()) if line]
+        """Return what stands under the rows: what they do not show, and the summary."""
+        bare = "" if self.free else ", ".join(self.without_interval)
+        unsaid = [f"no interval for {bare}"] if bare else []
+        return [*unsaid, *self.certificate.beside(), self.summary()]
 
     def summary(self) -> str:
         """Return one line: the confidence, bounds that were found, the price and what is left."""

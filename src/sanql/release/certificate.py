@@ -80,6 +80,10 @@ class Certificate:
             "bounds": list(self.bounds),
         }
 
+    def beside(self) -> list[str]:
+        """Return what a reader of the rows must know of those that are not in them."""
+        return [self.cuts] if self.cuts else []
+
     def bounds_in_words(self) -> list[str]:
         """Return a line for each column whose bounds San finds."""
         return [_bounds_in_words(part) for part in self.bounds]

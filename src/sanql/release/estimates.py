@@ -101,6 +101,31 @@ def band_of(
             return quantiles.quantile_band(plan, cells, estimate, each)
 
 
+def missing_of(
+    plan: Plan, cells: NoisyCells, aggregate: int, confidence: Fraction, measurements: int
+) -> NDArray[np.bool_]:
+    """Return where the exact value may be NULL when every measurement is within its interval.
+
+    Counts and sums of nothing are 0. Averages and variances need rows, and have them where the lower
+    end of their count says so. A quantile has rows wherever its interval is narrower than the bounds:
+    the counts around it then tell rows on one side from none. A correlation may lack variation.
+    """
+    each = shared_confidence(confidence, measurements)
+    match plan.estimates[aggregate]:
+        case CountOf() | SumOf():
+            return np.zeros(cells.count, dtype=np.bool_)
+        case AverageOf(count=count):
+            return _around(plan, cells, count, each).low < 1
+        case VarianceOf(count=count, sample=sample) | CovarianceOf(count=count, sample=sample):
+            return _around(plan, cells, count, each).low < (2 if sample else 1)
+        case QuantileOf() as estimate:
+            band = quantiles.quantile_band(plan, cells, estimate, each)
+            low, high = quantiles.widest(plan, estimate)
+            return (band.low <= low) & (band.high >= high)
+        case CorrelationOf():
+            return np.ones(cells.count, dtype=np.bool_)
+
+
 def _around(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Band:
     values = cells.measurement(index).astype(np.float64)
     width: Reals | float = float(plan.noises[index].half_width(confidence))

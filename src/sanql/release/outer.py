@@ -27,7 +27,7 @@ from sanql.plan import Plan
 from sanql.release.bands import Band, Reals
 from sanql.release.cells import NoisyCells
 from sanql.release.finish import AS_THEY_ARE, Finish, finished_value, labelled
-from sanql.release.intervals import output_band
+from sanql.release.intervals import output_band, without_interval
 from sanql.release.rest import REST
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """An answer's columns, and the interval ends of those that have any."""
+    """An answer's columns, the interval ends of those that have any, and noisy ones that have none."""
 
     table: pyarrow.Table
     intervals: dict[str, tuple[Reals, Reals]]
+    without: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ def show_layers(
             )
             for index in bands[0]
         },
+        without_interval(query, bands[0]),
     )
 
 

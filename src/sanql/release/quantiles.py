@@ -70,6 +70,12 @@ def quantile_band(
     return Band(np.array(lows, dtype=float) * size, np.array(highs, dtype=float) * size)
 
 
+def widest(plan: Plan, estimate: QuantileOf) -> tuple[float, float]:
+    """Return the ends of an interval that nothing is known about."""
+    leaves = _leaves(plan, estimate)
+    return leaves.bottom * float(leaves.grid), leaves.top * float(leaves.grid)
+
+
 def _leaves(plan: Plan, estimate: QuantileOf) -> Leaves:
     leaves = plan.measurements[estimate.picks].leaves
     assert leaves is not None  # noqa: S101  (picks have leaves)
