@@ -34,11 +34,14 @@ INTRODUCTION = """# Refusals
 Everything San can refuse a question with, by the rule it holds: written by `docs/make_sql.py` from the
 program's sources. A refusal is decided before any row is read. It names what was typed and says at which
 line and column that stands; it has a remedy and, where one is found, ends with the nearest question that
-would be answered, which has been read and planned before it is shown. `…` is what was typed. As JSON:
+would be answered, which has been read and planned before it is shown. That question has no statistic that
+was not asked for but counts. Where it has numbers or dates that nobody asked for, such as bounds, `fill_in`
+says what to write instead of them. `…` is what was typed. As JSON:
 
 ```json
-{"error": {"code": "column_unknown", "message": "…", "remedy": "…",
-           "line": 1, "column": 12, "nearest": "SELECT …"}}
+{"error": {"code": "bounds_missing", "message": "…", "remedy": "…",
+           "line": 1, "column": 8, "nearest": "SELECT …",
+           "fill_in": "your own bounds instead of 0 and 100"}}
 ```
 """
 

@@ -83,40 +83,50 @@ class Refused(SanqlError):
     """The question is not understood or cannot be private; decided before any row is read.
 
     `place` is the line and column of the question that it is about, and `nearest` a question that would
-    be answered; the message ends with the one, the remedy with the other.
+    be answered; the message ends with the one, the remedy with the other. `fill_in` says which of its
+    numbers and dates nobody asked for, and what to write in their place.
     """
 
     exit_code = 2
 
     def __init__(
-        self, code: str, message: str, remedy: str, place: Place | None = None, nearest: str = ""
+        self,
+        code: str,
+        message: str,
+        remedy: str,
+        place: Place | None = None,
+        nearest: str = "",
+        fill_in: str = "",
     ) -> None:
         where = f" (line {place[0]}, column {place[1]})" if place is not None else ""
+        asking = f"with {fill_in}, ask" if fill_in else "ask"
         super().__init__(
-            code, f"{message}{where}", f"{remedy}; ask: {nearest}" if nearest else remedy
+            code, f"{message}{where}", f"{remedy}; {asking}: {nearest}" if nearest else remedy
         )
         self.place = place
         self.nearest = nearest
+        self.fill_in = fill_in
         self._said = message, remedy
 
     def at(self, place: Place | None) -> Refused:
         """Return the same refusal, about a place in the question."""
-        return Refused(self.code, *self._said, place, self.nearest)
+        return Refused(self.code, *self._said, place, self.nearest, self.fill_in)
 
     def about(self, text: str) -> Refused:
         """Return the same refusal, naming the part of the question it is about."""
         message, remedy = self._said
         named = message if text in message else f"{text}: {message}"
-        return Refused(self.code, named, remedy, self.place, self.nearest)
+        return Refused(self.code, named, remedy, self.place, self.nearest, self.fill_in)
 
-    def showing(self, nearest: str) -> Refused:
+    def showing(self, nearest: str, fill_in: str = "") -> Refused:
         """Return the same refusal with a question that would be answered."""
-        return Refused(self.code, *self._said, self.place, nearest)
+        return Refused(self.code, *self._said, self.place, nearest, fill_in)
 
     def adding(self, remedy: str) -> Refused:
         """Return the same refusal with one more remedy."""
         message, first = self._said
-        return Refused(self.code, message, f"{first}; {remedy}", self.place, self.nearest)
+        more = f"{first}; {remedy}"
+        return Refused(self.code, message, more, self.place, self.nearest, self.fill_in)
 
     def to_dict(self) -> dict[str, object]:
         """Return the one JSON shape of every error, with what is known besides."""
@@ -127,6 +137,8 @@ class Refused(SanqlError):
             error |= {"line": self.place[0], "column": self.place[1]}
         if self.nearest:
             error["nearest"] = self.nearest
+        if self.fill_in:
+            error["fill_in"] = self.fill_in
         return shape
 
 

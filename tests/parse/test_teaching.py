@@ -145,10 +145,72 @@ def test_what_a_refusal_shows_is_read_and_planned(refusals: list[Refusal]) -> No
         assert refused.message == each.refused.message
         if refused.nearest:
             shown += 1
-            assert refused.remedy.endswith(f"ask: {refused.nearest}")
+            with_own = f"with {refused.fill_in}, " if refused.fill_in else ""
+            assert refused.remedy.endswith(f"; {with_own}ask: {refused.nearest}")
             assert refused.to_dict()["error"]["nearest"] == refused.nearest  # type: ignore[index]
             planned(parse(refused.nearest, each.tables), each.tables)
     assert shown > len(refusals) / 3
+
+
+STATISTICS = {
+    "AVG", "SUM", "MIN", "MAX", "MEDIAN", "MODE", "CORR", "COVAR_POP", "COVAR_SAMP", "VAR_POP",
+    "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "BOOL_AND", "BOOL_OR",
+    "STRING_AGG", "ANY_VALUE", "FIRST", "LAST", "ARG_MIN", "ARG_MAX", "RANK", "LAG", "LEAD",
+}  # fmt: skip
+SPELT = {"MEAN": "AVG", "AVERAGE": "AVG", "ANY_VALUE": "MIN", "EVERY": "BOOL_AND"}
+
+
+def statistics(sql: str) -> set[str]:
+    """Return the statistics that a text names, by its letters alone."""
+    names = {name.upper() for name in re.findall(r"(\w+) ?\(", sql)}
+    return (names | {SPELT[name] for name in names & SPELT.keys()}) & STATISTICS
+
+
+def test_no_refusal_shows_a_statistic_that_was_not_asked_for_but_a_count(
+    refusals: list[Refusal],
+) -> None:
+    """MAX never becomes MIN, nor a text's least value an average; a misspelt name is what is meant."""
+    for each in refusals:
+        refused = teach(
+            each.refused, each.asked, each.tables, lambda q, e=each: planned(q, e.tables)
+        )
+        if "did you mean" not in each.refused.remedy:
+            assert statistics(refused.nearest) <= statistics(each.asked.sql), each
+
+
+INVENTED = [
+    ("SELECT SUM(big) FROM people", "your own bounds instead of 0 and 100"),
+    ("SELECT COUNT(*) FROM people WHERE born < CURRENT_DATE", "the day you mean instead of 2026-01-31"),
+    ("SELECT SUM(big) FROM people WHERE born < CURRENT_DATE", "the day you mean instead of 2026-01-31 and your own bounds instead of 0 and 100"),
+    ("SELECT QUANTILE_CONT(age, age) FROM people", "the share you mean instead of 0.5"),
+    ("SELECT city, COUNT(*) FROM people GROUP BY city LIMIT age", "your own number of rows instead of 10"),
+    ("SELECT MAX(born) FROM people", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "fill_in"), INVENTED)
+def test_what_a_shown_question_invents_is_said_beside_it(
+    tables: Tables, sql: str, fill_in: str
+) -> None:
+    found = refusal("", Asked(sql), tables).refused
+    refused = teach(found, sql, tables, lambda q: planned(q, tables))
+    assert refused.fill_in == fill_in
+    beside = f"; with {fill_in}, ask: " if fill_in else "; ask: "
+    assert refused.remedy.endswith(beside + refused.nearest)
+    error = refused.to_dict()["error"]
+    assert isinstance(error, dict)
+    assert error.get("fill_in", "") == fill_in
+
+
+def test_numbers_that_stand_in_a_shown_question_were_asked_or_are_said_to_be_filled_in(
+    refusals: list[Refusal],
+) -> None:
+    for each in refusals:
+        refused = teach(
+            each.refused, each.asked, each.tables, lambda q, e=each: planned(q, e.tables)
+        )
+        if "BETWEEN 0 AND 100 " in refused.nearest and "100" not in each.asked.sql:
+            assert "your own bounds instead of 0 and 100" in refused.fill_in, each
 
 
 def test_what_cannot_be_planned_is_not_shown(tables: Tables) -> None:
@@ -191,7 +253,7 @@ NEAREST = [
     ("SELECT weight, city FROM people", "SELECT city, COUNT(*) FROM people GROUP BY city"),
     ("SELECT p.city FROM people p WHERE p.age > ?", "SELECT p.city, COUNT(*) FROM people AS p WHERE p.age > 3 GROUP BY p.city"),
     ("SELECT person_id, COUNT(*) AS n FROM people GROUP BY person_id", "SELECT n, COUNT(*) FROM (SELECT person_id, COUNT(*) AS n FROM people GROUP BY person_id) AS t GROUP BY n"),
-    ("SELECT person_id, city, SUM(age) FROM people GROUP BY person_id, city", "SELECT city, AVG(n2) FROM (SELECT person_id, city, SUM(age) AS n2 FROM people GROUP BY person_id, city) AS t GROUP BY city"),
+    ("SELECT person_id, city, SUM(age) FROM people GROUP BY person_id, city", "SELECT city, SUM(age) FROM people GROUP BY city"),
     ("SELECT COUNT(DISTINCT city, age) FROM people", "SELECT COUNT(DISTINCT city || '|' || age) FROM people"),
     ("SELECT AVG(aeg) FROM people", "SELECT AVG(age) FROM people"),
     ("SELECT SUM(FLOR(income)) FROM people", "SELECT SUM(FLOOR(income)) FROM people"),
@@ -213,7 +275,17 @@ NEAREST = [
     ("SELECT COUNT(*) FROM people WHERE COUNT(*) > 3", "SELECT COUNT(*) FROM people HAVING COUNT(*) > 3"),
     ("SELECT COUNT(*) FROM people WHERE born < CURRENT_DATE", "SELECT COUNT(*) FROM people WHERE born < CAST('2026-01-31' AS DATE)"),
     ("SELECT COUNT(*) FROM people WHERE city = 7", "SELECT COUNT(*) FROM people WHERE city = '7'"),
-    ("SELECT BOOL_AND(member) FROM people", "SELECT AVG(member) FROM people"),
+    ("SELECT BOOL_AND(member) FROM people", "SELECT COUNT_IF(member) FROM people"),
+    ("SELECT MAX(born) AS last FROM people", "SELECT MAX(YEAR(born)) AS last FROM people"),
+    ("SELECT city, MAX(seen) FROM people GROUP BY city", "SELECT city, MAX(YEAR(seen)) FROM people GROUP BY city"),
+    ("SELECT MEDIAN(born) FROM people", "SELECT MEDIAN(YEAR(born)) FROM people"),
+    ("SELECT SUM(born) FROM people", "SELECT COUNT(born) FROM people"),
+    ("SELECT MIN(city) FROM people", "SELECT COUNT(DISTINCT city) FROM people"),
+    ("SELECT SUM(age), AVG(big) FROM people", "SELECT SUM(age), AVG(CASE WHEN big BETWEEN 0 AND 100 THEN big END) FROM people"),
+    ("SELECT QUANTILE_CONT(age, 90) FROM people", "SELECT QUANTILE_CONT(age, 0.9) FROM people"),
+    ("SELECT person_id, SUM(age) AS n FROM people GROUP BY person_id", "SELECT SUM(age) AS n FROM people"),
+    ("SELECT c, COUNT(*) FROM (SELECT person_id, ANY_VALUE(city) AS c FROM people GROUP BY person_id) AS t GROUP BY c", "SELECT c, COUNT(*) FROM (SELECT person_id, MIN(city) AS c FROM people GROUP BY person_id) AS t GROUP BY c"),
+    ("SELECT c, COUNT(*) FROM (SELECT person_id, STRING_AGG(city) AS c FROM people GROUP BY person_id) AS t GROUP BY c", ""),
     ("SELECT city, COUNT(*) FROM people GROUP BY 3", "SELECT city, COUNT(*) FROM people GROUP BY city"),
     ("SELECT COUNT(*) FROM people, people", "SELECT COUNT(*) FROM people, people AS people_2 WHERE people.person_id = people_2.person_id"),
     ('SELECT "Größe" FROM people', 'SELECT "Größe", COUNT(*) FROM people GROUP BY "Größe"'),

@@ -270,16 +270,28 @@ def _bounds(node: exp.Expression, argument: Expr, text: str) -> tuple[Fraction, 
     """Return the bounds of a number, or refuse what has none."""
     name = typed_name(node)
     if argument.facts.type not in NUMERIC:
-        raise Refused(
-            "type_mismatch",
-            f"{text} needs a number",
-            f"use {name}(CASE WHEN … THEN 1 ELSE 0 END), COUNT, or CAST the value",
-        )
+        raise _not_a_number(argument.facts.type, text, name)
     low, high = argument.facts.low, argument.facts.high
     unlimited = argument.facts.type is Type.INTEGER and max(abs(low), abs(high)) >= 2**62  # type: ignore[arg-type]
     if unlimited or not isinstance(low, Fraction) or not isinstance(high, Fraction):
         raise no_bounds(text, name)
     return low, high
+
+
+def _not_a_number(kind: Type, text: str, name: str) -> Refused:
+    if kind in (Type.DATE, Type.TIMESTAMP):
+        return Refused(
+            "type_mismatch",
+            f"{text} needs a number, and has dates",
+            f"ask for a number of them: {name}(YEAR(x)), or {name}(DATE_DIFF('day', DATE '2020-01-01', "
+            "x)) for days since a day of your own",
+        )
+    counted = "COUNT(DISTINCT x)" if name.upper() in ("MIN", "MAX") else "COUNT(x)"
+    return Refused(
+        "type_mismatch",
+        f"{text} needs a number",
+        f"use {counted}, {name}(CASE WHEN … THEN 1 ELSE 0 END), or CAST a text that holds numbers",
+    )
 
 
 def no_bounds(text: str, name: str) -> Refused:

@@ -48,7 +48,7 @@ SELECT person_id, COUNT(*) FROM visits GROUP BY person_id;
 -- Groups of one visit each.
 SELECT visit_id, SUM(cost) FROM visits GROUP BY visit_id;
 --code> returns_individuals
---remedy> SELECT AVG(n1) FROM (SELECT visit_id, SUM(cost) AS n1 FROM visits GROUP BY visit_id) AS t
+--remedy> SELECT SUM(cost) FROM visits
 
 -- The largest number of a person.
 SELECT MAX(person_id) FROM people;

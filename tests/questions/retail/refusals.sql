@@ -3,12 +3,12 @@
 -- The best customers (TPC-H's eighteenth question).
 SELECT c.country, o.order_id, SUM(i.quantity) FROM customers c JOIN orders o USING (customer_id) JOIN items i USING (order_id) GROUP BY c.country, o.order_id ORDER BY 3 DESC LIMIT 100;
 --code> returns_individuals
---remedy> SELECT country, AVG(n2) FROM (SELECT c.country, o.order_id, SUM(i.quantity) AS n2 FROM customers AS c JOIN orders AS o USING (customer_id) JOIN items AS i USING (order_id) GROUP BY c.country, o.order_id) AS t GROUP BY country
+--remedy> SELECT c.country, SUM(i.quantity) FROM customers AS c JOIN orders AS o USING (customer_id) JOIN items AS i USING (order_id) GROUP BY c.country
 
 -- Customers by number.
 SELECT customer_id, SUM(shipping) AS spent FROM orders GROUP BY customer_id ORDER BY spent DESC LIMIT 10;
 --code> returns_individuals
---remedy> SELECT AVG(spent) FROM (SELECT customer_id, SUM(shipping) AS spent FROM orders GROUP BY customer_id) AS t
+--remedy> SELECT SUM(shipping) AS spent FROM orders
 
 -- Rows of orders (TPC-H's third question).
 SELECT o.ordered, o.shipping FROM orders o WHERE o.channel = 'web' ORDER BY o.shipping DESC LIMIT 10;

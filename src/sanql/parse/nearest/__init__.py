@@ -2,19 +2,22 @@
 
 A refusal knows a rule; the rewriters here know how a question that breaks it is usually meant. They are
 guesses, so nothing is shown before it has been asked: a candidate must be read, and planned, like any
-question, and the first that passes is shown with the refusal.
+question, and mean nothing else (`meaning`); the first that passes is shown with the refusal. What a
+rewriter had to invent, such as bounds, is said beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.contributions import unclamped
-from sanql.parse.nearest.finding import Rewriter
+from sanql.parse.nearest.finding import Rewriter, stand_ins
+from sanql.parse.nearest.meaning import groups_by_identifier, statistics_allowed, statistics_of
 from sanql.parse.nearest.shape import SHAPE
 from sanql.parse.nearest.units import UNITS
 from sanql.parse.nearest.words import WORDS
@@ -45,38 +48,70 @@ def teach(
     asked = asked if isinstance(asked, Asked) else Asked(asked)
     if refused.nearest or refused.code not in REWRITTEN or len(asked.tokens) > WORDS_MAX:
         return refused
-    found = _Search(tables, accept).find(refused, asked, steps=2)
-    return refused.showing(found) if found else refused
+    found = _Search(tables, accept, _allowed(asked)).find(refused, asked, steps=2)
+    if found is None:
+        return refused
+    return refused.showing(found.sql, " and ".join(dict.fromkeys(found.stand_ins)))
+
+
+def _allowed(asked: Asked) -> frozenset[str]:
+    """Return the statistics that a candidate may have: none but counts of what cannot be read."""
+    found: frozenset[str] = statistics_allowed(())
+    with suppress(Refused, RecursionError):
+        trees = [tree_of(each, asked.sql) for each in statements(asked.split[0])[:STATEMENTS_MAX]]
+        found = statistics_allowed([tree for tree in trees if tree is not None])
+    return found
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A candidate that is accepted, and what in it stands for something of the analyst's own."""
+
+    sql: str
+    stand_ins: tuple[str, ...]
 
 
 class _Search:
     """A search among candidates that ends when so many of them, or so many words, have been read."""
 
-    def __init__(self, tables: Mapping[str, Table], accept: Accept) -> None:
+    def __init__(
+        self, tables: Mapping[str, Table], accept: Accept, statistics: frozenset[str]
+    ) -> None:
         self._tables = tables
         self._accept = accept
+        self._statistics = statistics
         self._candidates_left = CANDIDATES_MAX
         self._words_left = WORDS_READ_MAX
 
-    def find(self, refused: Refused, asked: Asked, steps: int) -> str:
-        """Return the first candidate accepted; one refused for another reason is rewritten again."""
-        others: list[tuple[Refused, Asked]] = []
+    def find(
+        self, refused: Refused, asked: Asked, steps: int, known: tuple[str, ...] = ()
+    ) -> _Found | None:
+        """Return the first candidate accepted; one refused for another reason is rewritten again.
+
+        `known` is what stands in the question already for something of the analyst's own.
+        """
+        others: list[tuple[Refused, _Found]] = []
         for candidate in _candidates(refused, asked, self._tables):
+            if not statistics_of(candidate) <= self._statistics:
+                continue
             again = Asked(candidate.sql(dialect="duckdb", comments=False))
+            found = _Found(again.sql, (*known, *stand_ins(candidate)))
             if not self._affords(again):
-                return ""
+                return None
             try:
-                self._accept(parse(again, self._tables))
+                question = parse(again, self._tables)
+                self._accept(question)
             except Refused as other:
                 if other.code != refused.code:
-                    others.append((other, again))
+                    others.append((other, found))
             else:
-                return again.sql
-        for reason, again in others[:AGAIN_MAX] if steps > 1 else ():
-            found = self.find(reason, again, steps - 1)
-            if found:
-                return found
-        return ""
+                if not groups_by_identifier(question, self._tables):
+                    return found
+        for reason, found in others[:AGAIN_MAX] if steps > 1 else ():
+            better = self.find(reason, Asked(found.sql), steps - 1, found.stand_ins)
+            if better is not None:
+                return better
+        return None
 
     def _affords(self, asked: Asked) -> bool:
         try:

@@ -14,6 +14,7 @@ from sanql.parse.scope import table_item
 from sanql.policy import Table
 
 N = TypeVar("N", bound=exp.Expr)
+STANDS_IN = "stands_in"
 Rewriter = Callable[[exp.Select, Refused, Mapping[str, Table]], Iterator[exp.Expr]]
 
 
@@ -28,6 +29,17 @@ def without(select: exp.Select, *clauses: str) -> exp.Select:
     for clause in clauses:
         select.set(clause, None)
     return select
+
+
+def standing_in(node: N, words: str) -> N:
+    """Return a part that nobody asked for, marked with what it stands for."""
+    node.meta[STANDS_IN] = words
+    return node
+
+
+def stand_ins(tree: exp.Expr) -> list[str]:
+    """Return what the parts of a candidate stand for that nobody asked for."""
+    return [str(node.meta[STANDS_IN]) for node in tree.walk() if STANDS_IN in node.meta]
 
 
 def unaliased(node: exp.Expr) -> exp.Expr:

@@ -12,6 +12,7 @@ from sanql.parse.nearest.finding import (
     aggregated,
     leave_only,
     refused_parts,
+    standing_in,
     tables_read,
     tests,
     unaliased,
@@ -84,6 +85,11 @@ def numbers_of_one(select: exp.Select, refused: Refused, tables: Tables) -> Iter
         asked = exp.select(*outside, *shown).from_(inner.subquery("t"))
         by = [*outside, *more]
         yield asked.group_by(*by) if by else asked
+    if whose and names:  # the same statistics, about many
+        asked = without(select.copy(), *AROUND, "group", "having")
+        kept = [item.copy() for item in select.expressions if unaliased(item) not in whose]
+        asked.set("expressions", kept)
+        yield asked.group_by(*(key.copy() for key in others)) if others else asked
     for column in whose:
         count = exp.Count(this=exp.Distinct(expressions=[column.copy()]))
         asked = without(select.copy(), *AROUND, "group", "having")
@@ -214,7 +220,8 @@ def ten_rows(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[e
     if select.args.get("offset") is not None:
         asked.set("offset", None)
         yield asked.copy()
-    asked.set("limit", exp.Limit(expression=exp.Literal.number(10)))
+    ten = standing_in(exp.Literal.number(10), "your own number of rows instead of 10")
+    asked.set("limit", exp.Limit(expression=ten))
     yield asked
 
 

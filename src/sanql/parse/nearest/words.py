@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.parse.nearest.finding import Rewriter, refused_parts, tables_read, without
+from sanql.parse.nearest.finding import (
+    Rewriter,
+    refused_parts,
+    standing_in,
+    tables_read,
+    without,
+)
 from sanql.parse.nearest.shape import windows_outside
 from sanql.policy import Table
 
@@ -60,20 +66,32 @@ def another_alias(select: exp.Select, refused: Refused, tables: Tables) -> Itera
 
 
 def stated_bounds(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with bounds for what it adds up; the numbers stand for the analyst's own."""
-    for high in (100, 1_000_000):
-        asked = select.copy()
-        nodes = refused_parts(asked, refused, exp.AggFunc, exp.Anonymous, exp.WithinGroup)
-        if refused.place is None or not nodes:
-            nodes = list(asked.find_all(exp.Sum, exp.Avg))
-        for node in nodes:
-            for value in _summed(node):
-                value.replace(_held(value, high))
-        yield asked
-    columns = list(select.find_all(exp.Column))
-    for column in columns:
-        column.replace(_held(column, 100))
+    """Yield the question with bounds for the statistic at fault, then for the columns of that part.
+
+    The numbers stand for the analyst's own, and are marked so.
+    """
+    asked = select.copy()
+    for node in _at_fault(asked, refused):
+        for value in _summed(node):
+            value.replace(_held(value))
+    yield asked
+    for part in refused_parts(select, refused, exp.Expr):
+        for column in list(part.find_all(exp.Column)):
+            if column.find_ancestor(exp.Select) is part.find_ancestor(exp.Select):
+                column.replace(_held(column))
     yield select
+
+
+def _at_fault(select: exp.Select, refused: Refused) -> list[exp.Expr]:
+    """Return the statistics that a refusal is about: by its place, or else by its words."""
+    kinds = exp.AggFunc, exp.Anonymous, exp.WithinGroup
+    if refused.place is not None:
+        return list(refused_parts(select, refused, *kinds))
+    return [
+        node
+        for node in select.find_all(*kinds)
+        if node.sql(dialect="duckdb", comments=False) in refused.message
+    ]
 
 
 def _summed(node: exp.Expr) -> list[exp.Expr]:
@@ -88,13 +106,14 @@ def _summed(node: exp.Expr) -> list[exp.Expr]:
     return [value for value in values if isinstance(value, exp.Expr)]
 
 
-def _held(value: exp.Expr, high: int) -> exp.Case:
+def _held(value: exp.Expr) -> exp.Case:
     inside = exp.Between(
         this=exp.paren(value.copy()) if isinstance(value, exp.Binary) else value.copy(),
         low=exp.Literal.number(0),
-        high=exp.Literal.number(high),
+        high=exp.Literal.number(100),
     )
-    return exp.Case(ifs=[exp.If(this=inside, true=value.copy())])
+    held = exp.Case(ifs=[exp.If(this=inside, true=value.copy())])
+    return standing_in(held, "your own bounds instead of 0 and 100")
 
 
 def counted_values(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -158,11 +177,16 @@ def one_by_one(select: exp.Select, refused: Refused, tables: Tables) -> Iterator
     yield select
 
 
-def middle_quantile(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with a quantile that exists."""
+def valid_quantile(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield the question with a percentage as the share it is, or with the middle for no number."""
     for node in select.find_all(exp.PercentileCont, exp.PercentileDisc):
         key = "expression" if node.args.get("expression") is not None else "this"
-        node.set(key, exp.Literal.number("0.5"))
+        asked = str(node.args[key].this) if isinstance(node.args[key], exp.Literal) else ""
+        if re.fullmatch(r"[1-9]\d?|100", asked):
+            node.set(key, exp.Literal.number(f"{int(asked) / 100:g}"))
+        elif not re.fullmatch(r"1|0?\.\d{1,6}", asked):
+            middle = exp.Literal.number("0.5")
+            node.set(key, standing_in(middle, "the share you mean instead of 0.5"))
     yield select
 
 
@@ -178,19 +202,26 @@ def fitting_types(select: exp.Select, refused: Refused, tables: Tables) -> Itera
         asked = select.copy()
         for node in refused_parts(asked, refused, exp.EQ, exp.NEQ, exp.In, exp.Func)[:1]:
             operand = node.this if isinstance(node.this, exp.Expr) else None
-            if operand is not None:
+            # the statistic of a text's number is hardly meant
+            if operand is not None and not isinstance(node, exp.AggFunc):
                 operand.replace(exp.cast(operand.copy(), target, dialect="duckdb"))
         yield asked
+
+
+def fitting_values(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield a statistic of dates as the same of their years, then as how many values there are."""
     for node in refused_parts(select, refused, exp.AggFunc)[:1]:
         value = node.this
-        if isinstance(value, exp.Expr):
-            extreme = isinstance(node, exp.Min | exp.Max)
-            node.replace(_year(value) if extreme else exp.Count(this=value.copy()))
-            yield select
-
-
-def _year(value: exp.Expr) -> exp.Expr:
-    return exp.Min(this=exp.Year(this=value.copy()))
+        if not isinstance(value, exp.Expr):
+            return
+        if not isinstance(node, exp.Sum):  # a sum of years means nothing
+            value.replace(exp.Year(this=value.copy()))
+            yield select.copy()
+        counted = exp.Distinct(expressions=[value.copy()])
+        node.replace(
+            exp.Count(this=counted if isinstance(node, exp.Min | exp.Max) else value.copy())
+        )
+        yield select
 
 
 def _quoted(literal: exp.Literal) -> None:
@@ -254,13 +285,28 @@ def _value(node: exp.Expr) -> exp.Expr | None:
 
 
 def _how_many(node: exp.Expr) -> exp.Expr | None:
+    """Return how many values there are; inside a subquery that would take the place of a value."""
     value = _value(node)
-    return exp.Count(this=exp.Distinct(expressions=[value])) if value is not None else None
+    if value is None or _inside(node):
+        return None
+    return exp.Count(this=exp.Distinct(expressions=[value]))
 
 
-def _share(node: exp.Expr) -> exp.Expr | None:
+def _least(node: exp.Expr) -> exp.Expr | None:
+    """Return the least value of one unit for any of its values, which is what a subquery can have."""
     value = _value(node)
-    return exp.Avg(this=value) if value is not None else None
+    return exp.Min(this=value) if value is not None and _inside(node) else None
+
+
+def _inside(node: exp.Expr) -> bool:
+    """Return whether a part stands in a subquery."""
+    around = node.find_ancestor(exp.Select)
+    return around is not None and around.find_ancestor(exp.Select) is not None
+
+
+def _agreeing(node: exp.Expr) -> exp.Expr | None:
+    value = _value(node)
+    return exp.CountIf(this=value) if value is not None else None
 
 
 def _itself(node: exp.Expr) -> exp.Expr | None:
@@ -268,11 +314,13 @@ def _itself(node: exp.Expr) -> exp.Expr | None:
 
 
 def _some_day(node: exp.Expr) -> exp.Expr:
-    return exp.cast(exp.Literal.string("2026-01-31"), "DATE", dialect="duckdb")
+    day = exp.cast(exp.Literal.string("2026-01-31"), "DATE", dialect="duckdb")
+    return standing_in(day, "the day you mean instead of 2026-01-31")
 
 
 def _some_moment(node: exp.Expr) -> exp.Expr:
-    return exp.cast(exp.Literal.string("2026-01-31 12:00:00"), "TIMESTAMP", dialect="duckdb")
+    moment = exp.cast(exp.Literal.string("2026-01-31 12:00:00"), "TIMESTAMP", dialect="duckdb")
+    return standing_in(moment, "the moment you mean instead of 2026-01-31 12:00:00")
 
 
 def most_common(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -310,8 +358,8 @@ WORDS: dict[str, tuple[Rewriter, ...]] = {
     "distinct_real": (rounded_values,),
     "key_not_rounded": (rounded_keys,),
     "quantile_list": (one_by_one,),
-    "quantile_invalid": (middle_quantile,),
-    "type_mismatch": (fitting_types, needed_condition),
+    "quantile_invalid": (valid_quantile,),
+    "type_mismatch": (fitting_types, fitting_values, needed_condition),
     "cast_unsupported": (near_types,),
     "in_not_a_list": (chained,),
     "construct_unsupported": (
@@ -319,8 +367,9 @@ WORDS: dict[str, tuple[Rewriter, ...]] = {
         windows_outside,
         without_chance,
         most_common,
+        _replaced((exp.AnyValue,), _least),
         _replaced((*COLLECTED, exp.IgnoreNulls), _how_many),
-        _replaced((exp.LogicalAnd, exp.LogicalOr), _share),
+        _replaced((exp.LogicalAnd, exp.LogicalOr), _agreeing),
         _replaced(HASHED, _itself),
         _replaced((exp.CurrentDate,), _some_day),
         _replaced((exp.CurrentTimestamp, exp.CurrentDatetime), _some_moment),
