@@ -48,6 +48,10 @@ SOURCES: list[tuple[str, str, int | None]] = [
     ("people p, prices k", "p", None),
     ("visits p JOIN kinds k ON k.x = p.x", "p", None),
     ("(SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid) p JOIN visits v ON v.pid = p.pid", "p", 3),
+    ("(SELECT p.pid, p.kind FROM people p JOIN visits v ON v.pid = p.pid GROUP BY p.pid, p.kind) p JOIN visits v ON v.pid = p.pid", "p", 3),
+    ("(SELECT p.pid, p.x + 1 AS y FROM people p LEFT JOIN visits v ON v.pid = p.pid GROUP BY 1, 2) p JOIN visits v ON v.pid = p.pid", "p", 3),
+    ("(SELECT p.pid, v.kind FROM people p JOIN visits v ON v.pid = p.pid GROUP BY p.pid, v.kind) p JOIN visits v ON v.pid = p.pid", "p", 9),
+    ("(SELECT v.pid, p.kind FROM visits v LEFT JOIN people p ON v.pid = p.pid AND v.x > 4 GROUP BY v.pid, p.kind) p JOIN visits v ON v.pid = p.pid", "p", 9),
     ("(SELECT pid FROM visits UNION ALL SELECT pid FROM people) p JOIN visits v ON v.pid = p.pid", "p", 12),
     ("(SELECT p.pid FROM visits p JOIN prices k ON k.kind = p.kind) p JOIN people v ON v.pid = p.pid", "p", None),
 ]  # fmt: skip

@@ -297,7 +297,7 @@ CHAIN = "WITH c0 AS (SELECT person, amount FROM orders)"
         )
         + " SELECT COUNT(*) FROM c59",
         "SELECT COUNT(*) FROM people p0 "
-        + " ".join(f"JOIN people p{i} ON p0.person = p{i}.person" for i in range(1, 300)),
+        + " ".join(f"JOIN people p{i} ON p0.person = p{i}.person" for i in range(1, 120)),
         "SELECT COUNT(*) FROM people p WHERE "
         + "".join(f"(SELECT SUM(o{i}.amount + " for i in range(12))
         + "1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,14 @@ from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
 from sanql.parse.places import at
 from sanql.parse.relations import (
+    Derived,
     Field,
+    From,
     Grouped,
+    Join,
+    JoinKind,
     Rows,
+    Scan,
     Selected,
     Union,
     UnitAggregate,
@@ -26,8 +31,11 @@ from sanql.parse.relations import (
 )
 from sanql.parse.scope import Scope, Visible
 from sanql.parse.tree import (
+    Call,
+    ColumnRef,
     Expr,
     Identifier,
+    Literal,
     Type,
     Window,
     walk,
@@ -256,13 +264,52 @@ def bind_grouped(select: exp.Select, around: Scope, reader: Reader) -> Grouped:
         tuple(binder.aggregates),
         _unique(fields),
         condition,
-        one_each=bool(nodes) and all(names_unit(identity) for identity in identities),
+        one_each=_one_each(identities, binder.keys, scope.source, reader),
     )
     if private and by_row(rows, reader):
         raise merges_rows("GROUP BY" if nodes else "an aggregate")
     if private and nodes and not any(map(always_there, identities)):
         raise _left_out("GROUP BY") if any(identities) else across_units(rows)
     return rows
+
+
+def _one_each(
+    identities: Sequence[Identifier | None], keys: Sequence[Expr], source: From, reader: Reader
+) -> bool:
+    """Return whether a unit has one group: it is a key, and the others are what the unit's one row says.
+
+    A limit, not a fact: where the data have two rows after all, one of the groups counts.
+    """
+    ones = {
+        scan.slot
+        for scan in _never_missing(source)
+        if scan.private and reader.tables[scan.table].rows_per_unit_max == 1
+    }
+    return any(map(names_unit, identities)) and all(
+        names_unit(key) if isinstance(key, Identifier) else _only_of(key, ones) for key in keys
+    )
+
+
+def _never_missing(source: From) -> Iterator[Scan]:
+    """Yield the tables of FROM that have a row beside every row of it."""
+    match source:
+        case Scan():
+            yield source
+        case Join(kind, left, right):
+            if kind in (JoinKind.INNER, JoinKind.LEFT):
+                yield from _never_missing(left)
+            if kind in (JoinKind.INNER, JoinKind.RIGHT):
+                yield from _never_missing(right)
+        case Derived():
+            pass
+
+
+def _only_of(key: Expr, allowed: Container[int]) -> bool:
+    """Return whether an expression is made of columns of these tables alone."""
+    parts = list(walk(key))
+    return all(isinstance(part, ColumnRef | Literal | Call) for part in parts) and all(
+        part.slot in allowed for part in parts if isinstance(part, ColumnRef)
+    )
 
 
 def _identity(node: exp.Expression, binder: Binder[UnitAggregate]) -> Identifier | None:

@@ -121,10 +121,10 @@ SELECT AVG(n), MIN(n) FROM (SELECT v.person_id, COUNT(*) AS n FROM visits v JOIN
 
 -- Attributes of the person beside the count.
 SELECT sex, AVG(n) FROM (SELECT p.person_id, p.sex, COUNT(v.visit_id) AS n FROM people p LEFT JOIN visits v ON v.person_id = p.person_id GROUP BY p.person_id, p.sex) AS t WHERE sex IS NOT NULL GROUP BY sex;
---plan> reads people, visits; protects person_id, at most 12 rows in 3 groups, 12 in one
+--plan> reads people, visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, F/M/X of sex
---plan> sum of a subquery's c2 from 6: L1 72, Linf 72, L2² 5184; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of a subquery's c2 from 6: L1 6, Linf 6, L2² 36; DiscreteLaplace
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 
 -- A pipeline of three steps.
 WITH counted AS (SELECT person_id, COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY person_id), banded AS (SELECT CASE WHEN n > 2 THEN 'often' ELSE 'seldom' END AS how, total FROM counted) SELECT how, COUNT(*), AVG(total) FROM banded GROUP BY how;

@@ -77,15 +77,15 @@ SELECT country, segment, COUNT(*) AS customers FROM customers WHERE segment IS N
 
 -- Numbers about customers, then levels of these.
 SELECT big, news, COUNT(*) FROM (SELECT c.customer_id, c.newsletter AS news, COUNT(*) > 2 AS big FROM customers c JOIN orders o ON o.customer_id = c.customer_id WHERE c.newsletter IS NOT NULL GROUP BY c.customer_id, c.newsletter) AS t GROUP BY CUBE (big, news);
---plan> (big, news) reads customers, orders; protects customer_id, at most 10 rows in 4 groups, 10 in one
+--plan> (big, news) reads customers, orders; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> (big, news) groups: public, False/True of newsletter × False/True of a subquery's c2
---plan> (big, news) rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
---plan> (news) reads customers, orders; protects customer_id, at most 10 rows in 2 groups, 10 in one
+--plan> (big, news) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (news) reads customers, orders; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> (news) groups: public, False/True of newsletter
---plan> (news) rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
---plan> (big) reads customers, orders; protects customer_id, at most 10 rows in 2 groups, 10 in one
+--plan> (news) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (big) reads customers, orders; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> (big) groups: public, False/True of a subquery's c2; rows have one of False/True of newsletter
---plan> (big) rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
---plan> () reads customers, orders; protects customer_id, at most 10 rows in 1 group, 10 in one
+--plan> (big) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> () reads customers, orders; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> () groups: one; rows have one of False/True of newsletter
---plan> () rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> () units: L1 1, Linf 1, L2² 1; DiscreteLaplace
