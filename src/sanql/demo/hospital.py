@@ -95,6 +95,8 @@ def make_hospital(directory: Path) -> Path:
         connection.execute(f"CREATE TABLE people AS {PEOPLE_SQL}", [PEOPLE])
         connection.execute(f"CREATE TABLE visits AS {VISITS_SQL}")
         connection.table("people").order("person_id").write_parquet(str(data / "people.parquet"))
-        connection.table("visits").order("person_id, day, cost").write_csv(str(data / "visits.csv"))
+        connection.table("visits").order("person_id, day, cost").write_parquet(
+            str(data / "visits.parquet")
+        )
     policy.write_text(POLICY, encoding="utf-8")
     return policy
