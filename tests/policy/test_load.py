@@ -122,6 +122,7 @@ def test_every_declaration_arrives_exactly_as_written(write: Write, tmp_path: Pa
                 },
                 rows_per_unit_max=1,
                 groups_per_unit_max=1,
+                unique=True,
             ),
             "visits": Table(
                 "visits",

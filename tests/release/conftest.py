@@ -31,6 +31,8 @@ COLUMNS = {
 TABLES = {
     "rows": Table("rows", RowUnit(), COLUMNS, 1, None, 1),
     "visits": Table("visits", ColumnUnit("person_id"), COLUMNS, 3, None, 2),
+    "unique": Table("unique", ColumnUnit("person_id"), COLUMNS, 1, None, 1, unique=True),
+    "first": Table("first", ColumnUnit("person_id"), COLUMNS, 1, None, 1),
     "open": Table("open", None, COLUMNS),
 }
 

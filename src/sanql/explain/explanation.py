@@ -13,7 +13,6 @@ from sanql.mechanisms import appearance_probability
 from sanql.parse.tree import AggregateRef
 from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.accuracy import half_width, needs_rows
-from sanql.plan.joined import repeated
 from sanql.plan.measurements import QuantileOf
 from sanql.release.answer import price_in_words
 from sanql.release.certificate import Certificate, certify, number_upper
@@ -158,7 +157,7 @@ def explain(
         hidden=() if several else tuple(_hidden(plan.levels[0])),
         certificate=with_found(certificate, plan, bounded) if bounded is not None else certificate,
         statement=_all_of(statements),
-        notes=(*finish.in_words(), *repeated(plan.query, plan.outline.tables)),
+        notes=(*finish.in_words(), *certificate.unseen),
         levels=tuple(_levels(plan, statements)) if isinstance(plan, LevelsPlan) else (),
         after=after,
     )

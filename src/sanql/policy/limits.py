@@ -17,12 +17,14 @@ LIMIT_KEYS = ("rows_per_unit_max", "rows_per_group_max", "groups_per_unit_max")
 class Limits:
     """A private table's limits; `rows_per_group_max` stays None where the owner wrote none.
 
-    An owner who is undecided has none at all.
+    An owner who is undecided has none at all; one who declares the table `unique` says that there is
+    nothing to limit.
     """
 
     rows_per_unit_max: int | None
     rows_per_group_max: int | None
     groups_per_unit_max: int | None
+    unique: bool = False
 
 
 def read_limits(section: Section, unit: Unit | None) -> Limits | None:
@@ -81,7 +83,7 @@ def _limits_of_unique(section: Section) -> Limits:
                 f"{key} = {quote(section.content[key])} contradicts unique = true, one row each",
                 f"remove {key} or unique",
             )
-    return Limits(1, 1 if "rows_per_group_max" in section.content else None, 1)
+    return Limits(1, 1 if "rows_per_group_max" in section.content else None, 1, unique=True)
 
 
 def _multiply_limits(section: Section, rows_in_group: int | None, groups: int | None) -> int | None:

@@ -108,7 +108,8 @@ class Table:
     rows in one group, `groups_per_unit_max` its groups. A loaded private table has the first and the
     last (both 1 when the unit is the row), unless the owner is undecided: then nothing can be asked of
     it but what limits would suit. `key` names a column by which other tables refer to one row of this
-    one; that it is one row is enforced where anything depends on it.
+    one; that it is one row is enforced where anything depends on it. `unique` says that the owner
+    declares one row for each unit: the limits are enforced all the same, and should cut nothing.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Table:
     rows_per_group_max: int | None = None
     groups_per_unit_max: int | None = None
     key: str | None = None
+    unique: bool = False
 
     @property
     def public(self) -> bool:

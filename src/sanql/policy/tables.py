@@ -60,6 +60,7 @@ def _read_table(section: Section, name: str) -> Table | None:
         rows_per_group_max=limits.rows_per_group_max,
         groups_per_unit_max=limits.groups_per_unit_max,
         key=read_key(section),
+        unique=limits.unique,
     )
 
 

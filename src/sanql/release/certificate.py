@@ -13,7 +13,6 @@ from sanql.mechanisms import NoNoise
 from sanql.parse.relations import scans
 from sanql.parse.shared import PublicQuery
 from sanql.plan import LevelsPlan, Plan, Planned
-from sanql.plan.joined import repeated
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
 from sanql.plan.measurements import (
     AverageOf,
@@ -31,6 +30,7 @@ from sanql.plan.plan import unit_in_words
 from sanql.policy import ColumnUnit, Neighbours
 from sanql.release.consistency import in_common
 from sanql.release.cuts import cuts_in_words
+from sanql.release.unseen import unseen_in_words
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
@@ -60,6 +60,7 @@ class Certificate:
     meaning: dict[str, object]
     bounds: tuple[dict[str, object], ...] = ()
     cuts: str = ""
+    unseen: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the certificate as plain data; epsilon and delta are rounded up."""
@@ -82,7 +83,7 @@ class Certificate:
 
     def beside(self) -> list[str]:
         """Return what a reader of the rows must know of those that are not in them."""
-        return [self.cuts] if self.cuts else []
+        return [*self.unseen, *([self.cuts] if self.cuts else [])]
 
     def bounds_in_words(self) -> list[str]:
         """Return a line for each column whose bounds San finds."""
@@ -141,6 +142,7 @@ def certify(plan: Planned, notes: tuple[str, ...] = ()) -> Certificate:
     """Return the certificate of a plan's answer; notes say what is done to noisy values."""
     charge, levels = plan.charge, plan.levels
     table, neighbours = plan.outline.table, plan.outline.neighbours
+    unseen = unseen_in_words(plan)
     return Certificate(
         definition=_definition(plan),
         epsilon=charge.epsilon,
@@ -167,11 +169,13 @@ def certify(plan: Planned, notes: tuple[str, ...] = ()) -> Certificate:
         },
         assumptions=(
             *dict.fromkeys(part for level in levels for part in _assumptions(level)),
+            *unseen,
             *_levels_in_words(plan),
             *notes,
         ),
         meaning=meaning(charge, unit_in_words(table), neighbours),
         cuts=cuts_in_words(plan),
+        unseen=unseen,
     )
 
 
@@ -339,7 +343,6 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
             f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
             "a unit beyond its limits keeps some of its groups, drawn at random for this answer, and "
             "has its counts and sums scaled down in proportion",
-            *repeated(plan.query, plan.outline.tables),
         ]
     if plan.outline.neighbours == "change-one":
         found.append("the number of units is public")

@@ -25,7 +25,8 @@ def cuts_in_words(plan: Planned) -> str:
 
 def _of_level(plan: Plan) -> str:
     unit = plan.outline.table.unit
-    if not isinstance(unit, ColumnUnit) or plan.outline.free:
+    # a derived table has no such declaration: joins repeat rows, and unions add them
+    if not isinstance(unit, ColumnUnit) or plan.outline.free or plan.outline.table.unique:
         return ""
     limits = plan.outline.limits
     rows_count = any(part.kind not in UNITS_ONLY for part in plan.measurements)

@@ -1,0 +1,51 @@
+"""Rows that are not in the numbers, in words: keys that are NULL, and what joins repeat beyond limits.
+
+Everything is said by what is declared and asked, never by what the rows hold: whether there are such
+rows is about somebody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sanql.parse.tree import ColumnRef, Expr, KeyRef, Query
+from sanql.plan import Plan, Planned
+from sanql.plan.joined import repeated
+from sanql.plan.keys import KeyColumn, PublicKeys
+
+
+def unseen_in_words(plan: Planned) -> tuple[str, ...]:
+    """Return a sentence for each kind of row that an answer leaves out; nothing where none can be."""
+    if plan.outline.free:
+        return ()
+    names = dict.fromkeys(
+        _name(plan.query, key) for level in plan.levels for key in _never_null(level)
+    )
+    missing = [f"rows whose {' or '.join(names)} is NULL are in no group"] if names else []
+    return (*missing, *repeated(plan.query, plan.outline.tables))
+
+
+def _never_null(plan: Plan) -> Iterator[Expr]:
+    """Yield the keys that may be NULL in a row while NULL is not among the groups that are known.
+
+    A key that is selected privately has NULL among its values like any other.
+    """
+    keys = plan.outline.keys
+    if isinstance(keys, PublicKeys):
+        for key, column in zip(plan.query.keys, keys.columns, strict=True):
+            if key.facts.nullable and not _shows_null(column):
+                yield key
+
+
+def _shows_null(column: KeyColumn) -> bool:
+    return isinstance(column.values, tuple) and None in column.values
+
+
+def _name(query: Query, key: Expr) -> str:
+    """Return what the analyst calls a key: its column, or its column of the answer."""
+    if isinstance(key, ColumnRef):
+        return key.name
+    for output in query.outputs:
+        if isinstance(output.expression, KeyRef) and query.keys[output.expression.index] == key:
+            return output.name
+    return "key"

@@ -1,0 +1,67 @@
+"""What is not in the numbers is said under them, by what is declared and never by the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sanql.plan import Plan
+from sanql.release import certify
+
+Planned = Callable[..., Plan]
+
+
+def said(planned: Planned, sql: str, delta: str = "0") -> list[str]:
+    """Return the lines under an answer, and see that its certificate has those on rows left out."""
+    certificate = certify(planned(sql, "1", delta))
+    assert set(certificate.unseen) <= set(certificate.assumptions)
+    return certificate.beside()
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT sex, COUNT(*) FROM rows GROUP BY sex", "sex"),
+        ("SELECT age, COUNT(*) FROM rows GROUP BY age", "age"),
+        ("SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*) FROM rows GROUP BY 1", "decade"),
+        ("SELECT COUNT(*) FROM rows GROUP BY FLOOR(age / 10)", "key"),
+        ("SELECT sex, age, COUNT(*) FROM rows GROUP BY sex, age", "sex or age"),
+        ("SELECT CASE WHEN age < 18 THEN 1 ELSE 2 END AS band, COUNT(*) FROM rows GROUP BY 1", None),
+        ("SELECT CASE WHEN age < 18 THEN 'young' END AS band, COUNT(*) FROM rows GROUP BY 1", None),
+        ("SELECT COALESCE(age, 0) AS years, COUNT(*) FROM rows GROUP BY 1", None),
+        ("SELECT age, COUNT(*) FROM rows WHERE age < 18 GROUP BY age", None),
+        ("SELECT sex, COUNT(*) FROM rows WHERE sex = 'F' GROUP BY sex", None),
+        ("SELECT COUNT(*) FROM rows", None),
+        ("SELECT sex, COUNT(*) FROM open GROUP BY sex", None),
+    ],
+)  # fmt: skip
+def test_rows_whose_key_is_null_are_said_to_be_in_no_group(
+    planned: Planned, sql: str, names: str | None
+) -> None:
+    expected = [f"rows whose {names} is NULL are in no group"] if names else []
+    assert said(planned, sql) == expected
+
+
+def test_null_is_a_key_like_any_other_where_keys_are_selected(planned: Planned) -> None:
+    assert not said(planned, "SELECT city, COUNT(*) FROM rows GROUP BY city", "1e-6")
+
+
+def test_a_join_that_repeats_more_rows_than_count_is_said_under_the_answer(
+    planned: Planned,
+) -> None:
+    sql = "SELECT COUNT(*) FROM visits v JOIN visits w ON v.person_id = w.person_id"
+    assert said(planned, sql) == [
+        "the join can give one unit up to 9 rows, and 3 of them count: beyond that its counts and "
+        "sums are scaled down in proportion",
+        "limits: 3 rows a person_id; what they cut is not in the intervals",
+    ]
+
+
+def test_limits_are_not_said_where_the_owner_declares_one_row_for_each(planned: Planned) -> None:
+    line = "limits: 1 row a person_id; what they cut is not in the intervals"
+    assert said(planned, "SELECT SUM(age) FROM first") == [line]
+    assert said(planned, "SELECT SUM(age) FROM unique") == []
+    assert said(planned, "SELECT city, SUM(age) FROM unique GROUP BY city", "1e-6") == []
+    joined = "SELECT COUNT(*) FROM unique u JOIN visits v ON u.person_id = v.person_id"
+    assert "limits: 3 rows a person_id" in said(planned, joined)[-1]
