@@ -60,6 +60,7 @@ MORE = {
     "subquery_columns": "SELECT COUNT(*) FROM people WHERE city IN (SELECT city, city FROM cities)",
     "window_offset": "SELECT COUNT(*) FROM (SELECT LAG(age, age) OVER (PARTITION BY person_id ORDER BY age) AS x FROM people) AS t",
     "window_order": "SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY person_id) AS x FROM people) AS t",
+    "window_over_aggregates": "SELECT city, COUNT(*) / SUM(COUNT(*)) OVER () FROM people GROUP BY city",
     "bounds_too_wide": "SELECT SUM(CASE WHEN big > 0 THEN 10000000000000000 ELSE 0 END) FROM people",
     "limits_missing": "SELECT COUNT(*) FROM undecided",
 }  # fmt: skip
@@ -294,6 +295,17 @@ NEAREST = [
     ("SELECT DISTINCT city FROM people WHERE city NOT LIKE 'x%' ESCAPE '!'", "SELECT city, COUNT(*) FROM people WHERE city NOT LIKE 'x%' ESCAPE '!' GROUP BY city"),
     ("SELECT weight, COUNT(*) FROM people GROUP BY weight", "SELECT ROUND(weight, 2), COUNT(*) FROM people GROUP BY ROUND(weight, 2)"),
     ("SELECT SUM(age CLAMPED BETWEEN 0 AND 9), SUM(agee) FROM people", "SELECT SUM(age, contribution_bounds_per_group => (0, 9)), SUM(age) FROM people"),
+    ("SELECT city, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY city ORDER BY share DESC", "SELECT city, COUNT(*) FROM people GROUP BY city"),
+    ("SELECT city, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) FROM people GROUP BY city ORDER BY n", "SELECT city, COUNT(*) AS n FROM people GROUP BY city ORDER BY n"),
+    ("SELECT YEAR(born) AS y, SUM(SUM(age)) OVER (ORDER BY YEAR(born)) FROM people GROUP BY YEAR(born)", "SELECT YEAR(born) AS y, SUM(age) FROM people GROUP BY YEAR(born)"),
+    ("SELECT city, AVG(age) FROM people GROUP BY city ORDER BY age DESC", "SELECT city, AVG(age) FROM people GROUP BY city ORDER BY AVG(age) DESC"),
+    ("SELECT city, COUNT(*) FROM people GROUP BY city ORDER BY age LIMIT 3", "SELECT city, COUNT(*) FROM people GROUP BY city"),
+    ("SELECT city, COUNT(*) FROM people GROUP BY city HAVING age > 5 AND COUNT(*) > 9", "SELECT city, COUNT(*) FROM people WHERE age > 5 GROUP BY city HAVING COUNT(*) > 9"),
+    ("SELECT person_id, COUNT(*) FROM people GROUP BY city", "SELECT COUNT(DISTINCT person_id), COUNT(*) FROM people GROUP BY city"),
+    ('SELECT COUNT(*) FROM people WHERE city = "Rome"', "SELECT COUNT(*) FROM people WHERE city = 'Rome'"),
+    ('SELECT COUNT(*) FROM people WHERE "Rome" = "Oslo"', ""),
+    ("SHOW TABLES", ""),
+    ("DESCRIBE people", ""),
     ("DROP TABLE people", "SELECT COUNT(*) FROM people"),
     ("SELECT COUNT(*) FROM people; SELECT AVG(age) FROM people", "SELECT COUNT(*) FROM people"),
 ]  # fmt: skip
@@ -306,6 +318,86 @@ def test_the_question_that_was_probably_meant_is_shown(
     asked = Asked(sql, [3] if "?" in sql else None)
     found = refusal("", asked, tables).refused
     assert teach(found, asked, tables, lambda q: planned(q, tables)).nearest == nearest
+
+
+LISTED = Table(
+    "customers",
+    ColumnUnit("customer_id"),
+    {
+        "customer_id": Column("customer_id", "integer", (0, 1000)),
+        "country": Column("country", "text"),
+    },
+    1,
+    None,
+    1,
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "nearest"),
+    [
+        ("SELECT customer_id FROM customers", "SELECT COUNT(DISTINCT customer_id) FROM customers"),
+        (
+            "SELECT customer_id, country FROM customers",
+            "SELECT country, COUNT(DISTINCT customer_id) FROM customers GROUP BY country",
+        ),
+        (
+            "SELECT DISTINCT c.country, c.customer_id FROM customers c",
+            "SELECT c.country, COUNT(DISTINCT c.customer_id) FROM customers AS c GROUP BY c.country",
+        ),
+        (
+            "SELECT customer_id, COUNT(*) FROM customers",
+            "SELECT COUNT(DISTINCT customer_id), COUNT(*) FROM customers",
+        ),
+        ("SELECT customer_id, COUNT(*) FROM customer GROUP BY customer_id", ""),
+    ],
+)
+def test_nothing_is_grouped_by_what_identifies_even_if_the_owner_lists_it(
+    sql: str, nearest: str
+) -> None:
+    """Each such group is one customer, and none of them would appear."""
+    tables = {"customers": LISTED}
+    found = refusal("", Asked(sql), tables).refused
+    assert teach(found, sql, tables, lambda q: planned(q, tables)).nearest == nearest
+
+
+HINTS = [
+    ("SELECT COUNT(*) FROM `people`", "not_sql", "names plainly or in double quotes"),
+    ("SELECT `city`, COUNT(*) FROM people GROUP BY 1", "not_sql", "names plainly or in double quotes"),
+    ('SELECT COUNT(*) FROM people WHERE city = "Rome"', "column_unknown", "single quotes: 'Rome'"),
+    ("SELECT TOP 3 city, COUNT(*) FROM people GROUP BY city", "not_sql", "write LIMIT 3 at the end"),
+    ("SELECT TOP(3) city, COUNT(*) FROM people GROUP BY city", "construct_unsupported", "write LIMIT 3 at the end"),
+    ("SHOW TABLES", "not_a_select", "the policy has these tables: people, rows, cities"),
+    ("DESCRIBE people", "not_a_select", "the policy has these columns of people: age, big,"),
+    ("SHOW COLUMNS FROM people", "not_a_select", "the policy has these tables: people, rows, cities"),
+    ("SELECT AVG(m) FROM (SELECT MEDIAN(age) AS m FROM people GROUP BY person_id) AS t", "construct_unsupported", "inside a subquery use COUNT, COUNT_IF, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND"),
+    ("SELECT AVG(m) FROM (SELECT STDDEV(age) FILTER (WHERE member) AS m FROM people GROUP BY person_id) AS t", "construct_unsupported", "inside a subquery use COUNT"),
+    ("SELECT RANK() OVER (ORDER BY COUNT(*)) FROM people", "window_over_aggregates", "running totals outside"),
+    ("SELECT city FROM people GROUP BY city ORDER BY SUM(age) OVER ()", "window_over_aggregates", "running totals outside"),
+    ("SELECT SUM(age) OVER (PARTITION BY city) FROM people", "construct_unsupported", "GROUP BY the columns"),
+    ("SELECT MAX(born) FROM people", "type_mismatch", "MAX(YEAR(x))"),
+    ("SELECT MAX(city) FROM people", "type_mismatch", "COUNT(DISTINCT x)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "code", "part"), HINTS)
+def test_a_habit_of_other_systems_is_answered_with_how_it_is_written_here(
+    tables: Tables, sql: str, code: str, part: str
+) -> None:
+    refused = refusal(code, Asked(sql), tables).refused
+    assert (refused.code, part in refused.remedy) == (code, True), refused
+
+
+@pytest.mark.parametrize("inside", ["COUNT(*)", "COUNT_IF(member)", "SUM(age)", "AVG(age)", "MIN(age)", "MAX(age)"])  # fmt: skip
+def test_the_aggregates_that_a_refusal_says_may_stand_in_a_subquery_do(
+    tables: Tables, inside: str
+) -> None:
+    planned(
+        parse(
+            f"SELECT AVG(m) FROM (SELECT {inside} AS m FROM people GROUP BY person_id) AS t", tables
+        ),
+        tables,
+    )
 
 
 def outlined(sql: str, tables: Tables) -> Callable[[], object]:

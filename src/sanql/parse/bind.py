@@ -124,6 +124,8 @@ class Binder(Generic[A]):
                 return end
         if isinstance(node, exp.Grouping | exp.GroupingId) and self.grouping is not None:
             return self.grouping(node)
+        if isinstance(node, exp.AggFunc):
+            return self._aggregate(node)  # which has no place here, and is refused by name
         missing = self._missing(node)
         if missing is not None:
             return missing

@@ -111,6 +111,13 @@ def _check_letters(tokens: list[Token]) -> None:
 
     quoted = {TokenType.STRING, TokenType.IDENTIFIER}
     for token in tokens:
+        if token.token_type is TokenType.UNKNOWN and token.text == "`":
+            raise Refused(
+                "not_sql",
+                "a backtick (`) is not a quote here",
+                "write names plainly or in double quotes",
+                place_of_token(token),
+            )
         if token.token_type not in quoted and not token.text.isascii():
             raise Refused(
                 "not_ascii",

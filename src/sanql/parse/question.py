@@ -27,6 +27,7 @@ from sanql.parse.grouping import (
 )
 from sanql.parse.guard import whole_number
 from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
+from sanql.parse.listing import not_a_select
 from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
 from sanql.parse.operators import unknown_construct
@@ -51,6 +52,7 @@ from sanql.parse.tree import (
     Type,
 )
 from sanql.parse.type_ranges import held_tables, may_rest_on_types, resting_on_types
+from sanql.parse.windows import check_no_windows
 from sanql.policy import Table
 
 # the grammar library reports what it cannot read to its logger, quoting the text
@@ -105,7 +107,7 @@ def read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, O
     tokens, options = asked.split
     start = place_of_token(asked.tokens[0]) if asked.tokens else (1, 1)
     try:
-        select = _select(_only_statement(tokens), asked.sql)
+        select = _select(_only_statement(tokens), asked.sql, tables)
         with at(select):
             put_in(select, asked)
     except RecursionError:
@@ -146,16 +148,12 @@ def _only_statement(tokens: Sequence[Token]) -> list[Token]:
     return found[0]
 
 
-def _select(tokens: list[Token], sql: str) -> exp.Select:
+def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.Select:
     statement = tree_of(tokens, sql)
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
         statement = statement.this
     if not isinstance(statement, exp.Select):
-        raise Refused(
-            "not_a_select",
-            f"{type(statement).__name__.upper()} cannot be asked; a question is one SELECT",
-            "ask for statistics with SELECT, such as COUNT(*), SUM(x) or AVG(x)",
-        )
+        raise not_a_select(statement, tables)
     return statement
 
 
@@ -171,6 +169,13 @@ def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
             "arguments_wrong",
             f"{what} has too many operands",
             "docs/functions.md lists what each function takes",
+            place,
+        )
+    if word.isdecimal() and re.search(r"\bTOP\s*$", str(details.get("start_context")), re.I):
+        return Refused(
+            "not_sql",
+            f"TOP {word[:60]} is not how rows are limited here",
+            f"write LIMIT {word[:60]} at the end of the question",
             place,
         )
     near = f" at {word[:60]!r}" if word else ""
@@ -226,6 +231,7 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
     narrow(scope, condition)
     binder.keys, binder.sets = _keys(select, binder)
     binder.grouping = partial(bind_grouping, select=select, binder=binder)
+    check_no_windows(select, grouped=bool(binder.keys))
     _no_rows(select, binder)
     _bind_outputs(select, binder)
     having = select.args.get("having")

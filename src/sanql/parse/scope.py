@@ -194,7 +194,7 @@ class Scope:
                 if found is not None:
                     return found
                 scope = scope.around
-            raise self._unknown(prefix, name)
+            raise self._unknown(prefix, name, quoted=bool(node.this.args.get("quoted")))
         except Refused as refused:
             raise located(refused, node) from None
 
@@ -217,7 +217,7 @@ class Scope:
             )
         return found[0][1] if found else None
 
-    def _unknown(self, prefix: str | None, name: str) -> Refused:
+    def _unknown(self, prefix: str | None, name: str, quoted: bool) -> Refused:
         everywhere = self.items + (self.around.items if self.around is not None else [])
         if prefix is not None and prefix.lower() not in {i.alias.lower() for i in everywhere}:
             return Refused(
@@ -235,6 +235,9 @@ class Scope:
         usable = list(visible)[:COMPARED_MAX]
         near = get_close_matches(name.lower(), [known.lower() for known in usable], n=1)
         hint = next((f"did you mean {u}? " for u in usable if near and u.lower() == near[0]), "")
+        if quoted and prefix is None:
+            text = name.replace("'", "''")
+            hint += f"double quotes are for names; texts are written in single quotes: '{text}'; "
         where = (
             f"the table {prefix or self.items[0].alias} has"
             if prefix is not None or len(self.items) == 1

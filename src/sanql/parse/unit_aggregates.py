@@ -15,7 +15,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE, call
 from sanql.parse.operators import unknown_construct
-from sanql.parse.operators.refusals import as_typed
+from sanql.parse.operators.refusals import as_typed, typed_name
 from sanql.parse.relations import UnitAggregate
 from sanql.parse.remedies import stating_bounds
 from sanql.parse.tree import NUMERIC, Expr, Facts, Type
@@ -40,11 +40,15 @@ def bind_unit_aggregate(
     node: exp.Expression, binder: Binder[UnitAggregate], limit: int | None
 ) -> UnitAggregate:
     """Return an exact aggregate over one unit's rows, with what is proved about it."""
+    if not isinstance(node, UNIT_AGGREGATES):
+        raise _not_inside(node)
     text = as_typed(node)
     condition = None
     if isinstance(node, exp.Filter):
         condition = _condition(node.expression.this, binder)
         node = node.this
+        if not isinstance(node, UNIT_AGGREGATES):
+            raise _not_inside(node)
     if {name for name, value in node.args.items() if value} - {"this", "big_int"}:
         raise unknown_construct(node)
     inner = node.args.get("this")
@@ -70,6 +74,16 @@ def bind_unit_aggregate(
     if not isinstance(node, exp.Sum | exp.Avg):
         raise unknown_construct(node)
     return _numeric(node, argument, distinct, limit, text)
+
+
+def _not_inside(node: exp.Expression) -> Refused:
+    return Refused(
+        "construct_unsupported",
+        f"{typed_name(node)} cannot stand in a subquery: inside, numbers are exact and about one unit, "
+        "and only some are there",
+        "inside a subquery use COUNT, COUNT_IF, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND; all statistics "
+        "may stand outside",
+    )
 
 
 def _condition(node: exp.Expression | None, binder: Binder[UnitAggregate]) -> Expr:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.operators import unknown_construct
+from sanql.parse.places import place_of
 from sanql.parse.relations import is_private
 from sanql.parse.tree import Expr, Facts, Literal, Ordering, Type, Window
 from sanql.parse.unit_aggregates import UNIT_AGGREGATES, bind_unit_aggregate
@@ -66,6 +67,29 @@ def bind_window(
     _check_frame(node)
     function, args, facts = _function(node.this, binder, bool(orderings), limit)
     return Window(function, args, tuple(partition), orderings, source, facts)
+
+
+def check_no_windows(select: exp.Select, grouped: bool) -> None:
+    """Refuse windows over the statistics of a question: there is nothing yet that computes with noise."""
+    clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    for clause in filter(None, clauses):
+        for window in clause.find_all(exp.Window):
+            if window.find_ancestor(exp.Select) is select and (grouped or _counts_inside(window)):
+                raise Refused(
+                    "window_over_aggregates",
+                    "windows over noisy aggregates are not supported yet",
+                    "ask for the counts or sums by themselves, with the same GROUP BY, and compute "
+                    "shares, ranks and running totals outside: that costs nothing more",
+                    place_of(window),
+                )
+
+
+def _counts_inside(window: exp.Window) -> bool:
+    """Return whether a window has aggregates besides its own function: SUM(COUNT(*)) OVER ()."""
+    own = window.this
+    while isinstance(own, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        own = own.this
+    return any(part is not own for part in window.find_all(exp.AggFunc))
 
 
 def _check_frame(node: exp.Window) -> None:

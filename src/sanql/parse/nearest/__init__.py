@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.contributions import unclamped
+from sanql.parse.listing import asks_what_there_is
 from sanql.parse.nearest.finding import Rewriter, stand_ins
 from sanql.parse.nearest.meaning import groups_by_identifier, statistics_allowed, statistics_of
 from sanql.parse.nearest.shape import SHAPE
@@ -151,6 +152,8 @@ def _first_select(asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Exp
     for statement in found:
         for select in statement.find_all(exp.Select):
             yield select.copy()
+    if any(map(asks_what_there_is, found)):
+        return
     named = [str(table.name) for each in found for table in each.find_all(exp.Table)]
     for name in [*named[:2], *list(tables)[:1]]:
         yield exp.select(exp.Count(this=exp.Star())).from_(exp.to_identifier(name))

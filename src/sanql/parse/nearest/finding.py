@@ -108,6 +108,16 @@ def tables_read(select: exp.Expr, tables: Mapping[str, Table]) -> list[Read]:
     return found
 
 
+def identifies(column: exp.Expr, reads: Sequence[Read]) -> bool:
+    """Return whether a column says who or which row it is, be it usable or not."""
+    prefix, name = str(column.args.get("table") or "").lower(), str(column.name).lower()
+    return any(
+        name in {known.lower() for known in read.identifiers.values()}
+        for read in reads
+        if prefix in ("", read.alias.lower())
+    )
+
+
 def shared_entities(one: Read, other: Read) -> list[str]:
     """Return what both tables identify, the unit first."""
     return [entity for entity in one.identifiers if entity in other.identifiers]

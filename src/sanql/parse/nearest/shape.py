@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from sanql.errors import Refused
+from sanql.parse.aggregates import AGGREGATES
 from sanql.parse.nearest.finding import (
     Rewriter,
     aggregated,
+    identifies,
     leave_only,
     refused_parts,
     standing_in,
@@ -30,9 +32,16 @@ STRANGE = (
 
 
 def counts_of_rows(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield how many rows there are: by all columns asked for, by all but one, by one, in all."""
+    """Yield how many rows there are: by all columns asked for, by all but one, by one, in all.
+
+    What identifies is counted itself, and is no key.
+    """
+    reads = tables_read(select, tables)
     columns = [item for item in select.expressions if isinstance(item, exp.Column)][:6]
     columns = [column for column in columns if not isinstance(column.this, exp.Star)]
+    whose = [column for column in columns if identifies(column, reads)]
+    columns = [column for column in columns if column not in whose]
+    counted = exp.Distinct(expressions=[whose[0].copy()]) if whose else exp.Star()
     for keys in [
         columns,
         *(_all_but(columns, i) for i in range(len(columns))),
@@ -40,7 +49,7 @@ def counts_of_rows(select: exp.Select, refused: Refused, tables: Tables) -> Iter
         [],
     ]:
         asked = without(select.copy(), *AROUND)
-        asked.set("expressions", [*(key.copy() for key in keys), exp.Count(this=exp.Star())])
+        asked.set("expressions", [*(key.copy() for key in keys), exp.Count(this=counted.copy())])
         asked.set("group", exp.Group(expressions=[key.copy() for key in keys]) if keys else None)
         yield asked
 
@@ -98,8 +107,17 @@ def numbers_of_one(select: exp.Select, refused: Refused, tables: Tables) -> Iter
 
 
 def grouped_by_it(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with a column that stands alone added to GROUP BY."""
+    """Yield the question with a column that stands alone in SELECT added to GROUP BY.
+
+    What identifies is counted instead.
+    """
     for column in refused_parts(select, refused, exp.Column)[:1]:
+        if column.find_ancestor(exp.Order, exp.Having) is not None:
+            return
+        if identifies(column, tables_read(select, tables)):
+            column.replace(exp.Count(this=exp.Distinct(expressions=[column.copy()])))
+            yield select
+            return
         asked = select.copy()
         group = asked.args.get("group")
         if group is None:
@@ -107,6 +125,53 @@ def grouped_by_it(select: exp.Select, refused: Refused, tables: Tables) -> Itera
         else:
             group.append("expressions", column.copy())
         yield asked
+
+
+def ordered_otherwise(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield the groups in the order of a statistic of what they were to be ordered by, or in none."""
+    for column in refused_parts(select, refused, exp.Column)[:1]:
+        if column.find_ancestor(exp.Order) is None:
+            return
+        shown = [unaliased(item) for item in select.expressions if aggregated(unaliased(item))]
+        for item in [item for item in shown if column in item.find_all(exp.Column)][:1]:
+            asked = select.copy()
+            refused_parts(asked, refused, exp.Column)[0].replace(item.copy())
+            yield asked
+        yield without(select.copy(), "order", "limit", "offset")
+
+
+def conditions_before(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield the question with conditions on rows in WHERE, where HAVING has them."""
+    conditions = tests(select.args.get("having"))
+    early = [test for test in conditions if not any(test.find_all(exp.AggFunc))]
+    if early:
+        asked = select.copy()
+        leave_only(asked, "having", [test.copy() for test in conditions if test not in early])
+        where = [test.copy() for test in tests(select.args.get("where"))]
+        leave_only(asked, "where", [*where, *(test.copy() for test in early)])
+        yield asked
+
+
+def without_windows(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield the groups with the statistics that windows were to be computed from."""
+    items: list[exp.Expr] = []
+    for item in select.expressions:
+        inner = [item]
+        if item.find(exp.Window) is not None:
+            own = [node for node in item.find_all(*AGGREGATES) if not any(_within(node))]
+            known = [unaliased(each) for each in [*items, *select.expressions]]
+            inner = [node for node in dict.fromkeys(own) if node not in known]
+        items += [node for node in inner if node not in items]
+    asked = select.copy()
+    asked.set("expressions", [item.copy() for item in items])
+    order = asked.args.get("order")
+    if order is None or order.find(exp.Window) is None:
+        yield asked.copy()
+    yield without(asked, "order", "limit", "offset")
+
+
+def _within(node: exp.Expr) -> Iterator[exp.Expr]:
+    return (part for part in node.find_all(exp.AggFunc) if part is not node)
 
 
 def after_grouping(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -244,10 +309,16 @@ def without_unread(select: exp.Select, refused: Refused, tables: Tables) -> Iter
 SHAPE: dict[str, tuple[Rewriter, ...]] = {
     "returns_rows": (counts_of_rows,),
     "returns_individuals": (numbers_of_one,),
-    "column_not_grouped": (grouped_by_it, other_order),
+    "column_not_grouped": (
+        ordered_otherwise,
+        conditions_before,
+        grouped_by_it,
+        other_order,
+    ),
     "aggregate_inside": (after_grouping,),
     "clause_unsupported": (clauses_left_out,),
     "qualify_needs_window": (conditions_of_rows,),
+    "window_over_aggregates": (without_windows,),
     "window_frame": (whole_windows,),
     "position_invalid": (other_order,),
     "limit_invalid": (ten_rows,),

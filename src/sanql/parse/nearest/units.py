@@ -226,6 +226,9 @@ def units_counted(select: exp.Select, refused: Refused, tables: Tables) -> Itera
             if refused_parts(exp.Tuple(expressions=[item.copy()]), refused, exp.Column):
                 asked = select.copy()
                 asked.expressions[number].replace(count.copy())
+                for clause in ("order", "limit", "offset", "distinct"):
+                    asked.set(clause, None)
+                yield asked.copy()
                 for clause in ("group", "having", "order", "limit", "offset", "distinct"):
                     asked.set(clause, None)
                 yield asked

@@ -43,6 +43,16 @@ def near_names(select: exp.Select, refused: Refused, tables: Tables) -> Iterator
         yield select
 
 
+def quoted_texts(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield the question with the text that a name in double quotes is probably meant to be."""
+    for column in refused_parts(select, refused, exp.Column)[:1]:
+        holder = column.parent
+        compared = isinstance(holder, (*COMPARED, exp.Like)) and holder.this is not column
+        if compared and column.this.args.get("quoted") and not column.args.get("table"):
+            column.replace(exp.Literal.string(str(column.name)))
+            yield select
+
+
 def said_which(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield the question with an ambiguous column of the first table that has it."""
     for column in refused_parts(select, refused, exp.Column)[:1]:
@@ -346,7 +356,7 @@ def without_chance(select: exp.Select, refused: Refused, tables: Tables) -> Iter
 
 WORDS: dict[str, tuple[Rewriter, ...]] = {
     "table_unknown": (near_names,),
-    "column_unknown": (near_names,),
+    "column_unknown": (quoted_texts, near_names),
     "column_ambiguous": (said_which,),
     "alias_twice": (another_alias,),
     "bounds_missing": (stated_bounds,),

@@ -165,5 +165,6 @@ NAMED: dict[str, tuple[str, str]] = {
         "write DATE_SUB('year', earlier, later) or YEAR(AGE(e, d))",
     ),
     "FORMAT": ("texts are put together from texts", "use CONCAT, ||, LPAD or STRFTIME"),
+    "TOP": ("rows are limited at the end", "write LIMIT 3 at the end of the question"),
     "PRINTF": ("texts are put together from texts", "use CONCAT, ||, LPAD or STRFTIME"),
 }
