@@ -25,6 +25,7 @@ from sanql.parse.shared import PublicQuery
 from sanql.plan import Outlined, Plan, Planned, outline_question, plan_question
 from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
+from sanql.plan.posing import guessed
 from sanql.policy import Budget, Policy, Table, load
 from sanql.policy.units import unit_path
 from sanql.release import (
@@ -197,7 +198,7 @@ class San:
         try:
             yield
         except Refused as refused:
-            raise teach(refused, asked, self.tables, self._accept) from None
+            raise teach(refused, asked, guessed(self.tables), self._accept) from None
 
     def _accept(self, question: Question) -> None:
         """Plan a question as if it had been asked; refuse what would be refused."""

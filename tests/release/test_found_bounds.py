@@ -233,6 +233,24 @@ def test_what_is_refused_beforehand_costs_nothing(opened: Callable[..., San]) ->
     assert reserved(san) == []
 
 
+def test_a_question_that_is_shown_leaves_bounds_to_san_where_they_can_be_found(
+    opened: Callable[..., San],
+) -> None:
+    """A fault elsewhere is no reason to state bounds: the statistic stays as it was asked."""
+    san = opened("shown")
+    for sql, shown in (
+        ("SELECT AVG(age) FROM peopl", "SELECT AVG(age) FROM people"),
+        (
+            "SELECT kind, AVG(cost) FROM visits",
+            "SELECT kind, AVG(cost) FROM visits GROUP BY kind",
+        ),
+    ):
+        refused = refusal(lambda sql=sql: san.query(sql, epsilon=2))
+        assert (refused.nearest, refused.fill_in) == (shown, "")
+        san.explain(shown, epsilon=2)
+    assert reserved(san) == []
+
+
 @pytest.mark.slow
 def test_an_accuracy_is_solved_once_bounds_are_known(opened: Callable[..., San]) -> None:
     san = opened("accurate")

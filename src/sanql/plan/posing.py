@@ -35,12 +35,7 @@ class Posed:
 
 def pose(read: Read, tables: Mapping[str, Table]) -> Posed:
     """Return the question with the fewest columns whose bounds must be found, or its refusal."""
-    found_by_san = {
-        (table.name, column.name): guess(column)
-        for table in tables.values()
-        for column in table.columns.values()
-        if column.bounds_auto
-    }
+    found_by_san = _guesses(tables)
     if not found_by_san:
         return Posed(read(tables), tables)
     try:
@@ -48,6 +43,20 @@ def pose(read: Read, tables: Mapping[str, Table]) -> Posed:
     except Refused as refused:
         return _with_needed(read, tables, found_by_san, refused)
     return Posed(question, tables)
+
+
+def guessed(tables: Mapping[str, Table]) -> Mapping[str, Table]:
+    """Return the tables as if all bounds that San could find were found, for what is only looked at."""
+    return with_bounds(tables, _guesses(tables))
+
+
+def _guesses(tables: Mapping[str, Table]) -> Mapping[Place, Ends]:
+    return {
+        (table.name, column.name): guess(column)
+        for table in tables.values()
+        for column in table.columns.values()
+        if column.bounds_auto
+    }
 
 
 def guess(column: Column, width: int = 1) -> Ends:
