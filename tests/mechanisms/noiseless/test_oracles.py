@@ -399,7 +399,7 @@ def test_a_random_sample_size_is_enumerated_person_by_person() -> None:
 @pytest.mark.slow
 def test_the_bound_over_all_cells_exceeds_every_cell() -> None:
     random.seed(27)
-    for _ in range(7):
+    for _ in range(4):
         population = random.randint(150, 500)
         sample = random.randint(population // 3, int(population * 0.8))
         prior = DiscardPrior(
@@ -407,7 +407,7 @@ def test_the_bound_over_all_cells_exceeds_every_cell() -> None:
         )
         k, epsilon = random.randint(4, 40), Fraction(random.randint(50, 200), 100)
         one, two = sampled_deltas(k, epsilon, prior)
-        for m in range(0, population, 3):
+        for m in range(0, population, 5):
             cell = cell_deltas(k, epsilon, prior, m)
             assert one >= cell[0] * NONE_BELOW
             assert two >= cell[1] * NONE_BELOW
@@ -443,7 +443,7 @@ def test_thousands_of_random_sums_are_never_underestimated() -> None:
     """A member of each class — the spike at the centre — by fast Fourier transform."""
     random.seed(28)
     for _ in range(2000):
-        m, points = random.randint(5, 400), random.choice([2, 3, 5, 11, 21])
+        m, points = random.randint(5, 120), random.choice([2, 3, 5, 11, 21])
         alpha = Fraction(random.randint(2, 100), 100)
         reach, epsilon = random.randint(1, points), Fraction(random.randint(2, 300), 100)
         record = np.full(points, float(alpha) / points)
