@@ -11,6 +11,8 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,6 +154,33 @@ def test_what_is_no_parameter_is_refused_by_name(
     assert caught.value.code == code, caught.value
     assert caught.value.remedy
     assert len(str(caught.value)) < 500
+
+
+def test_scalars_of_numpy_and_moments_of_pandas_are_values_like_python_s_own(
+    tables: Tables,
+) -> None:
+    values = [np.float64(0.1), np.int64(-3), np.uint8(7), np.bool_(True), np.str_("x")]
+    sql = WHERE + "weight > ? AND age > ? AND age < ? AND member = ? AND city = ?"
+    written = WHERE + "weight > 0.1 AND age > -3 AND age < 7 AND member = TRUE AND city = 'x'"
+    assert parse(Asked(sql, values), tables) == parse(written, tables)  # type: ignore[arg-type]
+    moment = pd.Timestamp("2021-01-01 03:04:05.000006")
+    seen = parse(Asked(WHERE + "seen < ?", [moment]), tables)
+    assert seen == parse(WHERE + "seen < TIMESTAMP '2021-01-01 03:04:05.000006'", tables)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float64("nan"), np.float64("inf"), np.complex128(1), np.datetime64("2020-01-01"),
+        np.array([1]), np.array(1), np.longdouble(1), pd.NaT, pd.NA, pd.Timedelta(1),
+        pd.Timestamp("2021-01-01 00:00:00.000000001"), pd.Timestamp("2021-01-01", tz="UTC"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_of_numpy_and_pandas_is_no_constant_is_refused(tables: Tables, value: Any) -> None:
+    with pytest.raises(Refused) as refused:
+        parse(Asked(WHERE + "age > ?", [value]), tables)
+    assert refused.value.code == "parameter_invalid"
 
 
 def test_a_missing_parameter_is_named_with_its_place_and_a_near_one(tables: Tables) -> None:

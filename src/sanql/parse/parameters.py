@@ -15,6 +15,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -30,6 +31,7 @@ Value = None | bool | int | float | Decimal | Fraction | str | date | datetime
 Parameters = Sequence[Value] | Mapping[str, Value]
 
 WHOLE_MAX = 2**100
+SCALARS = ("bool", "int", "uint", "float", "str")  # of numpy, before their widths
 # what a placeholder of the text begins with
 SIGNS = frozenset({TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON})
 # what holds the items of GROUP BY and ORDER BY, where a whole number is a position
@@ -78,7 +80,7 @@ def put_in(tree: exp.Expression, asked: Asked) -> None:
     left = BYTES_MAX - len(asked.sql.encode())
     for node, name in named:
         with at(node):
-            value = given[name]
+            value = _own(given[name])
             if isinstance(value, str):
                 left -= check_text(value, f"the parameter {_shown(node, name)}")
             if left < 0:
@@ -174,6 +176,22 @@ def _check_place(node: exp.Expression, name: str) -> None:
             "would decide what the question asks",
             "write names, positions and NULL into the question; a value is compared or computed with",
         )
+
+
+def _own(value: object) -> object:
+    """Return a scalar of numpy or a moment of pandas as Python's own value; all else as it is.
+
+    They are known by their names, so that neither library is needed; what they turn into is checked
+    like any value.
+    """
+    kind: Any = type(value)
+    scalar: Any = value
+    library = kind.__module__.partition(".")[0]
+    if library == "numpy" and kind.__name__.rstrip("_0123456789") in SCALARS:
+        return scalar.item()
+    if library == "pandas" and kind.__name__ == "Timestamp" and not scalar.nanosecond:
+        return scalar.to_pydatetime()  # one with nanoseconds is no timestamp here
+    return value
 
 
 def _constant(value: object, name: str) -> exp.Expression:
