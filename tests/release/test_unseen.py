@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
+from sanql.account import Balance
+from sanql.execute.statement import Statement
+from sanql.explain import explain
 from sanql.plan import Plan
+from sanql.policy import Budget
 from sanql.release import certify
 
 Planned = Callable[..., Plan]
@@ -45,6 +50,23 @@ def test_rows_whose_key_is_null_are_said_to_be_in_no_group(
 
 def test_null_is_a_key_like_any_other_where_keys_are_selected(planned: Planned) -> None:
     assert not said(planned, "SELECT city, COUNT(*) FROM rows GROUP BY city", "1e-6")
+
+
+def test_an_explanation_says_it_before_anything_is_spent(planned: Planned) -> None:
+    left = Budget(Fraction(1), Fraction(0))
+    balance = Balance("h", "dataset", left, left, left, 0)
+    explained = explain(
+        planned('SELECT sex, COUNT(*) AS "<b>" FROM rows GROUP BY sex'),
+        (Statement("SELECT 1", ()),),
+        Fraction(95, 100),
+        (balance,),
+        cached=False,
+        fits=True,
+    )
+    assert "rows whose sex is NULL are in no group" in explained.notes
+    assert "  rows whose sex is NULL are in no group" in str(explained).splitlines()
+    shown = explained._repr_html_()
+    assert "&lt;b&gt;: ±" in shown and "<b>" not in shown
 
 
 def test_a_join_that_repeats_more_rows_than_count_is_said_under_the_answer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -122,6 +123,9 @@ class Explanation:
         ]
         lines += [f"  {note}" for note in self.notes]
         return "\n".join([*lines, str(self.certificate.meaning["words"])])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def _price(self) -> str:
         price = f"price: {price_in_words(self.charge)}"
