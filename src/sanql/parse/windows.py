@@ -11,6 +11,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.operators import unknown_construct
+from sanql.parse.operators.refusals import typed_name
 from sanql.parse.places import place_of
 from sanql.parse.relations import is_private
 from sanql.parse.tree import Expr, Facts, Literal, Ordering, Type, Window
@@ -129,7 +130,12 @@ def _function(
             raise unknown_construct(node)
         return part.function, () if part.argument is None else (part.argument,), part.facts
     if kind not in PICKS:
-        raise unknown_construct(node)
+        raise Refused(
+            "construct_unsupported",
+            f"{typed_name(node)} is not supported over a window",
+            "over a window use ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, "
+            "SUM, AVG, MIN or MAX",
+        )
     value = binder.row(node.this)
     facts = replace(value.facts, nullable=True)
     args: tuple[Expr, ...] = (value,)

@@ -24,6 +24,7 @@ from sanql.parse.nearest.units import UNITS
 from sanql.parse.nearest.words import WORDS
 from sanql.parse.parameters import Asked
 from sanql.parse.question import Question, parse, read, statements, tree_of
+from sanql.parse.spellings import canonical
 from sanql.policy import Table
 
 # reading a question again and again takes long: a long one is not rewritten, others not without end
@@ -139,7 +140,17 @@ def _candidates(refused: Refused, asked: Asked, tables: Mapping[str, Table]) -> 
     for rewrite in rewriters:
         for candidate in rewrite(select.copy(), refused, tables):
             if candidate != select:
-                yield candidate
+                yield _readable(candidate)
+
+
+def _readable(candidate: exp.Expr) -> exp.Expr:
+    """Return a candidate that is read as it is meant once it is written out.
+
+    The grammar writes WITHIN GROUP in a way that we do not read.
+    """
+    for node in list(candidate.find_all(exp.WithinGroup)):
+        node.replace(canonical(node))
+    return candidate
 
 
 def _first_select(asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:

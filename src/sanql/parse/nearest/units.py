@@ -277,18 +277,6 @@ def parts_by_themselves(select: exp.Select, refused: Refused, tables: Tables) ->
         yield asked
 
 
-def largest_value(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with MAX of what a subquery used as a value selects."""
-    for node in list(select.find_all(exp.Subquery)):
-        inner = node.this
-        if isinstance(inner, exp.Select) and len(inner.expressions) == 1:
-            item = inner.expressions[0]
-            item.replace(exp.Max(this=item.copy()))
-            for clause in ("group", "order", "limit", "offset", "distinct"):
-                inner.set(clause, None)
-    yield select
-
-
 UNITS: dict[str, tuple[Rewriter, ...]] = {
     "join_across_units": (joined_within_units, one_table),
     "join_condition": (joined_within_units,),
@@ -300,7 +288,7 @@ UNITS: dict[str, tuple[Rewriter, ...]] = {
         one_row_a_unit,
         parts_by_themselves,
     ),
-    "subquery_unsupported": (largest_value, parts_by_themselves),
+    "subquery_unsupported": (parts_by_themselves,),
     "distinct_across_units": (distinct_outside, one_row_a_unit, parts_by_themselves),
     "window_across_units": (partitioned_by_unit, windows_outside),
     "unit_column": (units_counted,),

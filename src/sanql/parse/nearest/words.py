@@ -44,13 +44,19 @@ def near_names(select: exp.Select, refused: Refused, tables: Tables) -> Iterator
 
 
 def quoted_texts(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with the text that a name in double quotes is probably meant to be."""
-    for column in refused_parts(select, refused, exp.Column)[:1]:
-        holder = column.parent
-        compared = isinstance(holder, (*COMPARED, exp.Like)) and holder.this is not column
-        if compared and column.this.args.get("quoted") and not column.args.get("table"):
-            column.replace(exp.Literal.string(str(column.name)))
-            yield select
+    """Yield the question with the texts that names in double quotes are probably meant to be."""
+    known = {name.lower() for read in tables_read(select, tables) for name in read.columns}
+    found = [
+        column
+        for column in select.find_all(exp.Column)
+        if column.this.args.get("quoted") and not column.args.get("table")
+        if isinstance(column.parent, (*COMPARED, exp.Like)) and column.parent.this is not column
+        if str(column.name).lower() not in known
+    ]
+    for column in found:
+        column.replace(exp.Literal.string(str(column.name)))
+    if found:
+        yield select
 
 
 def said_which(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -95,13 +101,15 @@ def stated_bounds(select: exp.Select, refused: Refused, tables: Tables) -> Itera
 def _at_fault(select: exp.Select, refused: Refused) -> list[exp.Expr]:
     """Return the statistics that a refusal is about: by its place, or else by its words."""
     kinds = exp.AggFunc, exp.Anonymous, exp.WithinGroup
-    if refused.place is not None:
-        return list(refused_parts(select, refused, *kinds))
-    return [
-        node
-        for node in select.find_all(*kinds)
-        if node.sql(dialect="duckdb", comments=False) in refused.message
-    ]
+    found: list[exp.Expr] = list(refused_parts(select, refused, *kinds))
+    if refused.place is None:
+        found = [
+            node
+            for node in select.find_all(*kinds)
+            if node.sql(dialect="duckdb", comments=False) in refused.message
+        ]
+    # what WITHIN GROUP stands behind has a share for its value
+    return [node for node in found if not isinstance(node.parent, exp.WithinGroup)]
 
 
 def _summed(node: exp.Expr) -> list[exp.Expr]:
