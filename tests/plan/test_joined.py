@@ -127,6 +127,8 @@ def test_no_data_that_obeys_the_policy_has_more_and_some_have_as_many() -> None:
         ("SELECT COUNT(*) FROM people p JOIN kinds k ON k.kind = p.kind", ""),
         ("SELECT COUNT(*) FROM rows r JOIN kinds k ON k.kind = r.kind", ""),
         ("SELECT COUNT(*) FROM visits", ""),
+        ("SELECT COUNT(DISTINCT v.pid) FROM visits v JOIN visits w ON v.pid = w.pid", ""),
+        ("SELECT COUNT(DISTINCT v.pid), SUM(v.x) FROM visits v JOIN visits w ON v.pid = w.pid", "up to 9 rows"),
     ],
 )  # fmt: skip
 def test_a_certificate_says_where_fewer_rows_count_than_a_join_can_have(

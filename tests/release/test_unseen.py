@@ -83,7 +83,14 @@ def test_a_join_that_repeats_more_rows_than_count_is_said_under_the_answer(
 def test_limits_are_not_said_where_the_owner_declares_one_row_for_each(planned: Planned) -> None:
     line = "limits: 1 row a person_id; what they cut is not in the intervals"
     assert said(planned, "SELECT SUM(age) FROM first") == [line]
+    assert said(planned, "SELECT COUNT(*) FROM first") == [line]
+    assert said(planned, "SELECT COUNT(DISTINCT person_id) FROM first") == []
     assert said(planned, "SELECT SUM(age) FROM unique") == []
     assert said(planned, "SELECT city, SUM(age) FROM unique GROUP BY city", "1e-6") == []
+    inner = "(SELECT person_id, MAX(age) AS age FROM unique GROUP BY person_id) AS people"
+    assert said(planned, f"SELECT AVG(age) FROM {inner}") == []
+    assert said(planned, "SELECT AVG(age) FROM (SELECT age FROM unique WHERE age > 9) AS old") == []
+    held = said(planned, f"SELECT AVG(age) FROM {inner.replace('unique', 'visits')}")
+    assert held == [line.replace("1 row", "3 rows")]  # of which the subquery makes one
     joined = "SELECT COUNT(*) FROM unique u JOIN visits v ON u.person_id = v.person_id"
     assert "limits: 3 rows a person_id" in said(planned, joined)[-1]

@@ -26,7 +26,7 @@ from sanql.parse.relations import (
     slots,
 )
 from sanql.parse.scope import UNIT
-from sanql.parse.tree import Expr, Query, SameIdentity, Subquery, walk
+from sanql.parse.tree import Aggregation, Expr, Query, SameIdentity, Subquery, walk
 from sanql.plan.reading import limits_joined
 from sanql.policy import ColumnUnit, Table, ViaUnit, root_unit
 
@@ -34,7 +34,10 @@ from sanql.policy import ColumnUnit, Table, ViaUnit, root_unit
 def repeated(query: Query, tables: Mapping[str, Table]) -> tuple[str, ...]:
     """Return a sentence for each FROM of a question that can have more rows of a unit than count."""
     found = []
+    units_only = all(part.kind is Aggregation.COUNT_UNITS for part in query.aggregates)
     for source, where, inner in _froms(query):
+        if units_only and not inner:
+            continue  # a unit counts once, however many rows it has
         if not isinstance(source, Join) or not _by_column(source, tables):
             continue
         most = rows_joined(source, [*conjuncts(where)], tables)

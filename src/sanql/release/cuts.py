@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from sanql.parse.relations import Derived, From, Grouped, Rows, Scan, Selected
+from sanql.parse.tree import Aggregation
 from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.keys import OneGroup, PublicKeys
-from sanql.plan.measurements import Measured
-from sanql.policy import ColumnUnit
-
-UNITS_ONLY = (Measured.UNITS, Measured.REST)  # a unit counts once in a group, however many rows
+from sanql.plan.reading import limits_joined
+from sanql.policy import ColumnUnit, Table
 
 
 def cuts_in_words(plan: Planned) -> str:
@@ -25,17 +27,47 @@ def cuts_in_words(plan: Planned) -> str:
 
 def _of_level(plan: Plan) -> str:
     unit = plan.outline.table.unit
-    # a derived table has no such declaration: joins repeat rows, and unions add them
-    if not isinstance(unit, ColumnUnit) or plan.outline.free or plan.outline.table.unique:
+    alone = _one_row(plan.query.source, plan.outline.tables)
+    if not isinstance(unit, ColumnUnit) or plan.outline.free or alone:
         return ""
     limits = plan.outline.limits
-    rows_count = any(part.kind not in UNITS_ONLY for part in plan.measurements)
-    said = [_counted(limits.rows, "row")] if rows_count else []
+    # counted as a unit, somebody counts once in a group, however many rows they have
+    rows_count = any(part.kind is not Aggregation.COUNT_UNITS for part in plan.query.aggregates)
+    said = [_counted(_rows_that_count(plan), "row")] if rows_count else []
     if rows_count and limits.rows_per_group < limits.rows:
         said[0] += f" ({limits.rows_per_group} in a group)"
     if _groups_cut(plan) and (limits.groups < limits.rows or not rows_count):
         said.append(_counted(limits.groups, "group"))
     return f"{' and '.join(said)} a {unit.column}" if said else ""
+
+
+def _rows_that_count(plan: Plan) -> int:
+    """Return how many rows of a unit count; where a subquery makes one of them, in the subquery."""
+    match plan.query.source:
+        case Derived(_, Grouped(one_each=True) as inner):
+            return limits_joined(inner.source, plan.outline.tables)[0]
+        case _:
+            return plan.outline.limits.rows
+
+
+def _one_row(source: From | Rows, tables: Mapping[str, Table]) -> bool:
+    """Return whether a unit has one row at most by what is declared, so that nothing can be cut.
+
+    Joins repeat rows, and unions add them. A subquery that has one row for each unit cuts none; what
+    it counts and sums up of their rows is held within limits all the same.
+    """
+    match source:
+        case Scan(_, name):
+            return tables[name].unique
+        case Derived(_, rows):
+            return _one_row(rows, tables)
+        case Grouped():
+            whole = source.one_each and not source.aggregates
+            return whole or _one_row(source.source, tables)
+        case Selected():
+            return _one_row(source.source, tables)
+        case _:
+            return False
 
 
 def _groups_cut(plan: Plan) -> bool:
