@@ -89,7 +89,7 @@ def numbers_of_one(select: exp.Select, refused: Refused, tables: Tables) -> Iter
     choices: list[tuple[list[exp.Expr], list[exp.Expr]]] = [
         ([exp.column(name), counted], [exp.column(name)]) for name in counts[:1]
     ]
-    choices += [([exp.Avg(this=exp.column(name))], []) for name in names]
+    choices += [([exp.Avg(this=exp.column(name))], []) for name in names[:1]]
     for shown, more in choices:
         asked = exp.select(*outside, *shown).from_(inner.subquery("t"))
         by = [*outside, *more]
