@@ -149,7 +149,8 @@ def test_what_a_bare_guarantee_allows_is_rounded_to_the_safe_side(
             if epsilon <= EXPONENT_MAX:  # beyond, the floats end, and 1 is said of everything
                 assert pair.hockey_stick(gamma) <= excess * (1 + 1e-9) + 1e-13
         above = epsilon + 0.5
-        tail = min(Number(1), d * (1 + mpmath.exp(-above)) / (1 - mpmath.exp(-Number(0.5))))
+        beyond = Number(above) - Number(epsilon)  # not quite a half, once rounded
+        tail = min(Number(1), d * (1 + mpmath.exp(-above)) / (1 - mpmath.exp(-beyond)))
         assert tail <= pair.loss_tail(above)
 
 
