@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("sanql", deadline=None)  # a busy machine is no fault
+settings.load_profile("sanql")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
