@@ -57,7 +57,8 @@ def homer(
         as_count(value, name)
     as_count(people * attributes, "people times attributes", most=10**8)
     noise = float(as_nonnegative(noise, "noise"))
-    rng = np.random.default_rng(as_count(seed, "seed", least=0, most=2**63))
+    as_count(seed, "seed", least=0, most=2**63)
+    rng = np.random.default_rng(seed)
     hits = np.zeros(2)
     for _ in range(trials):
         population = rng.uniform(0.2, 0.8, attributes)

@@ -53,7 +53,8 @@ def linear(people: int, queries: int, *, noise: float, seed: int = 0) -> Learned
     as_count(people, "people", most=1_000)
     as_count(queries, "queries", most=4_000)
     noise = _noise(noise)
-    rng = np.random.default_rng(as_count(seed, "seed", least=0, most=2**63))
+    as_count(seed, "seed", least=0, most=2**63)
+    rng = np.random.default_rng(seed)
     secret = rng.integers(0, 2, people)
     asked = rng.integers(0, 2, (queries, people)).astype(float)
     shares = []
