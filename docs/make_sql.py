@@ -35,8 +35,8 @@ Everything San can refuse a question with, by the rule it holds: written by `doc
 program's sources. A refusal is decided before any row is read. It names what was typed and says at which
 line and column that stands; it has a remedy and, where one is found, ends with the nearest question that
 would be answered, which has been read and planned before it is shown. That question has no statistic that
-was not asked for but counts. Where it has numbers or dates that nobody asked for, such as bounds, `fill_in`
-says what to write instead of them. `…` is what was typed. As JSON:
+was not asked for but counts. Where it has numbers or dates that nobody asked for, such as bounds,
+`fill_in` says what to write instead of them. `…` is what was typed. As JSON:
 
 ```json
 {"error": {"code": "bounds_missing", "message": "…", "remedy": "…",
