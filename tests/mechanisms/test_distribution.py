@@ -23,6 +23,8 @@ from sanql.mechanisms import (
     TruncatedGeometric,
 )
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-9
 DRAWS = 1_000_000
 SCALES = [

@@ -18,6 +18,8 @@ from sanql.mechanisms.enclosure import (
     square_root,
 )
 
+pytestmark = pytest.mark.slow
+
 exponents = st.fractions(min_value=0, max_value=300)
 sizes = st.sampled_from([16, 64, 80, 144, 400])
 

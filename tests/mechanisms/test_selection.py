@@ -20,6 +20,8 @@ from sanql.mechanisms import (
     truncated_geometric,
 )
 
+pytestmark = pytest.mark.slow
+
 BUDGETS = [
     (Fraction(1), Fraction(1, 10**5)),
     (Fraction(1, 10), Fraction(1, 10**6)),

@@ -192,6 +192,7 @@ PARTS_OF_MOMENTS = st.one_of(
 FIXTURES = HealthCheck.function_scoped_fixture
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[FIXTURES])
 @given(text=st.one_of(NUMBERS, NUMBERS, MOMENTS, PARTS_OF_MOMENTS))
 def test_no_value_leaves_its_proved_bounds_or_grid(

@@ -167,6 +167,7 @@ def statistics(sql: str) -> set[str]:
     return (names | {SPELT[name] for name in names & SPELT.keys()}) & STATISTICS
 
 
+@pytest.mark.slow
 def test_no_refusal_shows_a_statistic_that_was_not_asked_for_but_a_count(
     refusals: list[Refusal],
 ) -> None:

@@ -79,6 +79,7 @@ def by_the_engine(text: str, points: np.ndarray) -> list[float | None]:
     return [row[0] for row in connection.execute(f"SELECT {text} FROM points").fetchall()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [True, False], ids=["little noise", "much noise"])
 @pytest.mark.parametrize("text", WRAPPED)
 def test_every_point_of_the_inner_interval_is_carried_into_the_outer(

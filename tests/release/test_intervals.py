@@ -21,6 +21,8 @@ from sanql.plan.accuracy import half_width
 from sanql.plan.measurements import Measured
 from sanql.release import add_noise, show
 
+pytestmark = pytest.mark.slow
+
 Planned = Callable[..., Plan]
 FALSE_ALARM = 1e-9
 CELLS = 121 * 41

@@ -17,6 +17,8 @@ from sanql.theory.errors import TheoryError
 from theory.strategies import channels as random_channels
 from theory.strategies import gammas, kernels
 
+pytestmark = pytest.mark.slow
+
 BITS = list(product((0, 1), repeat=2))
 
 

@@ -17,6 +17,8 @@ from sanql.theory.closed_forms import EXPONENT_MAX, GaussianPair, GuaranteedPair
 from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from sanql.theory.errors import TheoryError
 
+pytestmark = pytest.mark.slow
+
 Number = mpmath.mpf
 
 REACH = 45
