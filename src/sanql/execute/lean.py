@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 
 def leave_out(*modules: str) -> None:
@@ -14,12 +16,12 @@ def leave_out(*modules: str) -> None:
     sys.meta_path.insert(0, _LeaveOut(frozenset(modules)))
 
 
-class _LeaveOut(MetaPathFinder):
+class _LeaveOut:
     def __init__(self, modules: frozenset[str]) -> None:
         self._modules = modules
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
         if fullname in self._modules:
             raise ModuleNotFoundError(f"{fullname} is left out", name=fullname)
