@@ -1,4 +1,4 @@
-"""Examples in the docs run in a folder where the demo hospital has been made."""
+"""What every test has: examples without a deadline; documents have the demo hospital in their folder."""
 
 from __future__ import annotations
 

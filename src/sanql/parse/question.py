@@ -52,6 +52,7 @@ from sanql.parse.tree import (
     Type,
 )
 from sanql.parse.type_ranges import held_tables, may_rest_on_types, resting_on_types
+from sanql.parse.units import individuals
 from sanql.parse.windows import check_no_windows
 from sanql.policy import Table
 
@@ -305,14 +306,7 @@ def _key_place(node: exp.Expression, keys: dict[Expr, int], binder: Binder[Aggre
 def _refuse_individuals(node: exp.Expression, binder: Binder[Aggregate]) -> None:
     """Refuse a key that has one value for each individual."""
     if isinstance(node, exp.Column) and isinstance(_key_of(node, binder), Identifier):
-        raise Refused(
-            "returns_individuals",
-            f"GROUP BY {node.name} makes a row for each individual; San answers with statistics "
-            "about many",
-            f"group by something many share, and count individuals with COUNT(DISTINCT "
-            f"{node.name}); or GROUP BY {node.name} in a subquery, with statistics outside",
-            place_of(node),
-        )
+        raise individuals(node.name).at(place_of(node))
 
 
 def _key_of(item: exp.Column, binder: Binder[Aggregate]) -> Expr | None:

@@ -34,6 +34,16 @@ def rows_limit(source: From | Rows, reader: Reader) -> int | None:
             return sum(limit for limit in known if limit is not None) or None
 
 
+def individuals(name: str) -> Refused:
+    """Return the refusal of groups of one unit each; none would have enough units to appear."""
+    return Refused(
+        "returns_individuals",
+        f"GROUP BY {name} makes a row for each individual; San answers with statistics about many",
+        f"group by something many share, and count individuals with COUNT(DISTINCT {name}); or "
+        f"GROUP BY {name} in a subquery, with statistics outside",
+    )
+
+
 def by_row(rows: From | Rows, reader: Reader) -> bool:
     """Return whether rows are read each of which is a unit of its own."""
     return any(

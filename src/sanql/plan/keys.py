@@ -12,6 +12,7 @@ from sanql.errors import Refused
 from sanql.parse.functions import TRUNCATIONS, truncate
 from sanql.parse.relations import From, conjuncts
 from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
+from sanql.parse.units import individuals
 from sanql.plan.lookups import Lookup, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ColumnUnit, ListedDomain, Table, TableDomain
@@ -89,12 +90,7 @@ def _refuse_individuals(expressions: Iterable[Expr], tables: Mapping[str, Table]
     for expression in expressions:
         origin = expression.origin if isinstance(expression, ColumnRef) else None
         if origin is not None and tables[origin[0]].unit == ColumnUnit(origin[1]):
-            raise Refused(
-                "returns_individuals",
-                f"GROUP BY {origin[1]} makes a group for each individual, and no group of one appears",
-                f"group by something many share, and count individuals with COUNT(DISTINCT "
-                f"{origin[1]}); or GROUP BY {origin[1]} in a subquery, with statistics outside",
-            )
+            raise individuals(origin[1])
 
 
 def keys_of(

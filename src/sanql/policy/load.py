@@ -122,6 +122,8 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     declared = root.content.get("table")
     if source is None or not isinstance(declared, Mapping) or len(tables) < len(declared):
         return None
+    # what is missing has left a fault, so nobody will ask a policy with the stand-ins below
+    name = name or "unnamed"
     ledger_path = file.parent / (ledger or f"{name}.ledger")
     source_path = file.parent / source
     if ledger_path in (file, source_path):
@@ -130,10 +132,9 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
             f"{quote(ledger_path.name)} is the policy or the source itself",
             "name a file of its own",
         )
-    # what is missing here has left a fault, so nobody will ask a policy with these stand-ins
     return Policy(
         path=file,
-        name=name or "unnamed",
+        name=name,
         source=str(source_path),
         ledger=ledger_path,
         neighbours=neighbours or "add-remove",
