@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sanql.theory import constants
-from sanql.theory.closed_forms import EXPONENT_MAX, GaussianPair, GuaranteedPair, LaplacePair
+from sanql.theory.closed_forms import GaussianPair, GuaranteedPair, LaplacePair
 from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from sanql.theory.errors import TheoryError
 
@@ -147,9 +147,7 @@ def test_what_a_bare_guarantee_allows_is_rounded_to_the_safe_side(
         assert pair.tradeoff(rate) <= miss
         for gamma in (1.0, 1.5, float(mpmath.exp(min(epsilon, 700.0)))):
             excess = d + (1 - d) * max(Number(0), top - gamma) / (1 + top)
-            assert excess <= pair.hockey_stick(gamma)
-            if epsilon <= EXPONENT_MAX:  # beyond, the floats end, and 1 is said of everything
-                assert pair.hockey_stick(gamma) <= excess * (1 + 1e-9) + 1e-13
+            assert excess <= pair.hockey_stick(gamma) <= excess * (1 + 1e-9) + 1e-13
         above = epsilon + 0.5
         beyond = Number(above) - Number(epsilon)  # not quite a half, once rounded
         tail = min(Number(1), d * (1 + mpmath.exp(-above)) / (1 - mpmath.exp(-beyond)))
@@ -207,5 +205,4 @@ def test_the_constant_of_the_semantic_theorem_is_never_too_small(size: float, pa
         if tau < 1:
             with mpmath.workdps(60):
                 true = constant(gamma, tau)
-                assert true <= constants.tv_constant(gamma, tau)
-                assert part < -4 or constants.tv_constant(gamma, tau) <= true * (1 + 1e-8)
+                assert true <= constants.tv_constant(gamma, tau) <= true * (1 + 1e-9)

@@ -221,12 +221,13 @@ class GuaranteedPair:
     def hockey_stick(self, gamma: float) -> float:
         """Return delta + (1 - delta) (e^epsilon - gamma)_+ / (e^epsilon + 1), rounded up."""
         gamma = as_level(gamma)
-        if self.epsilon > EXPONENT_MAX:
+        if self.epsilon > 2 * EXPONENT_MAX:
             return 1.0
-        top = exp_upper(self.epsilon)
-        if gamma >= top:
+        # beyond the floats e^epsilon is the square of a float
+        parts = 1 if self.epsilon <= EXPONENT_MAX else 2
+        delta, odds = Fraction(self.delta), Fraction(exp_upper(self.epsilon / parts)) ** parts
+        if gamma >= odds:
             return float(self.delta)
-        delta, odds = Fraction(self.delta), Fraction(top)
         return float_upper(delta + (1 - delta) * (odds - Fraction(gamma)) / (1 + odds))
 
     def tradeoff(self, false_positive: float) -> float:

@@ -16,14 +16,13 @@ from sanql.theory.exact import (
     Extended,
     as_count,
     exp_upper,
-    float_lower,
     float_upper,
     log_upper,
     quoted,
+    sqrt_lower,
     up,
 )
 
-_ROUNDING = 1 + 1e-12
 _GAMMA_MAX = 1e100
 _EXPONENT_MAX = 700.0
 _DELTA_MIN = 1e-290
@@ -124,17 +123,16 @@ def tv_constant(gamma: Extended, tau: Extended) -> float:
         return 1.0
     if gamma > _GAMMA_MAX:
         return math.inf
-    # near gamma = 1 it is gamma - 1 that has to keep its digits
-    above, t = float_upper(Fraction(gamma) - 1), float_lower(tau)
-    if t <= above / (above + 2) * _ROUNDING:
+    g, t = Fraction(gamma), Fraction(tau)
+    if t * (g + 1) <= g - 1:
         return math.inf
-    g, k = 1 + above, above * (above + 2)
-    root = math.sqrt(t * k)
-    c1 = _difference(2 * g * root, k * (1 + t)) if t * g * g <= k else t
+    k = g * g - 1
+    root = sqrt_lower(t * k)  # both constants grow with it
+    c1 = 2 * g * root - k * (1 + t) if t * g * g <= k else t
     c2 = t / (g * (1 - t))
     if t <= k * (1 - t) ** 2:
-        c2 = _difference(2 / g * root, k / g * (1 - t))
-    return math.inf if min(c1, c2) <= 0 else up(1 / c1 + 1 / c2, 8)
+        c2 = (2 * root - k * (1 - t)) / g
+    return math.inf if min(c1, c2) <= 0 else float_upper(1 / c1 + 1 / c2)
 
 
 def group_delta(gamma: Fraction, delta: Fraction, size: int) -> Fraction:
@@ -290,8 +288,3 @@ def check_level(gamma: Extended, **probabilities: Extended) -> None:
                 f"{name} is {quoted(value)}, a probability lies between 0 and 1",
                 f"give {name} between 0 and 1",
             )
-
-
-def _difference(left: float, right: float) -> float:
-    """Return left - right, lowered by what rounding can hide when the two nearly cancel."""
-    return left - right - 8 * 2.0**-53 * (left + right)
