@@ -21,6 +21,7 @@ from sanql.theory.implications.search import edge_named
 Genome = Sequence[int]
 Reached = tuple[Fraction | float, Fraction | float]
 LARGEST = 12
+NUDGES = (*[0] * 14, *[-1] * 7, *[1] * 7, *range(-3, 4))
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,27 @@ class Attack:
     """An implication under attack: its edges, the genome's length, and the measure.
 
     The first `rows` times `row` genes are rows of weights; most instances draw them near each
-    other, since far rows only reach bounds that say nothing.
+    other, since far rows only reach bounds that say nothing. Of a bound known to be tight the
+    search must come near.
     """
 
     edges: tuple[str, ...]
     length: int
     measure: Callable[[Genome], Reached | None]
-    instances: int = 10_000
     rows: int = 0
     row: int = 0
+    tight: bool = False
 
     def __str__(self) -> str:
         return self.edges[0]
+
+
+def withstands(attack: Attack) -> None:
+    """Run the attack on 10,000 exact instances."""
+    worst = search(attack, seed=20, instances=10_000)
+    assert 0 <= worst <= 1
+    if attack.tight:
+        assert worst > 0.9, "the search is too weak to come near a bound known to be tight"
 
 
 def search(attack: Attack, seed: int, instances: int) -> float:
@@ -70,11 +80,14 @@ def search(attack: Attack, seed: int, instances: int) -> float:
 
 
 def _drawn(attack: Attack, rng: random.Random) -> list[int]:
-    genome = [rng.choice((0, 1, 2, 3, rng.randint(0, LARGEST))) for _ in range(attack.length)]
-    if attack.rows and rng.random() < 0.8:
-        base = [rng.randint(0, LARGEST) for _ in range(attack.row)]
+    # random() times a number instead of randint(): six times quicker, and even enough to search by
+    draw = rng.random
+    genome = [int(5 * draw()) for _ in range(attack.length)]
+    genome = [gene if gene < 4 else int((LARGEST + 1) * draw()) for gene in genome]
+    if attack.rows and draw() < 0.8:
+        base = [int((LARGEST + 1) * draw()) for _ in range(attack.row)]
         for index in range(attack.rows * attack.row):
-            nudge = rng.choice((0, 0, -1, 1, rng.randint(-3, 3)))
+            nudge = NUDGES[int(len(NUDGES) * draw())]
             genome[index] = max(0, base[index % attack.row] + nudge)
     return genome
 
@@ -97,20 +110,48 @@ def whole(rows: Sequence[Sequence[Fraction]]) -> list[list[int]]:
     return [[mass.numerator * (common // mass.denominator) for mass in row] for row in rows]
 
 
+def weights(genome: Genome, count: int, size: int) -> list[list[int]] | None:
+    """Return the laws as integers with one common sum, None when some has no mass."""
+    rows = [genome[index * size : (index + 1) * size] for index in range(count)]
+    totals = [sum(row) for row in rows]
+    if 0 in totals:
+        return None
+    common = math.lcm(*totals)
+    return [[each * (common // own) for each in row] for row, own in zip(rows, totals, strict=True)]
+
+
 def delta_between(p: Sequence[Fraction], q: Sequence[Fraction], gamma: Fraction) -> Fraction:
     """Return the two-sided delta of two laws at a level."""
-    # integers over one denominator: the same number as the library's fractions, ten times quicker
-    common = math.lcm(*(mass.denominator for mass in (*p, *q)))
-    left = [mass.numerator * (common // mass.denominator) for mass in p]
-    right = [mass.numerator * (common // mass.denominator) for mass in q]
-    top, bottom = gamma.numerator, gamma.denominator
+    left, right = whole([p, q])
+    return delta_of(left, right, gamma)
+
+
+def delta_of(left: Sequence[int], right: Sequence[int], gamma: Fraction) -> Fraction:
+    """Return the two-sided delta of two laws given as weights, which need not have one sum."""
+    return Fraction(*_excess(left, right, gamma))
+
+
+def are_far(left: Sequence[int], right: Sequence[int], gamma: Fraction, slack: Fraction) -> bool:
+    """Whether the two-sided delta exceeds the slack."""
+    top, bottom = _excess(left, right, gamma)
+    return top * slack.denominator > slack.numerator * bottom
+
+
+def _excess(left: Sequence[int], right: Sequence[int], gamma: Fraction) -> tuple[int, int]:
+    """Return the two-sided delta as numerator and denominator.
+
+    In integers: the same number as the library's fractions, ten times quicker.
+    """
+    of_left, of_right = sum(left), sum(right)
+    to_left, to_right = gamma.denominator * of_right, gamma.denominator * of_left
+    over_left, over_right = gamma.numerator * of_right, gamma.numerator * of_left
     forth = back = 0
     for a, b in zip(left, right, strict=True):
-        if bottom * a > top * b:
-            forth += bottom * a - top * b
-        if bottom * b > top * a:
-            back += bottom * b - top * a
-    return Fraction(max(forth, back), common * bottom)
+        if (gain := to_left * a - over_right * b) > 0:
+            forth += gain
+        if (gain := to_right * b - over_left * a) > 0:
+            back += gain
+    return max(forth, back), gamma.denominator * of_left * of_right
 
 
 def level_gene(gene: int) -> Fraction:
