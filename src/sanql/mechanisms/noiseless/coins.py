@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FEW_MAX = 64
 _STRETCH = 64
-_FEW_EXPECTED = 8
+_FEW_EXPECTED, _RARE_MAX = 8, 160
 _RARE, _TOP, _FOURIER = "rare", "top", "fourier"
 _FROM_TOP = 32
 """How much of the law is written out first."""
@@ -78,7 +78,7 @@ def _stretches(
     beta, tilted = float(coins[0].heads), coins[0].slope(epsilon)[0]
 
     def kind(pair: Pair) -> str:
-        if max(pair) * beta <= _FEW_EXPECTED and pair[0] * tilted <= 5 * _FEW_EXPECTED:
+        if max(pair) * beta <= _FEW_EXPECTED and pair[0] * tilted <= _RARE_MAX:
             return _RARE
         few = sum(pair) <= FEW_MAX or near_edge(coins, pair, 1.0, epsilon)
         return _TOP if few else _FOURIER
@@ -101,8 +101,10 @@ def _written_out(
     ends of what is written, the maximum is among it; else balls decide.
     """
     numbers = np.array(pairs, dtype=np.float64)
-    last = int(min(numbers.sum(axis=1).max(), FEW_MAX))
-    beta = float(coins[0].heads)
+    beta, tilted = float(coins[0].heads), coins[0].slope(float(epsilon))[0]
+    # where the maximum is, about `tilted` of the first coins fall on their rarer side
+    last = FEW_MAX + (int(1.5 * tilted * numbers[:, 0].max()) if rare else 0)
+    last = int(min(numbers.sum(axis=1).max(), last))
     odds = np.array([beta / (1 - beta), beta / (1 - beta)])
     logs = numbers.sum(axis=1) * math.log1p(-beta)
     if not rare:

@@ -36,7 +36,7 @@ from sanql.mechanisms.noiseless.summands import Summand
 if TYPE_CHECKING:
     from flint import acb, acb_poly, arb
 
-PRECISION = 160
+PRECISION = 128
 BRACKET = 2.0**-18
 
 
@@ -95,8 +95,11 @@ class Line:
         self.points: list[acb] = []
         self.cumulants: list[tuple[acb, ...]] = []
         self.factors: list[acb] = []
-        self.inner = [part.cumulant_ball(acb(self.theta)).real for part in self.summands]
-        self.outer = [part.cumulant_ball(acb(2 * self.theta)).real for part in self.summands]
+        inner_outer = [
+            part.cumulant_balls([acb(t * self.theta) for t in (1, 2)]) for part in self.summands
+        ]
+        self.inner = [near.real for near, _ in inner_outer]
+        self.outer = [far.real for _, far in inner_outer]
         q = (-self.theta * self.period).exp()
         self.folded = (1 + self.g) * q / (1 - q)
         den = 1 - (-self.theta).exp() if self.lattice else self.theta
@@ -106,13 +109,16 @@ class Line:
         """Compute nodes 0..last."""
         from flint import acb, arb
 
-        for n in range(len(self.points), last + 1):
-            z = acb(self.theta, n * self.step)
-            den = 1 - (-z).exp() if self.lattice else z
-            weight = self.step / (2 * arb.pi()) * (1 if n == 0 else 2)
-            self.points.append(z)
-            self.cumulants.append(tuple(part.cumulant_ball(z) for part in self.summands))
-            self.factors.append(weight * ((z * self.shift).exp() - self.g) / den)
+        begun = len(self.points)
+        weight = self.step / arb.pi()
+        more = [acb(self.theta, n * self.step) for n in range(begun, last + 1)]
+        dens = [1 - (-z).exp() for z in more] if self.lattice else more
+        self.points += more
+        self.cumulants += zip(*(part.cumulant_balls(more) for part in self.summands), strict=True)
+        self.factors += [
+            (weight / 2 if n == 0 else weight) * ((z * self.shift).exp() - self.g) / den
+            for n, (z, den) in enumerate(zip(more, dens, strict=True), begun)
+        ]
 
     def values(self, counts: tuple[int, ...], origin: arb, last: int) -> list[acb]:
         """Return the terms of the Fourier sum at an origin, up to the last node."""

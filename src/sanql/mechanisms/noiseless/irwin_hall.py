@@ -15,8 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from sanql.mechanisms.noiseless.numbers import as_ball, upper
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 EXACT_MAX = 48
 """Up to this many summands the alternating sums are used, above it Fourier sums."""
-_TABLE_MAX = 4096
 
 
 def few_delta(summand: Interval | Lattice, count: int, shift: Fraction, epsilon: Fraction) -> float:
@@ -109,10 +106,9 @@ def _lattice(count: int, points: int, shift: int, epsilon: Fraction) -> float:
 
     with ctx.workprec(192):
         g = as_ball(epsilon).exp()
-        ways = _table(count, points) if count * points <= _TABLE_MAX else _ways
 
         def log_ratio(y: int) -> float:
-            below, above = ways(count, points, y, -1), ways(count, points, y + shift, -1)
+            below, above = _ways(count, points, y, -1), _ways(count, points, y + shift, -1)
             if below == 0:
                 return math.inf
             return float((arb(above) / arb(below) / g).log()) if above else -math.inf
@@ -123,32 +119,10 @@ def _lattice(count: int, points: int, shift: int, epsilon: Fraction) -> float:
         low, high = _whole_crossing(log_ratio, guess, middle)
         whole = arb(points) ** count
         best = [
-            (ways(count, points, y + shift, 0) - g * ways(count, points, y, 0)) / whole
+            (_ways(count, points, y + shift, 0) - g * _ways(count, points, y, 0)) / whole
             for y in range(max(-1, low - 1), high + 2)  # neighbours: a tie may round either way
         ]
         return min(1.0, max(upper(value) for value in best))
-
-
-def _table(count: int, points: int) -> Callable[[int, int, int, int], int]:
-    """Return `_ways` for small lattices, read off the powers of a polynomial."""
-    exactly, up_to = _powers(count, points)
-
-    def ways(_count: int, _points: int, y: int, order: int) -> int:
-        if y < 0:
-            return 0
-        if order == -1:
-            return exactly[y] if y < len(exactly) else 0
-        return up_to[min(y, len(up_to) - 1)]
-
-    return ways
-
-
-@lru_cache(maxsize=128)
-def _powers(count: int, points: int) -> tuple[list[int], list[int]]:
-    from flint import fmpz_poly
-
-    exactly = [int(way) for way in (fmpz_poly([1] * points) ** count).coeffs()]
-    return exactly, list(accumulate(exactly))
 
 
 def _ways(count: int, points: int, y: int, order: int) -> int:

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 2.0**-12
 """Maxima are bracketed within this share of a deviation; what that wastes is about 1e-9 of delta."""
-_LEAST = 1e-305
-"""Added to errors, which floats may lose below it."""
 
 
 def rising_deltas(
@@ -118,8 +116,8 @@ def _on_one_line(
         lowest = places - (2 if coarse else widths)
         growth, errors = _errors(line, np.array(run, dtype=np.float64), lowest, rest)
         if coarse:
-            return _tops(line, rows, errors.tolist())
-        return _peaks(line, rows, growth.tolist(), errors.tolist(), widths.tolist())
+            return _tops(line, rows, errors)
+        return _peaks(line, rows, growth, errors, widths.tolist())
 
 
 def _origins(
@@ -144,20 +142,25 @@ def _origins(
 
 def _errors(
     line: Line, run: np.ndarray, places: np.ndarray, rest: arb
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[list[arb], list[arb]]:
     """Return how much larger than in the first row a term may be, and bounds of what the Fourier
-    sum leaves out at each place and beyond: as `Line.height_at` and `aliases` have it, in floats,
-    their rounding made up for."""
+    sum leaves out at each place and beyond: as `Line.height_at` and `aliases` have it, their
+    exponents in floats whose rounding is made up for."""
+    from flint import arb
+
     theta, shift = float(line.theta), float(line.shift)
     inner, outer = (np.array([upper(c) for c in cs]) for cs in (line.inner, line.outer))
     sizes = run @ (np.abs(inner) + np.abs(outer)) + 2 * theta * (np.abs(places) + shift) + 1
     slack = 1e-12 * sizes
     near = run @ inner - theta * places + slack
     far = run @ outer - 2 * theta * (places - shift) + slack
-    heights = np.exp(np.minimum(near, 700.0)) * upper(line.height)
-    errors = heights * upper(rest) + upper(line.folded) * (1 + np.exp(np.minimum(far, 700.0)))
-    growth = np.exp(np.minimum(near - near[0] + 2 * slack[0], 700.0))
-    return growth * (1 + 1e-9), errors * (1 + 1e-9) + _LEAST
+    left_out, folded = line.height * rest, line.folded
+    errors = [
+        arb(height).exp() * left_out + folded * (1 + arb(steep).exp())
+        for height, steep in zip(near.tolist(), far.tolist(), strict=True)
+    ]
+    growth = [arb(more).exp() for more in (near - near[0] + 2 * slack[0] + 1e-12).tolist()]
+    return growth, errors
 
 
 def _rows(line: Line, run: Sequence[Counts], origins: list[Fraction], last: int) -> list[list[acb]]:
@@ -179,7 +182,7 @@ def _rows(line: Line, run: Sequence[Counts], origins: list[Fraction], last: int)
     return rows
 
 
-def _tops(line: Line, rows: list[list[acb]], errors: list[float]) -> list[float | None]:
+def _tops(line: Line, rows: list[list[acb]], errors: list[arb]) -> list[float | None]:
     """Return the largest G of the lattice where it is surely next to the origin, else nothing."""
     from flint import acb_mat
 
@@ -197,8 +200,8 @@ def _tops(line: Line, rows: list[list[acb]], errors: list[float]) -> list[float 
 def _peaks(
     line: Line,
     rows: list[list[acb]],
-    growth: list[float],
-    errors: list[float],
+    growth: list[arb],
+    errors: list[arb],
     widths: list[float],
 ) -> list[float | None]:
     """Return the bound of the maximum near each origin where it is surely bracketed, else nothing.

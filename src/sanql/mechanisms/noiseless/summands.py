@@ -47,9 +47,9 @@ class Interval:
         """Return the first and second derivative of kappa at a real point."""
         return _slope(theta)
 
-    def cumulant_ball(self, z: acb) -> acb:
-        """Return kappa(z) in balls, for Re z > 0; any branch of the logarithm will do."""
-        return _log((z / 2).sinh()) - _log(z / 2)
+    def cumulant_balls(self, points: list[acb]) -> list[acb]:
+        """Return kappa in balls, for Re z > 0; any branch of the logarithm will do."""
+        return _logs([(z / 2).sinh() / (z / 2) for z in points])
 
     def decay(self, theta: arb, away: arb) -> arb:
         """Return a bound of |M(θ + iu)/M(θ)|² over all |u| ≥ away."""
@@ -80,11 +80,10 @@ class Lattice:
         wide, fine = _slope(self.points * theta), _slope(theta)
         return self.points * wide[0] - fine[0], self.points**2 * wide[1] - fine[1]
 
-    def cumulant_ball(self, z: acb) -> acb:
-        """Return kappa(z) in balls."""
-        from flint import arb
-
-        return _log((self.points * z / 2).sinh()) - _log((z / 2).sinh()) - arb(self.points).log()
+    def cumulant_balls(self, points: list[acb]) -> list[acb]:
+        """Return kappa in balls, for Re z > 0; any branch of the logarithm will do."""
+        count = self.points
+        return _logs([(count * z / 2).sinh() / (count * (z / 2).sinh()) for z in points])
 
     def decay(self, theta: arb, away: arb) -> arb:
         """Return a bound of |M(θ + iu)/M(θ)|² over away ≤ |u| ≤ π."""
@@ -122,10 +121,11 @@ class Coin:
         tilted = self._p / (self._p + (1 - self._p) * math.exp(-theta))
         return tilted, tilted * (1 - tilted)
 
-    def cumulant_ball(self, z: acb) -> acb:
-        """Return kappa(z) in balls."""
+    def cumulant_balls(self, points: list[acb]) -> list[acb]:
+        """Return kappa in balls; any branch of the logarithm will do."""
         p = as_ball(self.heads)
-        return _log(1 - p + p * z.exp())
+        rest = 1 - p
+        return _logs([rest + p * z.exp() for z in points])
 
     def decay(self, theta: arb, away: arb) -> arb:
         """Return a bound of |M(θ + iu)/M(θ)|² over away ≤ |u| ≤ π; here it is exact."""
@@ -137,11 +137,12 @@ class Coin:
 Summand = Interval | Lattice | Coin
 
 
-def _log(value: acb) -> acb:
-    """Return a logarithm whose cut is kept away from the value: counts are whole, so 2πi is 0."""
+def _logs(values: list[acb]) -> list[acb]:
+    """Return logarithms whose cut is kept away from the value: counts are whole, so 2πi is 0."""
     from flint import acb, arb
 
-    return (-value).log() + acb(0, arb.pi()) if value.real < 0 else value.log()
+    turn = acb(0, arb.pi())
+    return [(-value).log() + turn if value.real < 0 else value.log() for value in values]
 
 
 def _log_sinhc(z: complex) -> complex:
