@@ -123,3 +123,18 @@ def test_cells_read_back_as_they_were_written(planned: Planned, silent: Any) -> 
     again = NoisyCells.from_bytes(noisy.to_bytes())
     assert again.table.equals(noisy.table)
     assert again.to_bytes() == noisy.to_bytes()
+
+
+def test_keys_that_do_not_appear_cost_one_draw_and_no_more(planned: Planned, watched: Any) -> None:
+    question = "SELECT city, COUNT(*) AS n, SUM(income) AS s FROM visits GROUP BY city"
+    plan = planned(question, "1", "1e-6")
+    selection, units = plan.outline.measuring.selection, [0] * 700 + [10**6] * 300
+    assert selection is not None
+    zeros = {f"m{index}": [0] * 1000 for index in range(len(plan.noises))}
+    exact = {"k0": [f"{i:04}" for i in range(1000)], **zeros, f"m{selection}": units}
+    noisy = add_noise(plan, pa.table(exact), watched)
+    assert watched.asked == [1000] + [300] * (len(plan.noises) - 1)
+    assert noisy.table.column("k0").to_pylist() == [f"{i:04}" for i in range(700, 1000)]
+    shown = noisy.measurement(selection)
+    assert (shown != 10**6).any()  # the draw that selected is the one that is shown
+    assert len({len(noisy.measurement(index)) for index in range(len(plan.noises))}) == 1

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sanql.execute.pool import unavailable
 from sanql.mechanisms import Sampler, add_saturating
+from sanql.mechanisms.wheel import Integers
 from sanql.plan import Plan
 from sanql.plan.keys import OneGroup, PublicKeys
 from sanql.plan.measurements import Measured
@@ -75,40 +76,49 @@ class NoisyCells:
 
 
 def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
-    """Return noisy cells: one draw for each cell, then only the keys that pass their threshold.
+    """Return noisy cells: only the keys that pass their threshold, and a draw for each cell of them.
 
-    The engine returns groups in an order that depends on the data, so the cells are sorted by key.
+    Draws are independent, so what is left out needs none beyond the one that leaves it out. The
+    engine returns groups in an order that depends on the data, so the cells are sorted by key.
     """
     import pyarrow as pa
 
     _check_shape(plan, exact)
+    selection, threshold = plan.outline.measuring.selection, plan.priced.threshold
+    drawn: dict[int, pyarrow.Array] = {}
+    hidden = None
+    if selection is not None:
+        assert threshold is not None  # noqa: S101  (what selects has one)
+        noisy = _noisy(plan, exact, selection, sampler)
+        appears = noisy >= threshold
+        hidden = exact.filter(pa.array(~appears)) if plan.outline.other else None
+        exact = exact.filter(pa.array(appears))
+        drawn[selection] = pa.array(noisy[appears])
     columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
-    for index, noise in enumerate(plan.noises):
-        match plan.measurements[index].kind:
+    for index, part in enumerate(plan.measurements):
+        match part.kind:
             case Measured.PICKS:
                 columns[f"m{index}"] = exact.column(f"m{index}")
             case Measured.LADDER | Measured.REST:
                 pass
+            case _ if index in drawn:
+                columns[f"m{index}"] = drawn[index]
             case _:
-                values = exact.column(f"m{index}").to_numpy()
-                noisy = add_saturating(values, sampler.sample(noise, len(values)))
-                columns[f"m{index}"] = pa.array(noisy)
+                columns[f"m{index}"] = pa.array(_noisy(plan, exact, index, sampler))
     if not columns:
         columns["present"] = exact.column("present")
     table = pa.table(columns)
-    selection = plan.outline.measuring.selection
-    hidden = None
-    if selection is not None:
-        noisy = table.column(f"m{selection}").to_numpy()
-        appears = noisy >= plan.priced.threshold
-        table = table.filter(pa.array(appears))
-        hidden = exact.filter(pa.array(~appears)) if plan.outline.other else None
     keys = [name for name in table.column_names if name.startswith("k")]
     if keys:
         table = table.sort_by([(name, "ascending") for name in keys])
     if hidden is not None:
         table = append_rest(plan, table, hidden, sampler)
     return NoisyCells(_pick(plan, table, sampler).combine_chunks())
+
+
+def _noisy(plan: Plan, exact: pyarrow.Table, index: int, sampler: Sampler) -> Integers:
+    values = exact.column(f"m{index}").to_numpy()
+    return add_saturating(values, sampler.sample(plan.noises[index], len(values)))
 
 
 def _pick(plan: Plan, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
