@@ -280,3 +280,14 @@ def test_the_split_has_the_least_expected_error(outlined: Outlined) -> None:
         )
         other = pricing.Priced(noises, None, best.charge, "")
         assert pricing.expected_error(measuring, other) > least
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "change-one"])
+@pytest.mark.parametrize("quantiles", [1, 3, 9])
+def test_intervals_of_quantiles_cost_a_seventh_however_many_there_are(
+    planned: Planned, quantiles: int, relation: str
+) -> None:
+    picked = ", ".join(f"QUANTILE_CONT(age, {(i + 1) / (quantiles + 1)})" for i in range(quantiles))
+    plan = planned(f"SELECT {picked} FROM rows", neighbours=relation)
+    (ladder,) = (event for event in plan.charge.events if isinstance(event, LaplaceEvent))
+    assert float(ladder.l1 / ladder.scale / plan.charge.epsilon) == pytest.approx(1 / 7, abs=1e-4)

@@ -340,7 +340,8 @@ class _Collector:
     def _quantile(self, aggregate: Aggregate) -> QuantileOf:
         """Pick all quantiles of a value together, and count rows around them.
 
-        Of what both may spend, about six parts in seven go to the picks: they are what is read.
+        Of what both may spend, six parts in seven go to the picks, however many: they are what is
+        read. (Shares are cube roots of weight times squared sensitivity; see price.py.)
         """
         argument = _argument(aggregate)
         fractions = self._fractions[argument]
@@ -359,11 +360,15 @@ class _Collector:
             fractions=fractions,
         )
         picks = self._add(part, 4.0)
-        counts = Measurement(Measured.LADDER, None, quantiles.of_ladder(setting), of=picks)
+        around = quantiles.of_ladder(setting)
+        counts = Measurement(Measured.LADDER, None, around, of=picks)
+        moved = part.sensitivity.l1 / quantiles.ROW / around.l1
         whole = aggregate.facts.type is Type.INTEGER
         assert aggregate.fraction is not None  # noqa: S101  (the binder gives a quantile one)
         place = fractions.index(aggregate.fraction)
-        return QuantileOf(picks, self._add(counts, 1 / 216), place, aggregate.fraction, whole)
+        return QuantileOf(
+            picks, self._add(counts, 4 * moved**2 / 6**3), place, aggregate.fraction, whole
+        )
 
     def _rows(self, argument: Expr | None, weight: float) -> int:
         if _can_be_null(argument):
