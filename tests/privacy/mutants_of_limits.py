@@ -123,7 +123,7 @@ LIMITS = (
     ),
     Mutant(
         "a count of values is not public",
-        "plan/measurements.py",
+        "plan/measuring.py",
         "if expression is not None:\n            setting = replace(setting, always_present=False)",
         "pass",
         f"{PRICE}test_only_what_no_changed_row_can_move_is_public",

@@ -45,7 +45,7 @@ from sanql.parse.tree import (
     Window,
     walk,
 )
-from sanql.plan.measurements import grid_for
+from sanql.plan.measuring import grid_for
 from sanql.policy import RowUnit, Table, ViaUnit
 
 SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits

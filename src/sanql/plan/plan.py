@@ -14,7 +14,8 @@ from sanql.parse import Query
 from sanql.parse.relations import Scan, scans
 from sanql.plan.keys import Beside, Keys, OneGroup, PrivateKeys, PublicKeys, keys_of
 from sanql.plan.limits import Limits, limits_of
-from sanql.plan.measurements import Estimate, Measurement, Measuring, measure
+from sanql.plan.measurements import Estimate, Measurement, Measuring
+from sanql.plan.measuring import measure
 from sanql.plan.price import Priced, price
 from sanql.plan.reading import reading
 from sanql.plan.rest import check_rest, with_rest
