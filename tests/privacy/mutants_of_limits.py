@@ -209,7 +209,7 @@ LIMITS = (
     Mutant(
         "only keys that reach the threshold appear",
         "release/cells.py",
-        "appears = noisy >= plan.priced.threshold",
+        "appears = noisy >= threshold",
         "appears = noisy >= 1",
         "release/test_cells.py::test_only_keys_that_reach_the_threshold_appear",
     ),

@@ -58,16 +58,16 @@ RELATIONS = (
     ),
     Mutant(
         "a unit is found through a join only where its table is alone on that side",
-        "execute/relations.py",
+        "execute/followed.py",
         "if sum(scan.private for scan in scans(side)) != 1:",
         "if False:",
         PLAIN,
     ),
     Mutant(
         "an outer join finds the unit of a child only on the side it does not keep",
-        "execute/relations.py",
-        "case JoinKind.LEFT:\n                self._note(own, source.right, left)",
-        "case JoinKind.LEFT:\n                self._note(own, source.left, right)",
+        "execute/followed.py",
+        "case JoinKind.LEFT:\n                yield from self._led(own, source.right, left)",
+        "case JoinKind.LEFT:\n                yield from self._led(own, source.left, right)",
         f"{NEW}test_a_child_whose_parent_a_join_lacks_keeps_its_unit",
     ),
     Mutant(
@@ -175,14 +175,14 @@ RELATIONS = (
     ),
     Mutant(
         "a count inside is no more than the rows that may count",
-        "execute/relations.py",
+        "execute/unit_values.py",
         'return f"system.main.least(system.main.count({counted}){over}, {part.facts.high})"',
         'return f"system.main.count({counted}){over}"',
         f"{NEW}test_numbers_inside_are_held_within_what_was_proved",
     ),
     Mutant(
         "sums inside run over whole steps, so the order of rows is nothing",
-        "execute/relations.py",
+        "execute/unit_values.py",
         'steps = on_grid(f"({within(text, real(low), real(high), check_finite=True)})", grid)',
         'steps, grid = f"({within(text, real(low), real(high), check_finite=True)})", Fraction(1)',
         f"{NEW}test_sums_inside_do_not_depend_on_the_order_of_rows",

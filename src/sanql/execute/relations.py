@@ -9,14 +9,14 @@ units never meet, and nothing an analyst writes can make them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 
 from sanql.errors import Refused
-from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, real, scanned, wide, within
-from sanql.execute.grid import on_grid
+from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, scanned, wide
+from sanql.execute.followed import followed
 from sanql.execute.lockdown import quote
 from sanql.execute.sources import Description, Source
 from sanql.execute.tables import TableReader
+from sanql.execute.unit_values import unit_aggregate
 from sanql.parse.relations import (
     Derived,
     From,
@@ -45,10 +45,8 @@ from sanql.parse.tree import (
     Window,
     walk,
 )
-from sanql.plan.measuring import grid_for
-from sanql.policy import RowUnit, Table, ViaUnit
+from sanql.policy import RowUnit, Table
 
-SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits
 # functions whose value depends on which of two equal rows comes first
 PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value"])
 AGGREGATED = frozenset(["count", "sum", "avg", "min", "max", "bool_or", "bool_and"])
@@ -80,7 +78,8 @@ class RelationWriter:
     def enter(self, source: From, where: Expr | None) -> None:
         """Prepare a FROM: find out which foreign keys are followed by its joins anyway."""
         self._register(source)
-        self._follow(source, [*conjuncts(where)])
+        for child, parent in followed(source, where, self._tables, self._readers):
+            self._through.setdefault(child, parent)
         if any(isinstance(self._tables[scan.table].unit, RowUnit) for scan in scans(source)):
             self._matched_once |= slots(source)
 
@@ -148,65 +147,6 @@ class RelationWriter:
                 self._register(right)
             case Derived(slot):
                 self._used.setdefault(slot, {})
-
-    def _follow(self, source: From, inherited: list[Expr]) -> None:
-        """Note each foreign key that a join follows to the table which says whose a row is.
-
-        Only where the join drops rows that it does not match: on both sides of an inner join, and
-        on the side of an outer join that it does not keep.
-        """
-        if not isinstance(source, Join):
-            return
-        own = [*conjuncts(source.on)]
-        left, right = slots(source.left), slots(source.right)
-        match source.kind:
-            case JoinKind.INNER:
-                own += inherited
-                self._note(own, source.left, right)
-                self._note(own, source.right, left)
-                self._follow(source.left, own)
-                self._follow(source.right, own)
-            case JoinKind.LEFT:
-                self._note(own, source.right, left)
-                self._follow(source.left, inherited)
-                self._follow(source.right, [])
-            case JoinKind.RIGHT:
-                self._note(own, source.left, right)
-                self._follow(source.left, [])
-                self._follow(source.right, inherited)
-            case JoinKind.FULL:
-                self._follow(source.left, [])
-                self._follow(source.right, [])
-
-    def _note(self, conditions: list[Expr], side: From, parents: frozenset[int]) -> None:
-        """Note a child on one side of a join whose parent is on the other.
-
-        The child must be the only private table of its side: another one joined to it there would
-        have to be compared with a unit that is not yet in sight.
-        """
-        if sum(scan.private for scan in scans(side)) != 1:
-            return
-        children = slots(side)
-        for condition in conditions:
-            if not isinstance(condition, SameIdentity):
-                continue
-            ends = condition.left, condition.right
-            for child, parent in (ends, ends[::-1]):
-                if child.slot in children and parent.slot in parents and self._leads(child, parent):
-                    self._through.setdefault(child.slot, parent.slot)
-
-    def _leads(self, child: Identifier, parent: Identifier) -> bool:
-        one, other = self._scans.get(child.slot), self._scans.get(parent.slot)
-        if one is None or other is None:
-            return False
-        unit = self._tables[one.table].unit
-        return (
-            isinstance(unit, ViaUnit)
-            and not self._readers.is_direct(unit)
-            and other.table == unit.table
-            and child.name.lower() == unit.column.lower()
-            and parent.name.lower() == unit.key.lower()
-        )
 
     def _read(self, slot: int, name: str) -> str:
         self._used.setdefault(slot, {})[name] = None
@@ -332,7 +272,9 @@ class RelationWriter:
         grouped += [f"{self._value(key)} AS k{i}" for i, key in enumerate(rows.keys)]
         identities = dict.fromkeys(f.identity for f in rows.fields if f.identity is not None)
         grouped += [f"{self.emitter.sql(each)} AS j{i}" for i, each in enumerate(identities)]
-        measured = [f"{self.aggregate(a)} AS a{i}" for i, a in enumerate(rows.aggregates)]
+        measured = [
+            f"{unit_aggregate(self.emitter, a)} AS a{i}" for i, a in enumerate(rows.aggregates)
+        ]
         inner = self._select(rows.source, rows.where, grouped + measured)
         if grouped:
             inner += f" GROUP BY {', '.join(str(place + 1) for place in range(len(grouped)))}"
@@ -369,53 +311,6 @@ class RelationWriter:
             parts.append(f"SELECT {listed} FROM ({self.rows(part)}) AS {self._fresh('p')}")
         return f" UNION {'' if rows.distinct else 'ALL '}".join(parts)
 
-    def aggregate(self, part: UnitAggregate, over: str = "") -> str:
-        """Return an exact aggregate (or a window's), held within what was proved about it."""
-        distinct = "DISTINCT " if part.distinct else ""
-        if part.function == "count":
-            counted = "*" if part.argument is None else distinct + self.emitter.sql(part.argument)
-            return f"system.main.least(system.main.count({counted}){over}, {part.facts.high})"
-        assert part.argument is not None  # noqa: S101  (all others have one)
-        text = self.emitter.sql(part.argument)
-        if part.function in ("sum", "avg") and part.argument.facts.bounded:
-            return self._number(part, part.argument, text, distinct, over)
-        found = f"system.main.{part.function}({distinct}{text}){over}"
-        if part.facts.type is Type.REAL:
-            found = f"({found} + (0e0)::DOUBLE)"  # one zero, see _value
-        low, high = part.facts.low, part.facts.high
-        if (
-            part.facts.type is Type.REAL
-            and isinstance(low, Fraction)
-            and isinstance(high, Fraction)
-        ):
-            return within(found, real(low), real(high), check_finite=True)
-        return found
-
-    def _number(
-        self, part: UnitAggregate, argument: Expr, text: str, distinct: str, over: str
-    ) -> str:
-        """Return a sum or mean, computed in whole grid steps so that the order of rows is nothing."""
-        grid = grid_for(argument) if argument.facts.type is Type.REAL else Fraction(1)
-        low, high = argument.facts.low, argument.facts.high
-        assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
-        if argument.facts.type is Type.REAL:
-            steps = on_grid(f"({within(text, real(low), real(high), check_finite=True)})", grid)
-        else:
-            ends = max(int(low), -SUMMED_MAX), min(int(high), SUMMED_MAX)
-            steps = (
-                f"CAST({within(text, str(ends[0]), str(ends[1]), check_finite=False)} AS BIGINT)"
-            )
-        total = f"system.main.sum({distinct}{steps}){over}"
-        least, most = part.facts.low, part.facts.high
-        assert isinstance(least, Fraction) and isinstance(most, Fraction)  # noqa: S101
-        if part.function == "sum" and argument.facts.type is Type.INTEGER:
-            held = within(total, str(int(least)), str(int(most)), check_finite=False)
-            return f"CAST({held} AS BIGINT)"
-        value = f"CAST({total} AS DOUBLE) * {grid.numerator} / {grid.denominator}"
-        if part.function == "avg":
-            value = f"{value} / nullif(system.main.count({distinct}{steps}){over}, 0)"
-        return within(f"({value})", real(least), real(most), check_finite=True)
-
     def _subquery(self, asked: Subquery) -> str:
         outer = self.unit(asked.unit_of) if asked.unit_of is not None else None
         if asked.ask is Ask.VALUE:
@@ -439,7 +334,7 @@ class RelationWriter:
     def _single(self, rows: Rows, outer: str | None) -> str:
         assert isinstance(rows, Grouped)  # noqa: S101  (the binder made it one aggregate)
         self.enter(rows.source, rows.where)
-        self._groups.append(([], [self.aggregate(part) for part in rows.aggregates]))
+        self._groups.append(([], [unit_aggregate(self.emitter, part) for part in rows.aggregates]))
         value = rows.fields[0].value
         assert value is not None  # noqa: S101
         column = self.emitter.sql(value)
@@ -464,7 +359,7 @@ class RelationWriter:
         if window.function in AGGREGATED:
             argument = window.args[0] if window.args else None
             part = UnitAggregate(window.function, argument, False, window.facts)
-            return self.aggregate(part, over)
+            return unit_aggregate(self.emitter, part, over)
         args = ", ".join(self.emitter.sql(arg) for arg in window.args)
         return f"system.main.{window.function}({args}){over}"
 

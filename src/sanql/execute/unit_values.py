@@ -1,0 +1,54 @@
+"""Exact aggregates and windows of one unit's rows, inside a subquery."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sanql.execute.emit import Emitter, real, within
+from sanql.execute.grid import on_grid
+from sanql.parse.relations import UnitAggregate
+from sanql.parse.tree import Expr, Type
+from sanql.plan.measuring import grid_for
+
+SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits
+
+
+def unit_aggregate(emitter: Emitter, part: UnitAggregate, over: str = "") -> str:
+    """Return an exact aggregate (or a window's), held within what was proved about it."""
+    distinct = "DISTINCT " if part.distinct else ""
+    if part.function == "count":
+        counted = "*" if part.argument is None else distinct + emitter.sql(part.argument)
+        return f"system.main.least(system.main.count({counted}){over}, {part.facts.high})"
+    assert part.argument is not None  # noqa: S101  (all others have one)
+    text = emitter.sql(part.argument)
+    if part.function in ("sum", "avg") and part.argument.facts.bounded:
+        return _number(part, part.argument, text, distinct, over)
+    found = f"system.main.{part.function}({distinct}{text}){over}"
+    if part.facts.type is Type.REAL:
+        found = f"({found} + (0e0)::DOUBLE)"  # one zero, as in relations.py
+    low, high = part.facts.low, part.facts.high
+    if part.facts.type is Type.REAL and isinstance(low, Fraction) and isinstance(high, Fraction):
+        return within(found, real(low), real(high), check_finite=True)
+    return found
+
+
+def _number(part: UnitAggregate, argument: Expr, text: str, distinct: str, over: str) -> str:
+    """Return a sum or mean, computed in whole grid steps so that the order of rows is nothing."""
+    grid = grid_for(argument) if argument.facts.type is Type.REAL else Fraction(1)
+    low, high = argument.facts.low, argument.facts.high
+    assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+    if argument.facts.type is Type.REAL:
+        steps = on_grid(f"({within(text, real(low), real(high), check_finite=True)})", grid)
+    else:
+        ends = max(int(low), -SUMMED_MAX), min(int(high), SUMMED_MAX)
+        steps = f"CAST({within(text, str(ends[0]), str(ends[1]), check_finite=False)} AS BIGINT)"
+    total = f"system.main.sum({distinct}{steps}){over}"
+    least, most = part.facts.low, part.facts.high
+    assert isinstance(least, Fraction) and isinstance(most, Fraction)  # noqa: S101
+    if part.function == "sum" and argument.facts.type is Type.INTEGER:
+        held = within(total, str(int(least)), str(int(most)), check_finite=False)
+        return f"CAST({held} AS BIGINT)"
+    value = f"CAST({total} AS DOUBLE) * {grid.numerator} / {grid.denominator}"
+    if part.function == "avg":
+        value = f"{value} / nullif(system.main.count({distinct}{steps}){over}, 0)"
+    return within(f"({value})", real(least), real(most), check_finite=True)
