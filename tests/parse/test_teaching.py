@@ -33,7 +33,7 @@ from sanql.plan.wishes import (
     parse_other,
     parse_rounded,
 )
-from sanql.policy import Column, ColumnUnit, Table, load
+from sanql.policy import Column, ColumnUnit, Table, ViaUnit, load
 
 SOURCES = Path(__file__).parents[2] / "src" / "sanql"
 Tables = Mapping[str, Table]
@@ -364,6 +364,34 @@ def test_nothing_is_grouped_by_what_identifies_even_if_the_owner_lists_it(
     tables = {"customers": LISTED}
     found = refusal("", Asked(sql), tables).refused
     assert teach(found, sql, tables, lambda q: planned(q, tables)).nearest == nearest
+
+
+IDENTIFIED = {  # as `sanql init` drafts them: identifiers are columns too
+    "customers": Table("customers", ColumnUnit("customer_id"), {"customer_id": Column("customer_id", "integer")}, 1),
+    "orders": Table("orders", ViaUnit("customer_id", "customers", "customer_id"), {"customer_id": Column("customer_id", "integer"), "order_id": Column("order_id", "integer"), "status": Column("status", "text"), "total": Column("total", "integer", (0, 9))}, 6, key="order_id"),
+    "items": Table("items", ViaUnit("order_id", "orders", "order_id"), {"order_id": Column("order_id", "integer"), "price": Column("price", "integer", (0, 9))}, 24),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sql", "nearest"),
+    [
+        ("SELECT customer_id, COUNT(*) AS n FROM customers GROUP BY customer_id", "SELECT n, COUNT(*) FROM (SELECT customer_id, COUNT(*) AS n FROM customers GROUP BY customer_id) AS t GROUP BY n"),
+        ("SELECT customer_id, COUNT(*) AS n FROM orders GROUP BY customer_id", "SELECT n, COUNT(*) FROM (SELECT customer_id, COUNT(*) AS n FROM orders GROUP BY customer_id) AS t GROUP BY n"),
+        ("SELECT o.customer_id, SUM(total) AS t FROM orders o GROUP BY 1 ORDER BY t DESC LIMIT 3", "SELECT SUM(total) AS t FROM orders AS o"),
+        ("SELECT customer_id, status, SUM(total) FROM orders GROUP BY 1, 2", "SELECT status, SUM(total) FROM orders GROUP BY status"),
+        ("SELECT order_id, COUNT(*) AS n FROM items GROUP BY order_id", "SELECT n, COUNT(*) FROM (SELECT order_id, COUNT(*) AS n FROM items GROUP BY order_id) AS t GROUP BY n"),
+        ("SELECT order_id, SUM(total) FROM orders GROUP BY order_id", "SELECT SUM(total) FROM orders"),
+    ],
+)  # fmt: skip
+def test_groups_by_an_identifier_that_is_a_column_too_are_refused_with_what_may_be_asked(
+    sql: str, nearest: str
+) -> None:
+    """Each such group is one customer's: nobody should pay for an answer that is always empty."""
+    found = refusal("returns_individuals", Asked(sql), IDENTIFIED).refused
+    assert found.code == "returns_individuals"
+    shown = teach(found, sql, IDENTIFIED, lambda q: planned(q, IDENTIFIED)).nearest
+    assert shown == nearest
 
 
 HINTS = [

@@ -15,7 +15,7 @@ from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue
 from sanql.parse.units import individuals
 from sanql.plan.lookups import Lookup, lookups
 from sanql.plan.reading import column_of
-from sanql.policy import ColumnUnit, ListedDomain, Table, TableDomain
+from sanql.policy import ListedDomain, Table, TableDomain, identifiers
 
 RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
 PRODUCT_MAX = 200_000
@@ -86,10 +86,13 @@ def check_strategy(keys: Keys, typed: str | None) -> None:
 
 
 def _refuse_individuals(expressions: Iterable[Expr], tables: Mapping[str, Table]) -> None:
-    """Refuse private groups of one unit each: none would ever have enough units to appear."""
+    """Refuse private groups of one unit each: none would ever have enough units to appear.
+
+    So are those of a foreign key on the way to the unit: one order is one customer's.
+    """
     for expression in expressions:
         origin = expression.origin if isinstance(expression, ColumnRef) else None
-        if origin is not None and tables[origin[0]].unit == ColumnUnit(origin[1]):
+        if origin is not None and origin[1] in identifiers(tables[origin[0]], tables):
             raise individuals(origin[1])
 
 

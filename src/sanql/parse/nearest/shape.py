@@ -64,9 +64,8 @@ def _one(column: exp.Column) -> list[exp.Column]:
 
 def numbers_of_one(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield statistics over what GROUP BY makes of each individual, and counts of individuals."""
-    group = select.args.get("group")
-    keys = list(group.expressions) if group is not None else []
-    whose = refused_parts(exp.Group(expressions=[key.copy() for key in keys]), refused, exp.Column)
+    keys = _keys(select)
+    whose = _whose(select, keys, refused, tables)
     others = [key for key in keys if key not in whose]
     inner = without(select.copy(), *AROUND)
     names: list[str] = []
@@ -104,6 +103,27 @@ def numbers_of_one(select: exp.Select, refused: Refused, tables: Tables) -> Iter
         asked = without(select.copy(), *AROUND, "group", "having")
         asked.set("expressions", [*(key.copy() for key in others), count])
         yield asked.group_by(*(key.copy() for key in others)) if others else asked
+
+
+def _keys(select: exp.Select) -> list[exp.Expr]:
+    """Return what GROUP BY lists, positions as the columns they stand for."""
+    group = select.args.get("group")
+    shown = dict(enumerate(map(unaliased, select.expressions), start=1))
+    return [
+        shown.get(int(str(key.this)), key) if isinstance(key, exp.Literal) and key.is_int else key
+        for key in (group.expressions if group is not None else ())
+    ]
+
+
+def _whose(
+    select: exp.Select, keys: list[exp.Expr], refused: Refused, tables: Tables
+) -> list[exp.Column]:
+    """Return the keys that a refusal is about; one without a place is about those that identify."""
+    if refused.place is not None:
+        listed = exp.Group(expressions=[key.copy() for key in keys])
+        return refused_parts(listed, refused, exp.Column)
+    reads = tables_read(select, tables)
+    return [key for key in keys if isinstance(key, exp.Column) and identifies(key, reads)]
 
 
 def grouped_by_it(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
