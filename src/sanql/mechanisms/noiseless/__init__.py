@@ -6,6 +6,7 @@ A bound that leaves this package is never below the true delta of the class; sea
 floats, what is answered is certified.
 
     numbers        declared numbers as rationals, refusals, rounding up
+    precision      balls of so many bits, by one thread at a time
     summands       the laws that are added: interval, lattice, coin
     irwin_hall     few records: alternating sums          saddle    where a Fourier sum is taken
     fourier        many records: Fourier sums in balls    rising    many numbers of records at once

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sanql.mechanisms.noiseless.numbers import SMALLEST, UNIT_ROUNDOFF, as_ball, upper
+from sanql.mechanisms.noiseless.precision import precision
 from sanql.mechanisms.noiseless.rising import run_deltas
 from sanql.mechanisms.noiseless.saddle import (
     maxima,
@@ -174,12 +175,12 @@ def top_delta(coins: tuple[Coin, Coin], pair: Pair, epsilon: Fraction) -> float:
     G(t) = P(S ≥ t − 1) − g·P(S ≥ t) rises to one maximum as t falls, and then falls; more is written
     out until it surely has.
     """
-    from flint import arb, ctx
+    from flint import arb
 
     if sum(pair) == 0:
         return 1.0
     total, written = sum(pair), min(sum(pair), _FROM_TOP)
-    with ctx.workprec(160):
+    with precision(160):
         g = as_ball(epsilon).exp()
         while True:
             tails = [_tails(coin, n, written) for coin, n in zip(coins, pair, strict=True)]

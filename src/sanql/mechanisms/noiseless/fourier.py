@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sanql.mechanisms.noiseless.numbers import as_ball, upper
+from sanql.mechanisms.noiseless.precision import precision
 from sanql.mechanisms.noiseless.saddle import Saddle, saddle_at
 from sanql.mechanisms.noiseless.summands import Summand
 
@@ -65,9 +66,9 @@ def many_delta(
 def _at_saddle(
     parts: Sequence[tuple[Summand, int]], shift: Fraction, level: Fraction, saddle: Saddle
 ) -> float:
-    from flint import arb, ctx
+    from flint import arb
 
-    with ctx.workprec(PRECISION):
+    with precision(PRECISION):
         line = line_at(tuple(p for p, _ in parts), saddle.theta, saddle.period, shift, level)
         line.reach(saddle.nodes)
         numbers = tuple(count for _, count in parts)
@@ -109,13 +110,15 @@ class Line:
         """Compute nodes 0..last."""
         from flint import acb, arb
 
-        begun = len(self.points)
+        begun = len(self.factors)  # the last to grow: what broke off in between is done again
         weight = self.step / arb.pi()
         more = [acb(self.theta, n * self.step) for n in range(begun, last + 1)]
         dens = [1 - (-z).exp() for z in more] if self.lattice else more
-        self.points += more
-        self.cumulants += zip(*(part.cumulant_balls(more) for part in self.summands), strict=True)
-        self.factors += [
+        self.points[begun:] = more
+        self.cumulants[begun:] = zip(
+            *(part.cumulant_balls(more) for part in self.summands), strict=True
+        )
+        self.factors[begun:] = [
             (weight / 2 if n == 0 else weight) * ((z * self.shift).exp() - self.g) / den
             for n, (z, den) in enumerate(zip(more, dens, strict=True), begun)
         ]

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sanql.mechanisms.noiseless.numbers import as_ball, upper
+from sanql.mechanisms.noiseless.precision import precision
 from sanql.mechanisms.noiseless.summands import Interval, Lattice
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def few_delta(summand: Interval | Lattice, count: int, shift: Fraction, epsilon:
 def _interval(count: int, shift: Fraction, epsilon: Fraction) -> float:
     if count == 1:
         return min(1.0, upper(as_ball(shift)))
-    from flint import ctx
-
-    with ctx.workprec(192 + 6 * count):
+    with precision(192 + 6 * count):
         s, level = as_ball(shift), as_ball(epsilon)
 
         def log_ratio(y: float) -> float:
@@ -102,9 +101,9 @@ def _spline(count: int, y: arb, power: int) -> arb:
 
 
 def _lattice(count: int, points: int, shift: int, epsilon: Fraction) -> float:
-    from flint import arb, ctx
+    from flint import arb
 
-    with ctx.workprec(192):
+    with precision(192):
         g = as_ball(epsilon).exp()
 
         def log_ratio(y: int) -> float:

@@ -23,6 +23,7 @@ from sanql.mechanisms.noiseless.numbers import (
     shown,
     upper,
 )
+from sanql.mechanisms.noiseless.precision import precision
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,8 @@ class LikelyGood:
         >>> round(certificate.epsilon, 9), f"{certificate.delta_upper:.9e}"
         (0.050058375, '1.106270918e-05')
         """
-        from flint import ctx
-
         slack = checked_probability(eta, "eta")
-        with ctx.workprec(128):
+        with precision(128):
             epsilon = as_ball(checked_epsilon(self.epsilon))
             delta, part = as_ball(checked_delta(self.delta)), as_ball(slack)
             level = (epsilon / 2).tanh() + part

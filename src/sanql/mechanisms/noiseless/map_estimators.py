@@ -37,6 +37,7 @@ from sanql.mechanisms.noiseless.numbers import (
     shown,
     upper,
 )
+from sanql.mechanisms.noiseless.precision import precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -147,14 +148,14 @@ def chernoff_delta(adversary: MapAdversary) -> float:
     >>> round(chernoff_delta(coin), 7)
     0.0233003
     """
-    from flint import arb, ctx
+    from flint import arb
 
     laws = adversary.rational_laws
     powers, logs = _best_powers(adversary)
     # floats are right to a ten-thousandth by far, so what they put a hundredth below is smaller
     totals = np.logaddexp.reduce(logs, axis=1)
     pairs = [(int(theta), int(x)) for theta, x in np.argwhere(totals >= totals.max() - 0.01)]
-    with ctx.workprec(_PRECISION):
+    with precision(_PRECISION):
         worst = arb(0)
         for theta, x in pairs if totals.max() < 0 else []:
             total = arb(0)
@@ -173,7 +174,7 @@ def sharpened_epsilon(adversary: MapAdversary, least_prior: Number) -> float:
     epsilon = max{ln[(1+oA)/(1−(k−1)B)], ln[(1+oB)/(1−(k−1)A)]}; infinite if a denominator is not
     positive. No known records.
     """
-    from flint import arb, ctx
+    from flint import arb
 
     count = len(adversary.laws)
     prior = checked_probability(least_prior, "the least prior", most=Fraction(1, count))
@@ -193,7 +194,7 @@ def sharpened_epsilon(adversary: MapAdversary, least_prior: Number) -> float:
         a = as_ball(spread) ** _ball(s) * rate**adversary.others
         return a, a * as_ball(ratio) ** _ball(s)
 
-    with ctx.workprec(_PRECISION):
+    with precision(_PRECISION):
         o = as_ball((1 - prior) / prior * ratio)
 
         def level(s: float) -> float:

@@ -29,6 +29,7 @@ from sanql.mechanisms.noiseless.fourier import (
     nodes_left_out,
 )
 from sanql.mechanisms.noiseless.numbers import SMALLEST, as_ball, upper
+from sanql.mechanisms.noiseless.precision import precision
 from sanql.mechanisms.noiseless.saddle import (
     Counts,
     Maxima,
@@ -95,8 +96,6 @@ def _on_one_line(
     epsilon: Fraction,
     saddle: Saddle,
 ) -> list[float | None]:
-    from flint import ctx
-
     guess = maxima(summands, run, float(shift), float(epsilon), saddle)
     origins = _origins(summands, run, shift, guess)
     widths = guess.deviations * _WIDTH
@@ -107,7 +106,7 @@ def _on_one_line(
     else:
         at = np.array(run) @ np.array(guess.slopes) + float(shift) / 2 + guess.moves
         widths = np.maximum(widths, 4 * np.abs(at - places))
-    with ctx.workprec(PRECISION):
+    with precision(PRECISION):
         line = line_at(summands, saddle.theta, saddle.period, shift, epsilon)
         line.reach(saddle.nodes)
         rows = _rows(line, run, origins, saddle.nodes)

@@ -48,6 +48,7 @@ from sanql.mechanisms.noiseless.numbers import (
     shown,
     upper,
 )
+from sanql.mechanisms.noiseless.precision import precision
 from sanql.mechanisms.noiseless.truncation import direction_one
 
 if TYPE_CHECKING:
@@ -220,13 +221,13 @@ def _law(prior: DiscardPrior | SizePrior) -> _Others:
 def _one(
     k: int, epsilon: Fraction, prior: DiscardPrior | SizePrior, others: _Others, e: float
 ) -> float:
-    from flint import arb, ctx
+    from flint import arb
 
     largest = others.first + len(others.masses) - 1
     q = others.masses
     grow = math.exp(e) / _MARGIN
     bad = float(q[-1]) + float(q[:-1][q[:-1] > grow * q[1:]].sum()) + others.cut
-    with ctx.workprec(192):
+    with precision(192):
         rho = as_ball(Fraction(prior.population - largest, prior.population - 1 - largest))
         level = as_ball(epsilon) - arb(e) - rho.log()
         if not level > 0:
@@ -238,8 +239,6 @@ def _one(
 def _two(
     k: int, epsilon: Fraction, prior: DiscardPrior | SizePrior, others: _Others, e: float
 ) -> float:
-    from flint import ctx
-
     q, first = others.masses, others.first
     largest, population = first + len(q) - 1, prior.population
     shrunk = float(epsilon) - e
@@ -255,7 +254,7 @@ def _two(
     bad = float(q[: used[0]].sum() + q[used[1] :].sum()) * _MARGIN + others.cut
     odds = (population - largest) / largest
     turn = k - 1 + math.floor(math.exp(shrunk) * k * odds * (1 - 1e-12))
-    with ctx.workprec(160):
+    with precision(160):
         worst = 0.0
         for start, end in _cell_blocks(k, min(turn, population - 1)):
             share = _chain_share(k, end, float(epsilon), odds * math.exp(-e))

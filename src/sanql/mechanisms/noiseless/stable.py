@@ -22,6 +22,7 @@ from sanql.mechanisms.noiseless.numbers import (
     shown,
     upper,
 )
+from sanql.mechanisms.noiseless.precision import precision
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,6 @@ class StableFunction:
         >>> round(StableFunction(0.01, 0.1).certificate().epsilon, 9)
         0.105360516
         """
-        from flint import ctx
-
         change = exact(self.instability, "the instability")
         said = f"removing a record changes the output with probability at most {shown(change)}, "
         said += "given the record and the side information"
@@ -77,7 +76,7 @@ class StableFunction:
                 (said,),
             )
         least = exact(self.least_output, "the least output probability")
-        with ctx.workprec(128):
+        with precision(128):
             epsilon = upper((as_ball(least) / as_ball(least - change)).log())
         return Certificate(
             epsilon,

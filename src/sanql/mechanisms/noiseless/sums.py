@@ -39,6 +39,7 @@ from sanql.mechanisms.noiseless.numbers import (
     refusal,
     shown,
 )
+from sanql.mechanisms.noiseless.precision import precision
 from sanql.mechanisms.noiseless.summands import Interval, Lattice
 
 FINENESS = 12
@@ -358,12 +359,10 @@ def closed_form_delta(*, others: int, eta: Number, epsilon: Number) -> float:
 
     It is loose by orders of magnitude; it is there to check the certificates by hand.
     """
-    from flint import ctx
-
     from sanql.mechanisms.noiseless.numbers import as_ball, upper
 
     adversary = continuous_sum(others=others, eta=eta)
-    with ctx.workprec(128):
+    with precision(128):
         slope = (as_ball(checked_epsilon(epsilon)) / 2).tanh()
         base = 1 - as_ball(adversary.alpha) * (1 - (-(slope**2) / 2).exp())
         return min(1.0, upper(as_ball(Fraction(1, 4)).exp() * base**others))

@@ -33,6 +33,7 @@ from sanql.mechanisms.noiseless.numbers import (
     grown,
     upper,
 )
+from sanql.mechanisms.noiseless.precision import precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -47,12 +48,12 @@ def poisson_deltas(threshold: int, epsilon: Fraction) -> tuple[float, float]:
     >>> [f"{delta:.6e}" for delta in poisson_deltas(26, Fraction(1))]
     ['6.949633e-07', '4.298246e-11']
     """
-    from flint import arb, ctx
+    from flint import arb
 
     if threshold <= 1:
         return 1.0, 1.0
     k = threshold
-    with ctx.workprec(_PRECISION):
+    with precision(_PRECISION):
         g = as_ball(epsilon).exp()
         thin, thick = (k - 1) / g, (k - 1) * g
         terms = _terms(k, float(epsilon))
@@ -75,11 +76,9 @@ def binomial_deltas(threshold: int, epsilon: Fraction, rate: Fraction) -> tuple[
     >>> [f"{delta:.6e}" for delta in binomial_deltas(60, Fraction(1), Fraction(1, 2))]
     ['9.833613e-07', '4.880088e-14']
     """
-    from flint import ctx
-
     if threshold <= 1:
         return 1.0, 1.0
-    with ctx.workprec(_PRECISION):
+    with precision(_PRECISION):
         return direction_one(threshold, as_ball(epsilon), rate), direction_two(
             threshold, as_ball(epsilon), rate
         )
