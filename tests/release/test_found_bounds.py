@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from sanql.account import SelectionEvent, verify
-from sanql.account.filter import Totals
+from sanql.account.totals import Losses
 from sanql.errors import BudgetExceeded, Refused
 from sanql.mechanisms import DiscreteLaplace, Noise
 from sanql.parse import parse
@@ -342,7 +342,7 @@ def test_what_is_checked_beforehand_covers_whatever_bounds_are_found(
 ) -> None:
     """In Rényi accounting a charge depends on the bounds; the check counts the most it can be."""
     own = Fraction(3, 10)
-    most = Totals.of((SelectionEvent(own, Fraction(0), 1),), own, Fraction(0))
+    most = Losses.of_charge((SelectionEvent(own, Fraction(0), 1),))
     column = Column("x", "decimal", None, Fraction(1, 4), bounds_auto=True)
     tables = {"t": Table("t", ColumnUnit("id"), {"x": column}, 5, None, 2)}
     for low, high in [(0, 1), (1, 127), (-64, 3), (1000, 1001), (-(2**40), 2**40)]:
@@ -350,10 +350,10 @@ def test_what_is_checked_beforehand_covers_whatever_bounds_are_found(
         for asked in ("SUM(x)", "COUNT(*), AVG(x)", "STDDEV(x), SUM(x)", "MEDIAN(x)"):
             query = parse(f"SELECT {asked} FROM t", bounded).private
             charge = plan(outline(query, bounded, neighbours), own, Fraction(0)).charge
-            totals = Totals.of(charge.events, charge.epsilon, charge.delta)
-            assert totals.pure is not None and most.pure is not None
-            assert totals.pure <= most.pure
-            assert all(map(le, totals.renyi, most.renyi))
+            losses = Losses.of_charge(charge.events)
+            assert losses.pure is not None and most.pure is not None
+            assert losses.pure <= most.pure
+            assert all(map(le, losses.renyi, most.renyi))
 
 
 class Seeded:

@@ -1,8 +1,8 @@
 """What the ledger's records add up to: limits, totals, open reservations, recorded answers.
 
 A pure state machine: it sees records in order and nothing else, so every balance is derived and
-none is stored. Totals are kept for each analyst; those of a coalition or the dataset are their
-sums, so a coalition declared late still counts what its members have already spent.
+none is stored. Totals are kept for each analyst and for everybody; those of a coalition are its
+members' sums, so one declared late still counts what its members have already spent.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
 from typing import Literal, assert_never, cast
 
 from sanql.account.chain import BEGINNING, Head, Record, damaged
 from sanql.account.charge import Charge
 from sanql.account.events import rational, rational_text
 from sanql.account.exact_book import ExactBook
-from sanql.account.filter import Filter, Totals
+from sanql.account.filter import Filter
+from sanql.account.tally import Tally
+from sanql.account.totals import Totals
 from sanql.policy.model import Accounting, Budget, Policy
 
 AccountKind = Literal["dataset", "analyst", "coalition"]
@@ -118,8 +119,7 @@ class Books:
     head: Head = BEGINNING
     opening: dict[str, object] = field(default_factory=dict)
     limits: Limits | None = None
-    total: Totals = field(default_factory=Totals)
-    totals: dict[str, Totals] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
     pending: dict[int, Pending] = field(default_factory=dict)
     answers: dict[tuple[str, str], Recorded] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
@@ -134,11 +134,11 @@ class Books:
         self.head = Head(record.sequence, record.hash)
 
     def totals_of(self, account: Account) -> Totals:
-        """Return what the account has taken."""
+        """Return what the account has taken, as far as the accounting in force needs to know."""
+        accounting = self.current_limits.accounting
         if account.members is None:
-            return self.total
-        members = [self.totals[name] for name in account.members if name in self.totals]
-        return reduce(Totals.merge, members, Totals())
+            return self.tally.totals(None, accounting)
+        return self.tally.together(account.members, accounting)
 
     def accounts_of(self, analyst: str) -> list[Account]:
         """Return every account that a charge of this analyst must fit."""
@@ -191,9 +191,7 @@ class Books:
         charge = Charge.from_dict(cast(Mapping[str, object], content["charge"]))
         moment = datetime.fromisoformat(_text(content["time"]))
         self.pending[sequence] = Pending(analyst, _text(content["question"]), moment)
-        cost = Totals.of(charge.events, charge.epsilon, charge.delta)
-        self.total = self.total.merge(cost)
-        self.totals[analyst] = self.totals.get(analyst, Totals()).merge(cost)
+        self.tally.take(analyst, charge)
 
     def _settle(self, content: Mapping[str, object]) -> tuple[Pending, int]:
         sequence = content["reservation"]

@@ -58,49 +58,14 @@ from sanql.account.events import (
     LaplaceEvent,
     SelectionEvent,
     leak,
-    pure_epsilon,
 )
 from sanql.account.numbers import EPSILON_MIN, round_down_to_digits
-from sanql.account.renyi import ORDERS, UNIT_BITS, conversion_upper, curve, to_units_upper
+from sanql.account.renyi import ORDERS, UNIT_BITS, conversion_upper, to_units_upper
+from sanql.account.totals import Totals
 from sanql.policy.model import Accounting, Budget
 
 _ONE = 1 << UNIT_BITS
 _BISECTIONS = 24
-
-
-@dataclass(frozen=True)
-class Totals:
-    """What the charges of an account add up to, in every way that a filter may ask.
-
-    `pure` is None once a charge has no pure epsilon. `renyi` holds one sum for each of `ORDERS`, in
-    units of 2^-80.
-    """
-
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-    leaked: Fraction = Fraction(0)
-    pure: Fraction | None = Fraction(0)
-    renyi: tuple[int, ...] = (0,) * len(ORDERS)
-
-    @classmethod
-    def of(cls, events: tuple[Event, ...], epsilon: Fraction, delta: Fraction) -> Totals:
-        """Return the totals of one query."""
-        return cls(epsilon, delta, leak(events), pure_epsilon(events), curve(events))
-
-    def add(self, charge: Charge) -> Totals:
-        """Return the totals after one more charge."""
-        return self.merge(Totals.of(charge.events, charge.epsilon, charge.delta))
-
-    def merge(self, other: Totals) -> Totals:
-        """Return the totals of two sets of charges together."""
-        pure = None if self.pure is None or other.pure is None else self.pure + other.pure
-        return Totals(
-            self.epsilon + other.epsilon,
-            self.delta + other.delta,
-            self.leaked + other.leaked,
-            pure,
-            tuple(map(int.__add__, self.renyi, other.renyi)),
-        )
 
 
 @dataclass(frozen=True)
@@ -133,18 +98,18 @@ class Filter:
         claimed = (totals.epsilon, totals.delta)
         if self.accounting == "pure":
             return claimed
-        proofs = [claimed]
-        if totals.pure is not None:
-            proofs.append((totals.pure, totals.leaked))
+        proofs, losses = [claimed], totals.losses
+        if losses.pure is not None:
+            proofs.append((losses.pure, losses.leaked))
         if self.budget.delta > 0:
             half = self.budget.delta / 2
             cheapest = min(
                 units + to_units_upper(conversion_upper(order, weight * half))
                 for order, weight, units in zip(
-                    ORDERS, order_weights(self.budget), totals.renyi, strict=True
+                    ORDERS, order_weights(self.budget), losses.renyi, strict=True
                 )
             )
-            proofs.append((max(Fraction(0), Fraction(cheapest, _ONE)), totals.leaked + half))
+            proofs.append((max(Fraction(0), Fraction(cheapest, _ONE)), losses.leaked + half))
         affordable = [proof for proof in proofs if proof[1] <= self.budget.delta]
         return min(affordable, default=claimed)
 
@@ -160,7 +125,7 @@ class Filter:
                 epsilon = max(Fraction(0), self.budget.epsilon - totals.epsilon)
                 return Budget(epsilon if left >= 0 else Fraction(0), max(Fraction(0), left))
             case "renyi":
-                left = self.budget.delta / 2 - totals.leaked
+                left = self.budget.delta / 2 - totals.losses.leaked
                 return Budget(self._remaining_pure(totals), max(Fraction(0), left))
             case _:
                 assert_never(self.accounting)
@@ -172,33 +137,36 @@ class Filter:
         scale them, so it is a suggestion: the query planned anew is checked like any other.
         """
 
-        def fits(epsilon: Fraction) -> bool:
-            events = _scaled(charge, epsilon)
-            return self.within(totals.merge(Totals.of(events, epsilon, charge.delta)))
-
         if charge.epsilon == 0:
             return None
         if self.accounting == "pure":
             left = min(charge.epsilon, self.budget.epsilon - totals.epsilon)
-            return left if left >= EPSILON_MIN and fits(left) else None
+            fitting = self.within(totals.merge(Totals(left, charge.delta, None)))
+            return left if left >= EPSILON_MIN and fitting else None
+
+        def fits(epsilon: Fraction) -> bool:
+            events = _scaled(charge, epsilon)
+            return self.within(totals.merge(Totals.of(events, epsilon, charge.delta)))
+
         found = _largest(charge.epsilon, fits)
         rounded = round_down_to_digits(found, 3)
         return rounded if rounded >= EPSILON_MIN else None
 
     def _within_renyi(self, totals: Totals) -> bool:
-        if totals.leaked > self.budget.delta / 2:
+        losses = totals.losses
+        if losses.leaked > self.budget.delta / 2:
             return False
-        if totals.pure is not None and totals.pure <= self.budget.epsilon:
+        if losses.pure is not None and losses.pure <= self.budget.epsilon:
             return True
         limits = order_limits(self.budget)
-        return any(units <= limit for units, limit in zip(totals.renyi, limits, strict=False))
+        return any(units <= limit for units, limit in zip(losses.renyi, limits, strict=False))
 
     def _remaining_pure(self, totals: Totals) -> Fraction:
         if not self.within(totals):
             return Fraction(0)
-        exact = Fraction(0)
-        if totals.pure is not None:
-            exact = max(exact, self.budget.epsilon - totals.pure)
+        exact, pure = Fraction(0), totals.losses.pure
+        if pure is not None:
+            exact = max(exact, self.budget.epsilon - pure)
 
         def fits(epsilon: Fraction) -> bool:
             event = SelectionEvent(epsilon, Fraction(0), 1)
@@ -217,7 +185,7 @@ class Filter:
         """
         best = 0.0
         for order, used, limit in zip(
-            ORDERS, totals.renyi, order_limits(self.budget), strict=False
+            ORDERS, totals.losses.renyi, order_limits(self.budget), strict=False
         ):
             left = (limit - used) / _ONE
             if left > 0:

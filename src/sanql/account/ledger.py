@@ -21,9 +21,10 @@ from sanql.account.books import FORMAT, Account, AccountKind, Limits, Recorded, 
 from sanql.account.chain import Record
 from sanql.account.charge import Charge
 from sanql.account.exact_book import ExactClaim, ExactEntry
-from sanql.account.filter import Filter, Totals
+from sanql.account.filter import Filter
 from sanql.account.numbers import show_lower, show_upper
 from sanql.account.store import Store
+from sanql.account.totals import Totals
 from sanql.errors import BudgetExceeded, LedgerError, Refused, Unavailable
 from sanql.policy.model import Budget, Policy
 
@@ -253,8 +254,8 @@ class Ledger:
             own = {account.name for account in limits.accounts if account.kind == "analyst"}
             rule = limits.filter_of(limits.accounts[0])
             return [
-                (name, Budget(*rule.spent_upper(totals)))
-                for name, totals in sorted(books.totals.items())
+                (name, Budget(*rule.spent_upper(books.tally.totals(name, limits.accounting))))
+                for name in books.tally.analysts
                 if name not in own
             ]
 

@@ -9,12 +9,16 @@ Both curves have the shape D_a = x + log1p(-c (1 - exp(-z))) / (a - 1) with x th
 0 <= c <= 1/2. The logarithm's argument stays above -1/2, where log1p loses at most a factor 1.5 of
 relative accuracy, and 0 <= D_a <= x says that the second term is at most x in size, so adding
 x * _SLACK covers the rounding of both. Sums are kept as integers in units of 2^-80 and are exact.
+
+A formula is written once, for a list of orders: what does not depend on the order is computed once,
+and a divergence is the same number whether it is computed alone or as part of a curve.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -35,13 +39,26 @@ _EXPONENT_MAX = 600.0
 
 def renyi_units_upper(events: Iterable[Event], order: float) -> int:
     """Return the Rényi divergence that the events cause together, in units of 2^-80."""
-    return sum(_event_units_upper(event, order) for event in events)
+    return sum(_event_units_upper(event, (order,))[0] for event in events)
 
 
-@lru_cache(maxsize=4096)
-def curve(events: tuple[Event, ...]) -> tuple[int, ...]:
-    """Return the divergences of the events at each of `ORDERS`, in units of 2^-80, rounded up."""
-    return tuple(map(sum, zip(*map(_event_curve, events), strict=True))) or (0,) * len(ORDERS)
+def curve(events: Iterable[Event]) -> tuple[int, ...]:
+    """Return the divergences of the events at each of `ORDERS`, in units of 2^-80, rounded up.
+
+    Equal events are computed once and multiplied, so the curve of many charges together is the
+    exact sum of their curves.
+    """
+    units = [0] * len(ORDERS)
+    for event, count in Counter(events).items():
+        own = _event_units_upper(event, ORDERS)
+        units = [total + count * more for total, more in zip(units, own, strict=True)]
+    return tuple(units)
+
+
+@lru_cache(maxsize=256)
+def charge_curve(events: tuple[Event, ...]) -> tuple[int, ...]:
+    """Return the curve of one charge, remembered: several accounts are asked about it in turn."""
+    return curve(events)
 
 
 def laplace_renyi_upper(scale: Fraction, shift: int, order: float) -> float:
@@ -61,17 +78,7 @@ def laplace_renyi_upper(scale: Fraction, shift: int, order: float) -> float:
     1/(1+t). Its subtraction keeps at least 1 - 1/(2a-1) of t, a third for a >= 1.25. A smaller c1
     only raises the bound, so c1 = 0 where t would underflow.
     """
-    if shift == 0:
-        return 0.0
-    pure = shift * scale.denominator / scale.numerator
-    rate = scale.denominator / scale.numerator
-    if rate > _EXPONENT_MAX:
-        return pure * (1 + _SLACK)
-    ratio = math.exp(-rate)
-    inner = (2 * order - 1) * rate
-    tail = 1 / math.expm1(inner) if inner < _EXPONENT_MAX else 0.0
-    near = (ratio + math.expm1(-rate) * tail) / (1 + ratio)
-    return _from_pure(pure, near, (2 * order - 1) * pure, order)
+    return _laplace_upper(scale, shift, (order,))[0]
 
 
 def response_renyi_upper(epsilon: Fraction, order: float) -> float:
@@ -79,11 +86,7 @@ def response_renyi_upper(epsilon: Fraction, order: float) -> float:
 
     With q = 1/(1 + e^epsilon), exp((a-1) D_a) = (1-q) e^((a-1) epsilon) + q e^(-(a-1) epsilon).
     """
-    if epsilon == 0:
-        return 0.0
-    pure = float(epsilon)
-    lie = math.exp(-pure) / (1 + math.exp(-pure))
-    return _from_pure(pure, lie, 2 * (order - 1) * pure, order)
+    return _response_upper(epsilon, (order,))[0]
 
 
 def conversion_upper(order: float, delta: Fraction) -> float:
@@ -108,34 +111,31 @@ def to_units_upper(value: float) -> int:
     return math.ceil(math.ldexp(value, UNIT_BITS))
 
 
-@lru_cache(maxsize=4096)
-def _event_curve(event: Event) -> tuple[int, ...]:
-    return tuple(_event_units_upper(event, order) for order in ORDERS)
-
-
-def _event_units_upper(event: Event, order: float) -> int:
+def _event_units_upper(event: Event, orders: Sequence[float]) -> list[int]:
+    """Return the divergence of one event at each of the orders."""
     match event:
         case LaplaceEvent(scale, l1, linf):
-            return _laplace_units_upper(scale, l1, linf, order)
+            return _laplace_units_upper(scale, l1, linf, orders)
         case GaussianEvent():
-            return _gaussian_units_upper(event.rho, order)
+            return _gaussian_units_upper(event.rho, orders)
         case SelectionEvent(epsilon, _, cells):
             # An (epsilon, delta)-private pair is a post-processing of "leak with probability delta,
             # else randomised response" (Kairouz, Oh and Viswanath 2015); the leak is counted apart.
-            return cells * to_units_upper(response_renyi_upper(epsilon, order))
+            return [cells * to_units_upper(one) for one in _response_upper(epsilon, orders)]
         case FailureEvent():
-            return 0
+            return [0] * len(orders)
         case _:
             assert_never(event)
 
 
-def _gaussian_units_upper(rho: Fraction, order: float) -> int:
+def _gaussian_units_upper(rho: Fraction, orders: Sequence[float]) -> list[int]:
     """Return order * rho, the divergence of Gaussian noise, exact until it is rounded up."""
-    top, bottom = order.as_integer_ratio()
-    return -((-top * rho.numerator << UNIT_BITS) // (bottom * rho.denominator))
+    top, bottom = -rho.numerator << UNIT_BITS, rho.denominator
+    ratios = (order.as_integer_ratio() for order in orders)
+    return [-((top * over) // (bottom * under)) for over, under in ratios]
 
 
-def _laplace_units_upper(scale: Fraction, l1: int, linf: int, order: float) -> int:
+def _laplace_units_upper(scale: Fraction, l1: int, linf: int, orders: Sequence[float]) -> list[int]:
     """Return the divergence of the worst way to spread a move of `l1` over cells.
 
     Cells have independent noise, so their divergences add: the unit picks moves s_i <= linf with
@@ -146,14 +146,45 @@ def _laplace_units_upper(scale: Fraction, l1: int, linf: int, order: float) -> i
     plus the rest.
     """
     if l1 == 0:
-        return 0
+        return [0] * len(orders)
     reach = min(l1, linf)
     full, rest = divmod(l1, reach)
-    units = full * to_units_upper(laplace_renyi_upper(scale, reach, order))
-    return units + (to_units_upper(laplace_renyi_upper(scale, rest, order)) if rest else 0)
+    units = [full * to_units_upper(one) for one in _laplace_upper(scale, reach, orders)]
+    if rest == 0:
+        return units
+    ends = map(to_units_upper, _laplace_upper(scale, rest, orders))
+    return [whole + end for whole, end in zip(units, ends, strict=True)]
+
+
+def _laplace_upper(scale: Fraction, shift: int, orders: Sequence[float]) -> list[float]:
+    """Return `laplace_renyi_upper` at each of the orders."""
+    if shift == 0:
+        return [0.0] * len(orders)
+    pure = shift * scale.denominator / scale.numerator
+    rate = scale.denominator / scale.numerator
+    if rate > _EXPONENT_MAX:
+        return [pure * (1 + _SLACK)] * len(orders)
+    ratio, fall = math.exp(-rate), math.expm1(-rate)
+    found = []
+    for order in orders:
+        inner = (2 * order - 1) * rate
+        tail = 1 / math.expm1(inner) if inner < _EXPONENT_MAX else 0.0
+        near = (ratio + fall * tail) / (1 + ratio)
+        found.append(_from_pure(pure, near, (2 * order - 1) * pure, order))
+    return found
+
+
+def _response_upper(epsilon: Fraction, orders: Sequence[float]) -> list[float]:
+    """Return `response_renyi_upper` at each of the orders."""
+    if epsilon == 0:
+        return [0.0] * len(orders)
+    pure = float(epsilon)
+    lie = math.exp(-pure) / (1 + math.exp(-pure))
+    return [_from_pure(pure, lie, 2 * (order - 1) * pure, order) for order in orders]
 
 
 def _from_pure(pure: float, weight: float, exponent: float, order: float) -> float:
     """Return pure + log1p(weight * expm1(-exponent)) / (order - 1), rounded up."""
     saved = math.log1p(weight * math.expm1(-exponent)) / (order - 1)
-    return max(0.0, min(pure + saved, pure) + pure * _SLACK)
+    upper = (pure + saved if saved < 0 else pure) + pure * _SLACK
+    return upper if upper > 0 else 0.0
