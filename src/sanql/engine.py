@@ -73,7 +73,7 @@ def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answe
     sent = public_statement(query, san.source, san.tables)
     found = san.workers.run(sent.sql, sent.parameters)
     return Answer(
-        table=found.rename_columns([field.name for field in query.rows.fields]),
+        table=found.rename_columns([field.name for field in query.shown]),
         ends={},
         confidence=confidence,
         noise={},

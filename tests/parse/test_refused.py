@@ -172,6 +172,8 @@ REFUSED = {
         "SELECT city, COUNT(*) FROM people GROUP BY 3",
         "SELECT COUNT(*) FROM people ORDER BY 2",
         "SELECT COUNT(*) FROM people GROUP BY 0",
+        "SELECT city FROM cities ORDER BY 2",
+        "SELECT city FROM cities ORDER BY 'city'",
     ],
     "limit_invalid": [
         "SELECT COUNT(*) FROM people LIMIT 10%",

@@ -56,7 +56,7 @@ def public_statement(
 ) -> Statement:
     """Return the statement that reads public tables as they are."""
     relations = RelationWriter(source, tables)
-    columns = ", ".join(f"rows_in.c{index}" for index in range(len(query.rows.fields)))
+    columns = ", ".join(f"rows_in.c{index}" for index in range(query.width))
     order = ", ".join(
         f"rows_in.c{place.index} {'DESC' if place.descending else 'ASC'} "
         f"NULLS {'FIRST' if place.nulls_first else 'LAST'}"

@@ -78,3 +78,17 @@ SELECT COUNT(*) FROM customers c, LATERAL (SELECT 1 FROM orders o WHERE o.custom
 SELECT COUNT(*) FROM (SELECT shipping FROM orders LIMIT 10) AS x;
 --code> clause_unsupported
 --remedy> SELECT COUNT(*) FROM (SELECT shipping FROM orders) AS x
+
+-- Different rows of a public table in an order that they do not tell.
+SELECT DISTINCT category FROM products ORDER BY list_price;
+--code> position_invalid
+--remedy> SELECT DISTINCT category FROM products
+
+-- Public rows in an order that tells of customers.
+SELECT p.sku FROM products p ORDER BY (SELECT COUNT(*) FROM items i WHERE i.sku = p.sku);
+--code> subquery_across_units
+--remedy> SELECT i.sku, COUNT(*) FROM items AS i GROUP BY i.sku
+
+-- Public rows in an order that tells whether anybody bought.
+SELECT p.sku FROM products p ORDER BY EXISTS (SELECT 1 FROM items i WHERE i.sku = p.sku);
+--code> subquery_across_units

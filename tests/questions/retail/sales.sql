@@ -288,3 +288,19 @@ SELECT category, COUNT(*), AVG(list_price), MAX(weight_grams) FROM products GROU
 -- Rows of a public table.
 SELECT sku, list_price FROM products WHERE list_price > 100 ORDER BY list_price DESC, sku LIMIT 3;
 --plan> reads products; protects nobody; rows as they are
+
+-- Ordered by what is not shown.
+SELECT sku FROM products ORDER BY list_price DESC, LENGTH(sku), sku LIMIT 5;
+--plan> reads products; protects nobody; rows as they are
+
+-- A table's own column, though the answer has another of that name.
+SELECT p.category AS sku, list_price AS category FROM products p ORDER BY p.sku DESC, category LIMIT 5;
+--plan> reads products; protects nobody; rows as they are
+
+-- All columns, and an order of one's own.
+SELECT * FROM products ORDER BY products.list_price / 2 DESC, sku LIMIT 3;
+--plan> reads products; protects nobody; rows as they are
+
+-- The column that is shown, by its words and not its name.
+SELECT DISTINCT p.category FROM products p WHERE p.category IS NOT NULL ORDER BY p.category DESC;
+--plan> reads products; protects nobody; rows as they are
