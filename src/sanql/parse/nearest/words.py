@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from sanql.errors import Refused
+from sanql.parse.nearest.days import fitting_values
 from sanql.parse.nearest.finding import (
     Rewriter,
     refused_parts,
@@ -224,22 +225,6 @@ def fitting_types(select: exp.Select, refused: Refused, tables: Tables) -> Itera
             if operand is not None and not isinstance(node, exp.AggFunc):
                 operand.replace(exp.cast(operand.copy(), target, dialect="duckdb"))
         yield asked
-
-
-def fitting_values(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield a statistic of dates as the same of their years, then as how many values there are."""
-    for node in refused_parts(select, refused, exp.AggFunc)[:1]:
-        value = node.this
-        if not isinstance(value, exp.Expr):
-            return
-        if not isinstance(node, exp.Sum):  # a sum of years means nothing
-            value.replace(exp.Year(this=value.copy()))
-            yield select.copy()
-        counted = exp.Distinct(expressions=[value.copy()])
-        node.replace(
-            exp.Count(this=counted if isinstance(node, exp.Min | exp.Max) else value.copy())
-        )
-        yield select
 
 
 def _quoted(literal: exp.Literal) -> None:
