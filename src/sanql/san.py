@@ -16,7 +16,7 @@ from sanql.engine import answer, answer_exactly, cells_of
 from sanql.errors import BudgetExceeded, Refused
 from sanql.execute import Description, Source, Workers, describe, prepare
 from sanql.execute.statement import public_statement, statement
-from sanql.explain import Explanation, explain
+from sanql.explain import Explanation, explain, explain_public
 from sanql.explain.before_bounds import WIDTHS, before_bounds
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.parse import Asked, Parameters, Question, parse
@@ -39,7 +39,7 @@ from sanql.release.finding import (
     BoundsDesk,
     whole_charge,
 )
-from sanql.release.finish import check_finish
+from sanql.release.finish import check_finish, check_plain
 from sanql.release.suggestion import EPSILON_TYPICAL, Suggestion, suggest
 from sanql.release.till import Till
 from sanql.wishes import (
@@ -163,6 +163,8 @@ class San:
     def _explain(self, asked: Asked, wishes: Wishes) -> Explanation:
         desk = self.bounds_desk(asked)
         posed = desk.pose()
+        if isinstance(posed.question.query, PublicQuery):
+            return self._explained_publicly(posed.question, posed.question.query, wishes)
         bounded, wider = (desk.settle(posed, width=width) for width in WIDTHS)
         explained = self._explained(bounded, wishes)
         if not bounded.missing:
@@ -172,6 +174,14 @@ class San:
             self._explained(wider, wishes),
             statement(bounded.missing[0].plan, self.description, secret=0),
         )
+
+    def _explained_publicly(
+        self, question: Question, query: PublicQuery, wishes: Wishes
+    ) -> Explanation:
+        check_plain(finish_of(question, wishes))
+        sent = public_statement(query, self.description, self.tables)
+        confidence, neighbours = confidence_of(wishes), self.policy.neighbours
+        return explain_public(query, sent, confidence, self.balances(), neighbours)
 
     def _explained(self, bounded: Bounded, wishes: Wishes) -> Explanation:
         planned = self.planned(bounded, wishes)

@@ -11,12 +11,14 @@ from sanql.account import Balance, Charge, epsilon_upper
 from sanql.account.numbers import show_upper
 from sanql.execute.statement import Statement
 from sanql.mechanisms import appearance_probability
+from sanql.parse.shared import PublicQuery
 from sanql.parse.tree import AggregateRef
 from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.accuracy import half_width, needs_rows
 from sanql.plan.measurements import QuantileOf
+from sanql.policy import Neighbours
 from sanql.release.answer import price_in_words
-from sanql.release.certificate import Certificate, certify, number_upper
+from sanql.release.certificate import Certificate, certify, certify_public, number_upper
 from sanql.release.finding import Bounded, whole_charge, with_found
 from sanql.release.finish import AS_THEY_ARE, Finish, widened
 from sanql.release.remaining import left_in_words, remaining_to_dict
@@ -164,6 +166,28 @@ def explain(
         notes=(*finish.in_words(), *certificate.unseen),
         levels=tuple(_levels(plan, statements)) if isinstance(plan, LevelsPlan) else (),
         after=after,
+    )
+
+
+def explain_public(
+    query: PublicQuery,
+    sent: Statement,
+    confidence: Fraction,
+    remaining: tuple[Balance, ...],
+    neighbours: Neighbours,
+) -> Explanation:
+    """Return the explanation of rows of public tables: they are told as they are, at no price."""
+    certificate = certify_public(query, neighbours)
+    return Explanation(
+        charge=Charge((), certificate.epsilon, certificate.delta),
+        remaining=remaining,
+        fits=True,
+        cached=False,
+        confidence=confidence,
+        expected=(),
+        hidden=(),
+        certificate=certificate,
+        statement=sent,
     )
 
 

@@ -83,7 +83,7 @@ class Question:
             raise Refused(
                 "public_only",
                 "the question reads public tables only: it costs nothing and has no noise",
-                "ask it as it is",
+                "ask it without epsilon, accuracy and exact",
             )
         return self.query
 
