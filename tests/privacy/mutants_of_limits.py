@@ -214,6 +214,13 @@ LIMITS = (
         "release/test_cells.py::test_only_keys_that_reach_the_threshold_appear",
     ),
     Mutant(
+        "the draw that selects a key is the one that is shown",
+        "release/cells.py",
+        "drawn[selection] = pa.array(noisy[appears])",
+        "pass",
+        "release/test_cells.py::test_keys_that_do_not_appear_cost_one_draw_and_no_more",
+    ),
+    Mutant(
         "for San's own questions a unit is in one bin",
         "plan/bins.py",
         "plan(outline(query, tables, neighbours, groups_asked=1), epsilon, Fraction(0))",
