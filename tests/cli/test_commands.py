@@ -255,6 +255,14 @@ def test_csv_says_the_price_beside_the_rows(policy: Path) -> None:
     assert "limits: 12 rows a person_id" in done.stderr
 
 
+def test_check_takes_its_policy_as_the_other_commands_do(policy: Path) -> None:
+    for given in (("-p", str(policy)), ("--policy", str(policy)), (str(policy),)):
+        assert run("check", *given).stdout.startswith(f"{policy}: the policy of")
+    twice = run("check", str(policy), "-p", "other.toml")
+    assert twice.returncode == 2
+    assert "are two policies; name one" in " ".join(twice.stderr.split())
+
+
 def test_check_tells_faults_of_the_policy_and_of_its_source_together(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "people.csv").write_text("id,age\n1,2\n")

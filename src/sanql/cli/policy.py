@@ -59,10 +59,14 @@ def _deliver(text: str, output: Path | None) -> None:
 
 
 @click.command()
-@click.argument("policy", type=click.Path(path_type=Path), default=Path("policy.toml"))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("-p", "--policy", "named", type=click.Path(path_type=Path), help="The same as FILE.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
-def check(policy: Path, form: str) -> None:
-    """Check a policy and its source; reports every fault with its place and remedy."""
+def check(file: Path | None, named: Path | None, form: str) -> None:
+    """Check a policy (policy.toml) and its source; reports every fault with its place and remedy."""
+    if file is not None and named is not None:
+        raise click.UsageError(f"{file} and {named} are two policies; name one")
+    policy = file or named or Path("policy.toml")
     with reported(form):
         from sanql.cli.exact_tables import terms_line, terms_to_dict
         from sanql.policy.load import survey
