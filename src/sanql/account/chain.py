@@ -24,6 +24,9 @@ Kind = Literal["open", "limits", "reserve", "exact", "spend", "void"]
 CREATION_RECORDS = 2
 """A new ledger is committed with this many records; with more, its head may not be missing."""
 
+_KINDS = frozenset(get_args(Kind))
+_FORM = (int, str, str, str, str)
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _REMEDY = (
     "stop answering, keep the files as they are, and restore the newest good copy of the ledger; "
     "what was answered since then is spent all the same"
@@ -68,7 +71,8 @@ def record_after(head: Head, kind: Kind, content: dict[str, object]) -> Record:
 
 def record_hash(sequence: int, kind: str, body: str, previous: str) -> str:
     """Return the hash of a record, over a text that no other record can have."""
-    return hashlib.sha256(canonical([sequence, kind, body, previous]).encode("ascii")).hexdigest()
+    text = ",".join([str(sequence), canonical(kind), canonical(body), canonical(previous)])
+    return hashlib.sha256(f"[{text}]".encode("ascii")).hexdigest()
 
 
 def linked(rows: Iterable[tuple[object, ...]], head: Head) -> Iterator[Record]:
@@ -85,9 +89,7 @@ def linked(rows: Iterable[tuple[object, ...]], head: Head) -> Iterator[Record]:
 
 def canonical(content: object) -> str:
     """Return the one JSON text of this content."""
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    return _JSON.encode(content)
 
 
 def parse_body(body: str) -> dict[str, object]:
@@ -168,13 +170,11 @@ def damaged(sequence: int, what: str) -> LedgerError:
 
 
 def _read(row: tuple[object, ...], expected: int) -> Record:
-    match row:
-        case (int(sequence), str(kind), str(body), str(previous), str(digest)):
-            pass
-        case _:
-            raise damaged(expected, "does not have the form of a record")
-    if sequence != expected:
+    if tuple(map(type, row)) != _FORM:
+        raise damaged(expected, "does not have the form of a record")
+    record = Record(*cast(tuple[int, Kind, str, str, str], row))
+    if record.sequence != expected:
         raise damaged(expected, "is missing")
-    if kind not in get_args(Kind):
+    if record.kind not in _KINDS:
         raise damaged(expected, "is of an unknown kind")
-    return Record(sequence, cast(Kind, kind), body, previous, digest)
+    return record

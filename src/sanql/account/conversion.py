@@ -80,11 +80,12 @@ def proves(events: tuple[Event, ...], epsilon: Fraction, delta: Fraction) -> boo
     rest = delta - leak(events)
     if rest < 0:
         return False
+    pure = pure_epsilon(events)
+    if pure is not None and pure <= epsilon:
+        return True
     gaussian, others = _split(events)
     left = epsilon - (pure_epsilon(others) or 0)
     rho = sum((event.rho for event in gaussian), Fraction(0))
-    if rho == 0 and left >= 0:
-        return True
     if 0 < rest < 1 and left > 0 and rho <= gaussian_rho_lower(left, rest):
         return True
     return rest > 0 and epsilon_upper(events, delta) <= epsilon

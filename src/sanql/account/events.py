@@ -101,7 +101,7 @@ def pure_epsilon(events: Iterable[Event]) -> Fraction | None:
     for event in events:
         match event:
             case LaplaceEvent(scale, l1):
-                total += l1 / scale
+                total += Fraction(l1 * scale.denominator, scale.numerator)
             case SelectionEvent(epsilon, _, cells):
                 total += cells * epsilon
             case FailureEvent():
