@@ -97,9 +97,10 @@ def _written_out(
 
     The law is written out over J + 1 numbers of each kind of coin that did something rare: fell
     tails, counting from all heads down; or (`rare`) fell on their rarer side. Masses are products
-    and sums of positive numbers, at most 12·J + 60 roundings each, and some for e^epsilon; what lies
-    beyond J is below a geometric series. G rises to one maximum, so if it is surely lower at the
-    ends of what is written, the maximum is among it; else balls decide.
+    and sums of positive numbers: at most 2·J factors with 7 roundings each, and 3·J additions, so
+    less than 18·J + 60 roundings, and some for e^epsilon; what lies beyond J is below a geometric
+    series. G rises to one maximum, so if it is surely lower at the ends of what is written, the
+    maximum is among it; else balls decide.
     """
     numbers = np.array(pairs, dtype=np.float64)
     beta, tilted = float(coins[0].heads), coins[0].slope(float(epsilon))[0]
@@ -118,7 +119,7 @@ def _written_out(
         law = _differences(first, second) if rare else _sums(first, second)
         tails = np.cumsum(law, axis=1)
         before = np.insert(tails[:, :-1], 0, 0.0, axis=1)
-        slack = (12 * last + 4 * float(epsilon) + 60) * UNIT_ROUNDOFF
+        slack = (18 * last + 4 * float(epsilon) + 60) * UNIT_ROUNDOFF
         g = math.exp(float(epsilon))
         beyond = _beyond(first, second, numbers > last)[:, None] if rare else 0.0
         values = (tails + beyond) * (1 + slack) - g * before * (1 - slack)
