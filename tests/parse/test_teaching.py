@@ -401,6 +401,8 @@ HINTS = [
     ('SELECT COUNT(*) FROM people WHERE city = "Rome"', "column_unknown", "single quotes: 'Rome'"),
     ("SELECT TOP 3 city, COUNT(*) FROM people GROUP BY city", "not_sql", "write LIMIT 3 at the end"),
     ("SELECT TOP(3) city, COUNT(*) FROM people GROUP BY city", "construct_unsupported", "write LIMIT 3 at the end"),
+    ("SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM rows", "not_a_select", "ask each SELECT by itself"),
+    ("SELECT COUNT(*) FROM (SELECT city FROM people EXCEPT SELECT city FROM cities) AS t", "subquery_unsupported", "for EXCEPT x NOT IN (SELECT x …)"),
     ("SHOW TABLES", "not_a_select", "the policy has these tables: people, rows, cities"),
     ("DESCRIBE people", "not_a_select", "the policy has these columns of people: age, big,"),
     ("SHOW COLUMNS FROM people", "not_a_select", "the policy has these tables: people, rows, cities"),

@@ -34,6 +34,13 @@ def not_a_select(statement: exp.Expr | None, tables: Mapping[str, Table]) -> Ref
             f"{name} cannot be asked; a question is one SELECT, and the policy lists the tables",
             f"the policy has {_listed(statement, tables)}; `sanql check` shows them",
         )
+    if isinstance(statement, exp.SetOperation):
+        return Refused(
+            "not_a_select",
+            f"{name} of several SELECTs cannot be asked; a question is one SELECT",
+            "ask each SELECT by itself; rows are put together in FROM: SELECT x, COUNT(*) FROM "
+            "(SELECT … UNION ALL SELECT …) AS t GROUP BY x",
+        )
     return Refused(
         "not_a_select",
         f"{name} cannot be asked; a question is one SELECT",

@@ -87,7 +87,8 @@ def bind_rows(node: exp.Expression, around: Scope, reader: Reader) -> Rows:
         raise Refused(
             "subquery_unsupported",
             f"{type(node).__name__.upper()} cannot stand in a subquery",
-            "use SELECT, UNION or UNION ALL",
+            "use SELECT, UNION or UNION ALL; for INTERSECT write SELECT DISTINCT x … WHERE x IN "
+            "(SELECT x …), for EXCEPT x NOT IN (SELECT x …)",
         )
     if node.args.get("group") or node.args.get("having") or own_aggregates(node):
         rows = bind_grouped(node, around, reader)
@@ -205,7 +206,11 @@ def _fields(item: exp.Expression, binder: Binder[UnitAggregate]) -> list[Field]:
     ):
         star = node if isinstance(node, exp.Star) else node.this
         if any(star.args.values()):
-            raise Refused("clause_unsupported", "* EXCEPT or REPLACE", "name the columns")
+            raise Refused(
+                "clause_unsupported",
+                "* with EXCEPT, EXCLUDE, REPLACE or RENAME is not supported",
+                "name the columns",
+            )
         prefix = str(node.table).lower() if isinstance(node, exp.Column) else None
         items = [i for i in binder.scope.items if prefix in (None, i.alias.lower())]
         return [Field(c.name, c.value, c.identity) for i in items for c in i.columns]

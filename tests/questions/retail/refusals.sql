@@ -53,7 +53,26 @@ SELECT QUANTILE_CONT(price, 1.5) FROM items;
 -- An INTERSECT inside.
 SELECT COUNT(*) FROM (SELECT customer_id FROM orders INTERSECT SELECT customer_id FROM customers) AS x;
 --code> subquery_unsupported
---remedy> SELECT COUNT(*) FROM (SELECT customer_id FROM orders) AS x
+--remedy> SELECT COUNT(*) FROM (SELECT DISTINCT customer_id FROM orders WHERE customer_id IN (SELECT customer_id FROM customers)) AS x
+
+-- An EXCEPT inside.
+SELECT COUNT(*) FROM (SELECT customer_id FROM customers EXCEPT SELECT o.customer_id FROM orders o WHERE o.channel = 'web') AS x;
+--code> subquery_unsupported
+--remedy> SELECT COUNT(*) FROM (SELECT DISTINCT customer_id FROM customers WHERE NOT customer_id IN (SELECT o.customer_id FROM orders AS o WHERE o.channel = 'web')) AS x
+
+-- An EXCEPT of what may be NULL.
+SELECT COUNT(*) FROM (SELECT channel FROM orders EXCEPT SELECT country FROM customers) AS x;
+--code> subquery_unsupported
+
+-- A UNION of public rows outside.
+SELECT sku FROM products UNION SELECT category FROM products ORDER BY 1 LIMIT 3;
+--code> not_a_select
+--remedy> SELECT * FROM (SELECT sku FROM products UNION SELECT category FROM products) AS t ORDER BY 1 LIMIT 3
+
+-- A UNION of statistics outside.
+SELECT 'web', COUNT(*) FROM orders WHERE channel = 'web' UNION ALL SELECT 'shop', COUNT(*) FROM orders WHERE channel = 'shop';
+--code> not_a_select
+--remedy> SELECT 'web', COUNT(*) FROM orders WHERE channel = 'web'
 
 -- Unlike columns in UNION.
 SELECT COUNT(*) FROM (SELECT channel, shipping FROM orders UNION ALL SELECT segment FROM customers) AS x;

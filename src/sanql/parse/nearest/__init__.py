@@ -154,13 +154,18 @@ def _readable(candidate: exp.Expr) -> exp.Expr:
 
 
 def _first_select(asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:
-    """Yield the first SELECT of several, or a count over a table that a statement names."""
+    """Yield the first SELECT of several, or a count over a table that a statement names.
+
+    Of a UNION all rows are asked for first, as public tables and rows without statistics allow.
+    """
     found = []
     for tokens in statements(asked.split[0])[:STATEMENTS_MAX]:
         with suppress(Refused, RecursionError):
             tree = tree_of(tokens, asked.sql)
             found += [tree] if tree is not None else []
     for statement in found:
+        if isinstance(statement, exp.SetOperation):
+            yield _in_from(statement)
         for select in statement.find_all(exp.Select):
             yield select.copy()
     if any(map(asks_what_there_is, found)):
@@ -168,3 +173,13 @@ def _first_select(asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Exp
     named = [str(table.name) for each in found for table in each.find_all(exp.Table)]
     for name in [*named[:2], *list(tables)[:1]]:
         yield exp.select(exp.Count(this=exp.Star())).from_(exp.to_identifier(name))
+
+
+def _in_from(union: exp.SetOperation) -> exp.Select:
+    """Return all rows of a UNION, in its order."""
+    inner = union.copy()
+    outer = exp.select("*")
+    for clause in ("order", "limit", "offset"):
+        outer.set(clause, inner.args.get(clause))
+        inner.set(clause, None)
+    return outer.from_(inner.subquery("t"))
