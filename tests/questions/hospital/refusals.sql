@@ -143,7 +143,7 @@ SELECT SUM(LENGTH(notes) * 1000000000) FROM visits;
 -- A smallest date.
 SELECT MIN(born) FROM people;
 --code> type_mismatch
---remedy> SELECT MIN(YEAR(born)) FROM people
+--remedy> SELECT CAST('1920-01-01' AS DATE) + CAST(MIN(DATE_DIFF('DAY', CAST('1920-01-01' AS DATE), born)) AS BIGINT) FROM people
 
 -- A mean of text.
 SELECT AVG(name) FROM people;
