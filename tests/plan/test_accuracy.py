@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -66,6 +67,21 @@ def test_an_accuracy_that_cannot_be_is_refused(
         least_epsilon(outlined(sql), Fraction(0), wanted)
     assert caught.value.code == code
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("typed", ["5", "0.25 at 0.99", "2% of 50"])
+def test_what_an_accuracy_that_lacks_rows_is_told_to_be_can_be_asked(
+    outlined: Outlined, typed: str
+) -> None:
+    outline, wanted = (
+        outlined("SELECT sex, AVG(age) FROM visits GROUP BY sex"),
+        parse_accuracy(typed),
+    )
+    with pytest.raises(Refused) as caught:
+        least_epsilon(outline, Fraction(0), wanted)
+    shown = parse_accuracy(caught.value.remedy.split("'")[1])
+    assert shown == replace(wanted, rows=1000)
+    assert least_epsilon(outline, Fraction(0), shown) > 0
 
 
 F = Fraction

@@ -153,14 +153,15 @@ def least_epsilon(outlined: Outlined, delta: Fraction, wanted: Accuracy) -> Frac
             raise Refused(
                 "accuracy_not_applicable",
                 f"how exact {text} is depends on how its values are spread",
-                "ask with epsilon instead; EXPLAIN says how many rows a quantile may be off",
+                "ask with epsilon instead; explain says how many rows a quantile may be off",
             )
     for estimate, text in zip(estimates, texts, strict=True):
         if needs_rows(estimate) and wanted.rows is None:
             raise Refused(
                 "accuracy_needs_rows",
                 f"how exact {text} is depends on how many rows it is over",
-                "add a guess of the rows in a group: accuracy = {half_width, rows}",
+                "add your own guess of the rows in a group, in place of 1000: "
+                f"'{float(wanted.half_width):g} at {float(wanted.confidence):g} over 1000 rows'",
             )
     if outlined.free or not estimates:
         raise Refused(
