@@ -263,6 +263,23 @@ def test_check_takes_its_policy_as_the_other_commands_do(policy: Path) -> None:
     assert "are two policies; name one" in " ".join(twice.stderr.split())
 
 
+def test_check_notes_text_declared_as_a_number_and_finds_no_fault_in_it(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,age\n1,?\n")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        '[dataset]\nname = "shop"\nsource = "people.csv"\nneighbours = "add-remove"\n'
+        'budget = { epsilon = 1 }\naccounting = "pure"\n'
+        '[table.people]\nprivacy_unit = "id"\nrows_per_unit_max = 1\n[table.people.column]\n'
+        'age = { type = "integer", bounds = [0, 120] }\n'
+    )
+    shown = run("check", str(policy))
+    assert shown.returncode == 0
+    assert "  note: table.people: CSV holds text, and what does not read " in shown.stdout
+    (note,) = json.loads(run("check", str(policy), "--format", "json").stdout)["notes"]
+    assert set(note) == {"place", "message", "remedy"}
+    assert note["place"] == "table.people"
+
+
 def test_check_tells_faults_of_the_policy_and_of_its_source_together(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "people.csv").write_text("id,age\n1,2\n")

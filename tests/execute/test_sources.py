@@ -243,6 +243,52 @@ def test_public_tables_may_leave_their_columns_to_the_source(
     assert rows(source, policy, "cities")[1]["people"] is None
 
 
+def test_text_declared_as_another_type_is_noted_by_name(
+    tmp_path: Path, make_policy: MakePolicy
+) -> None:
+    """Whatever the rows hold: the same notes for texts that read as numbers and for those that do not."""
+    declared: dict[str, ColumnType] = {
+        "Age": "integer", "day": "date", "city": "text", "zip": "text", "weight": "decimal",
+    }  # fmt: skip
+    for name, age in (("good", "'41'"), ("bad", "'unknown'")):
+        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as connection:
+            connection.execute(
+                f"CREATE TABLE people AS SELECT 1 AS person_id, {age} AS age, "
+                "'2020-01-31' AS day, 'A' AS city, 1067 AS zip, 70.5 AS weight"
+            )
+        policy = make_policy({"people": ("person_id", declared)}, f"{name}.duckdb")
+        assert list(map(str, describe(policy).notes)) == [
+            'table.people.column.Age: the source stores "Age" as VARCHAR; text that does not read '
+            "as integer is taken for NULL; store it as integer in the source, or declare it as text",
+            'table.people.column.day: the source stores "day" as VARCHAR; text that does not read '
+            "as date is taken for NULL; store it as date in the source, or declare it as text",
+        ]
+    (row,) = rows(prepare(policy), policy, "people")
+    assert (row["Age"], str(row["day"]), row["zip"]) == (None, "2020-01-31", "1067")
+
+
+def test_one_note_names_the_columns_of_a_csv_table_and_the_unit_among_them(
+    folder: Path, make_policy: MakePolicy
+) -> None:
+    (folder / "people.csv").write_text("person_id,age,city\n1,2,A\nx,?,B\n")
+    (folder / "cities.csv").write_text("name,people\nA,5\n")
+    (folder / "towns.csv").write_text("name,people\nA,5\n")
+    policy = make_policy(
+        {
+            "people": ("person_id", {"person_id": "integer", "age": "integer", "city": "text"}),
+            "cities": (None, {}),
+            "towns": ("name", {"people": "integer"}),
+        }
+    )
+    people, towns = describe(policy).notes
+    assert (people.place, towns.place) == ("table.people", "table.towns")
+    assert people.message == (
+        "CSV holds text, and what does not read as its type is taken for NULL, and a row without "
+        "person_id is not counted: person_id (integer), age (integer)"
+    )
+    assert towns.message.endswith("taken for NULL: people (integer)")
+
+
 def test_every_fault_is_named_at_once_with_the_nearest_name(
     folder: Path, make_policy: MakePolicy
 ) -> None:

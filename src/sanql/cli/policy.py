@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from sanql.cli.failing import reported
 from sanql.errors import Fault, PolicyError
 
 if TYPE_CHECKING:
+    from sanql.execute.notes import Note
     from sanql.policy import Policy, Table
 
 
@@ -73,14 +75,18 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
         from sanql.release.exact_terms import terms_of
 
         loaded, faults = survey(policy)
+        notes: Sequence[Note] = ()
         if loaded is not None:
-            faults += _faults_of_source(loaded)
+            notes, more = _notes_and_faults_of_source(loaded)
+            faults += more
         if loaded is None or faults:
             raise PolicyError(faults)
         terms = [terms_of(exact) for exact in loaded.exact.values()]
         if form == "json":
             exact = {term.exact.name: terms_to_dict(term) for term in terms}
-            click.echo(json.dumps({"policy": loaded.name, "faults": [], "exact": exact}))
+            noted = [asdict(note) for note in notes]
+            found = {"policy": loaded.name, "faults": [], "notes": noted, "exact": exact}
+            click.echo(json.dumps(found))
         else:
             click.echo(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
@@ -90,16 +96,17 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
                 click.echo(f"  {table.name}: {whose}{wait if undecided else ''}")
             for term in terms:
                 click.echo(f"  {terms_line(term)}")
+            for note in notes:
+                click.echo(f"  note: {note}")
 
 
-def _faults_of_source(policy: Policy) -> Sequence[Fault]:
+def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Note], Sequence[Fault]]:
     from sanql.execute import describe
 
     try:
-        describe(policy)
+        return describe(policy).notes, ()
     except PolicyError as error:
-        return error.faults
-    return ()
+        return (), error.faults
 
 
 def _whose(table: Table, tables: Mapping[str, Table]) -> str:

@@ -37,12 +37,16 @@ class Field:
 
 @dataclass(frozen=True)
 class BoundTable:
-    """A policy table found in the source: its name there, and per part what yields its columns."""
+    """A policy table found in the source: its name there, and per part what yields its columns.
+
+    `texts` are the columns declared as another type that a part stores as text.
+    """
 
     name: str
     types: Mapping[str, str]
     fillings: tuple[Filling, ...]
     inferred: Mapping[str, Column] | None
+    texts: tuple[str, ...]
 
 
 def bind(
@@ -161,7 +165,21 @@ def _bind_table(
         for part, fields in zip(chosen, parts, strict=True)
     )
     frozen = None if inferred is None else MappingProxyType(inferred)
-    return BoundTable(name, MappingProxyType(types), fillings, frozen)
+    return BoundTable(name, MappingProxyType(types), fillings, frozen, _texts(table, parts))
+
+
+def _texts(table: Table, parts: list[list[Field]]) -> tuple[str, ...]:
+    stored = {
+        field.name.lower()
+        for fields in parts
+        for field in fields
+        if field.physical == CANONICAL["text"]
+    }
+    return tuple(
+        column.name
+        for column in table.columns.values()
+        if column.type != "text" and column.name.lower() in stored
+    )
 
 
 def _bind_column(

@@ -26,6 +26,7 @@ from sanql.execute.messages import (
     InspectParts,
     StoredTable,
 )
+from sanql.execute.notes import Note, notes
 from sanql.execute.process import WorkerProcess
 from sanql.policy.units import identifiers
 
@@ -47,7 +48,8 @@ class Description:
 
     `scans` are expressions over a relation's columns that give the canonical type whatever a row
     holds, and `types` what the engine calls those types; `columns` are the facts about public tables
-    whose columns the policy left to the source. `schema` is what was found, before it was bound.
+    whose columns the policy left to the source. `schema` is what was found, before it was bound;
+    `notes` are what the owner should know of it.
     """
 
     fingerprint: str
@@ -56,6 +58,7 @@ class Description:
     types: Mapping[str, Mapping[str, str]]
     columns: Mapping[str, Mapping[str, Column]]
     schema: Mapping[str, object]
+    notes: tuple[Note, ...]
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ def describe(policy: Policy) -> Description:
     location = locate(policy)
     fingerprint = _fingerprint(policy, location)
     schema = Cache(policy.ledger).schema(fingerprint) or _inspect(policy, location)
-    bound = bind(policy, _formats(policy, location), schema)
+    formats = _formats(policy, location)
+    bound = bind(policy, formats, schema)
     return Description(
         fingerprint,
         _relations(bound),
@@ -83,6 +87,7 @@ def describe(policy: Policy) -> Description:
         _types(bound),
         _inferred_columns(bound),
         schema,
+        notes(policy, formats, bound),
     )
 
 
