@@ -59,7 +59,7 @@ def simulators_give_privacy(genome: Genome) -> Reached | None:
     delta = max(delta_of(row, simulated, gamma) for row in rows[:3])
     out = conclude("v-1.2", "simulation_dp", gamma, delta=delta)
     same = conclude("cw-def-3-all", "ddp", gamma, Setting(every_distribution=True), delta=delta)
-    assert same["delta"] == out["delta"]
+    assert same.parameters == out.parameters
     top = Fraction(gamma_of(out))
     reached = max(delta_of(p, q, top) for p, q in combinations(rows[:3], 2))
     return reached, out.exact("delta")

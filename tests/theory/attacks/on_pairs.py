@@ -18,6 +18,7 @@ from theory.attacks.engine import (
     laws,
     level_gene,
     share_gene,
+    whole,
 )
 
 EVENTS = list(chain.from_iterable(combinations(range(3), k) for k in range(4)))
@@ -68,7 +69,7 @@ def indistinguishable_bounds_every_test(genome: Genome) -> Reached | None:
     delta = delta_between(p, q, gamma)
     out = conclude("tests", "approximate_dp", gamma, delta=delta)
     back = conclude("tests-back", "testing", gamma, delta=delta)
-    assert back["delta"] == out["delta"]
+    assert back.parameters == out.parameters
     top = Fraction(gamma_of(out))
     least = Fraction(2)
     for event in EVENTS:
@@ -235,19 +236,59 @@ def mixing_in_a_failure(genome: Genome) -> Reached | None:
     return delta_between(left, right, gamma), constants.mixture_bound(failure, level)
 
 
+def _far_conditionals(level: int, share: int, part: Fraction) -> Genome:
+    """Return joint laws whose conditionals differ by `part` of the slack, at the least cost.
+
+    Given one output X has a value that Y lacks, given another Y one that X lacks; all else is as
+    much smaller as the level allows, so that either excess is 1/100.
+    """
+    gamma, slack = level_gene(level), part * share_gene(share)
+    one = Fraction(1, 100) / slack
+    p = [one * slack, one * (1 - slack), Fraction(0), gamma * one * (1 - slack)]
+    q = [Fraction(0), one * (1 - slack) / gamma, one * slack, one * (1 - slack)]
+    left, right = whole([[*p, 1 - sum(p), Fraction(0)], [*q, 1 - sum(q), Fraction(0)]])
+    return (*left, *right, level, share)
+
+
+JUST_ABOVE_AND_BELOW = (1 + Fraction(1, 10**6), Fraction(19, 20))
+FACTORS_OF_4 = ((4001, 1000, 95000, 1000, 4001, 95000, 2),)
 ATTACKS = [
     Attack(("ks-3.3.1",), 7, pointwise_gives_indistinguishable, rows=2, row=3),
-    Attack(("ks-3.3.2",), 7, indistinguishable_gives_pointwise, rows=2, row=3),
+    Attack(
+        ("ks-3.3.2",), 7, indistinguishable_gives_pointwise, rows=2, row=3, openings=FACTORS_OF_4
+    ),
     Attack(
         ("ks-3.3.6",), 7, indistinguishable_gives_statistical_difference, rows=2, row=3, tight=True
     ),
     Attack(("tests", "tests-back"), 7, indistinguishable_bounds_every_test, rows=2, row=3),
-    Attack(("pure-zero", "approximate-zero", "perfect"), 6, pure_is_the_case_delta_zero),
-    Attack(("group",), 13, a_group_costs_a_geometric_sum, rows=4, row=3, tight=True),
+    Attack(("pure-zero", "approximate-zero", "perfect"), 6, pure_is_the_case_delta_zero, zero=True),
+    Attack(
+        ("group",),
+        13,
+        a_group_costs_a_geometric_sum,
+        rows=4,
+        row=3,
+        tight=True,
+        openings=((8, 16, 0, 4, 20, 0, 2, 22, 0, 1, 23, 0, 2),),
+    ),
     Attack(("add-remove",), 10, add_remove_gives_change_one, rows=3, row=3, tight=True),
     Attack(("v-case-1",), 12, statistical_difference_adds_up_over_records, rows=4, row=3),
-    Attack(("ks-4.1",), 14, conditionals_of_close_joints_are_close, rows=2, row=6),
-    Attack(("ks-4.2",), 14, conditionals_of_close_joints_are_near, rows=2, row=6),
+    Attack(
+        ("ks-4.1",),
+        14,
+        conditionals_of_close_joints_are_close,
+        rows=2,
+        row=6,
+        openings=tuple(_far_conditionals(2, 3, part) for part in JUST_ABOVE_AND_BELOW),
+    ),
+    Attack(
+        ("ks-4.2",),
+        14,
+        conditionals_of_close_joints_are_near,
+        rows=2,
+        row=6,
+        openings=tuple(_far_conditionals(0, 3, part) for part in JUST_ABOVE_AND_BELOW),
+    ),
     Attack(("theorem 6",), 14, composition_in_coupled_worlds, rows=3, row=4),
     Attack(("claim 3.3(3), (4)",), 17, mixing_in_a_failure),
 ]

@@ -43,6 +43,14 @@ class Condition:
     ideal: list[int]
 
 
+LONG_CHAIN = (
+    *(8, 16, 1, 1, 1, 1, 1, 23),  # 0, 0 and 1, 1 happen: their laws are a factor of 8 apart,
+    *(4, 20, 2, 22, 4, 20, 2, 22),  # and three factors of 2 lead from one to the other
+    *(1, 0, 0, 0, 0, 0, 1, 0),
+    *(2, 2),
+)
+
+
 def _setup(genome: Genome) -> tuple[Rows, Rows, Joint] | None:
     """Two bits, side information in {0, 1}, two outputs: rows, simulator rows, joint law."""
     rows, simulator = weights(genome[:8], 4, 2), weights(genome[8:16], 4, 2)
@@ -104,7 +112,7 @@ def coupled_worlds_give_inference(genome: Genome) -> Reached | None:
     if out["failure"] == 1:
         return None  # it says nothing here
     general = conclude("cw-thm-2", "coupled_worlds", gamma, setting, delta=delta)
-    assert general["failure"] == out["failure"]
+    assert general.parameters == out.parameters
     top = Fraction(gamma_of(out))
     failed = _inference_failure(rows, simulator, joint, top, Fraction(out["delta_hat"]))
     return failed, out.exact("failure")
@@ -124,8 +132,9 @@ def privacy_gives_ddp_in_every_world(genome: Genome) -> Reached | None:
     out = conclude("cw-dp-ddp", "approximate_dp", gamma, delta=delta)
     stated = Setting(record_protections=True)
     same = conclude("cw-ddp", "coupled_worlds", gamma, stated, delta=delta)
-    assert same["delta"] == out["delta"]
-    return _worst(_conditions(rows, inserted, joint), gamma), out.exact("delta")
+    assert same.parameters == out.parameters
+    top = Fraction(gamma_of(out))
+    return _worst(_conditions(rows, inserted, joint), top), out.exact("delta")
 
 
 def _alike(conditions: list[Condition]) -> list[tuple[Condition, Condition]]:
@@ -157,7 +166,7 @@ def close_simulations_give_noiseless_privacy(genome: Genome) -> Reached | None:
     if out["delta"] == 1:
         return None  # it says nothing here
     secret = conclude("cw-thm-16", "coupled_worlds", gamma, setting, delta=delta)
-    assert secret["delta"] == out["delta"]
+    assert secret.parameters == out.parameters
     return _noiseless(rows, joint, Fraction(gamma_of(out))), out.exact("delta")
 
 
@@ -244,6 +253,7 @@ ATTACKS = [
         close_simulations_give_noiseless_privacy,
         rows=8,
         row=2,
+        openings=(LONG_CHAIN,),
     ),
     Attack(
         ("cw-cor-2",), 27, independent_records_give_noiseless_privacy, rows=8, row=2, tight=True
