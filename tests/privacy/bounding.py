@@ -42,12 +42,12 @@ def split(
 
 
 def drawn(secret: int) -> Callable[..., int]:
-    """Return the engine's hash of a unit and its key under a secret."""
+    """Return the engine's hash, hashed again, of a unit and its key under a secret."""
     connection = duckdb.connect(":memory:")
 
     def draw(unit: int, *key: str | None) -> int:
         parts = ", ".join(["?::BIGINT", "?::BIGINT", *("?::VARCHAR" for _ in key)])
-        found = connection.execute(f"SELECT hash({parts})", [secret, unit, *key]).fetchone()
+        found = connection.execute(f"SELECT hash(hash({parts}))", [secret, unit, *key]).fetchone()
         assert found is not None
         return int(found[0])
 

@@ -31,10 +31,17 @@ LIMITS = (
     ),
     Mutant(
         "which groups stay is decided by a hash under a secret of the answer",
-        "execute/statement.py",
-        "', '.join([self._secret, 'u', *self._keys])",
-        "', '.join(['u', *self._keys])",
+        "execute/draws.py",
+        "', '.join([secret, *parts])",
+        "', '.join(parts)",
         f"{BOUNDING}test_which_groups_a_unit_keeps_depends_on_the_secret",
+    ),
+    Mutant(
+        "no key is kept more often than another, whatever its bits",
+        "execute/draws.py",
+        'f"system.main.hash(system.main.hash({',
+        'f"coalesce(system.main.hash({',
+        "execute/test_draws.py::test_each_key_of_a_unit_comes_first_equally_often",
     ),
     Mutant(
         "no more rows of a unit count in one group than may, whatever a join made of them",

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanql.execute.draws import draw
+
 
 def leaf_counts(index: int, keys: Sequence[str], secret: str, by_unit: bool) -> list[str]:
     """Return expressions that end in `lists`: for each group its leaves and how many rows each has."""
@@ -33,13 +35,13 @@ def leaf_counts(index: int, keys: Sequence[str], secret: str, by_unit: bool) -> 
 def _by_unit(index: int, keys: Sequence[str], secret: str) -> list[str]:
     listed = "".join(f"{key}, " for key in keys)
     same = " AND ".join(["a.u = b.u", *(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)])
-    hashed = ", ".join([secret, "u", *keys, "leaf"])
+    hashed = draw(secret, "u", *keys, "leaf")
     return [
         f"held{index} AS (SELECT u, {listed}x{index} AS leaf, system.main.count(*) AS c FROM input "
         f"WHERE x{index} IS NOT NULL GROUP BY u, {listed}x{index})",
         f"limited{index} AS (SELECT a.*, m, n, r FROM held{index} a JOIN rounded b ON {same})",
         f"laid{index} AS (SELECT *, system.main.sum(c) OVER (PARTITION BY u{_after(keys)} "
-        f"ORDER BY system.main.hash({hashed}), leaf ROWS UNBOUNDED PRECEDING) AS upto "
+        f"ORDER BY {hashed}, leaf ROWS UNBOUNDED PRECEDING) AS upto "
         f"FROM limited{index} WHERE m < n)",
         f"allotted{index} AS (SELECT {listed}leaf, c FROM limited{index} WHERE m >= n UNION ALL "
         f"SELECT {listed}leaf, ((upto * m + r) // n - ((upto - c) * m + r) // n)::BIGINT AS c "

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sanql.execute.draws import draw
 from sanql.execute.group_keys import KeyWriter, listing, place
 from sanql.execute.leaves import leaf_counts
 from sanql.execute.measured_values import measured_value
@@ -164,7 +165,7 @@ class _Writer:
         )
 
     def _hash(self) -> str:
-        return f"system.main.hash({', '.join([self._secret, 'u', *self._keys])})"
+        return draw(self._secret, "u", *self._keys)
 
     def _limits_groups(self) -> bool:
         """Whether a unit could be in more groups than it may."""
@@ -235,7 +236,7 @@ class _Writer:
         order = ", ".join(["h", *self._keys])
         self._add(
             "laid",
-            f"SELECT kept.*, t, system.main.hash({self._secret}, kept.u) % t::UBIGINT AS start, "
+            f"SELECT kept.*, t, {draw(self._secret, 'kept.u')} % t::UBIGINT AS start, "
             f"system.main.sum({size}) OVER (PARTITION BY kept.u ORDER BY {order} "
             "ROWS UNBOUNDED PRECEDING) AS upto FROM kept JOIN crowded ON kept.u = crowded.u",
         )
@@ -283,11 +284,11 @@ class _Writer:
         if not self._by_unit:
             return
         name, most = f"distinct{index}", self._limits.rows
-        hashed = ", ".join([self._secret, "u", *self._keys, f"x{index}"])
+        hashed = draw(self._secret, "u", *self._keys, f"x{index}")
         keys = "".join(f", {key}" for key in self._keys)
         self._parts.append(
             f"{name}_all AS MATERIALIZED ("
-            f"SELECT u{keys}, x{index} AS x, system.main.hash({hashed}) AS h FROM "
+            f"SELECT u{keys}, x{index} AS x, {hashed} AS h FROM "
             f"(SELECT DISTINCT u{keys}, x{index} FROM input WHERE x{index} IS NOT NULL))"
         )
         kept = f"{name}_all"
