@@ -22,6 +22,7 @@ from sanql.account import (
     epsilon_upper,
     gaussian_rho_lower,
 )
+from sanql.account.conversion import stationary_order
 from sanql.account.events import Event
 
 pytestmark = pytest.mark.slow
@@ -64,6 +65,21 @@ def test_the_rho_for_an_epsilon_is_the_largest_that_converts(
     rho = exact(gaussian_rho_lower(epsilon, delta))
     assert best_delta(rho, exact(epsilon)) <= exact(delta)
     assert best_delta(rho * (1 + mpf(10) ** -7), exact(epsilon)) > exact(delta)
+
+
+def test_the_order_that_converts_best_is_where_the_derivative_says() -> None:
+    """Against differences in high precision."""
+    mpmath.mp.dps = 50
+    for rho, delta in [("1e-9", "1e-6"), ("0.01", "1e-9"), ("0.5", "1e-4"), ("3", "1e-12")]:
+        order = stationary_order(float(rho), Fraction(delta))
+        assert order is not None
+
+        def cost(a: mpf, rho: str = rho, delta: str = delta) -> mpf:
+            c = mpmath.log((1 / a) * (1 - 1 / a) ** (a - 1))
+            return a * mpf(rho) + (c - mpmath.log(mpf(delta))) / (a - 1)
+
+        slope = mpmath.diff(cost, mpf(order)) * (order - 1)
+        assert abs(slope) <= cost(mpf(order)) * mpf(10) ** -7
 
 
 @settings(max_examples=60, deadline=None)

@@ -16,7 +16,9 @@ from mpmath import mpf
 from sanql.account import GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.account.renyi import (
     ORDERS,
+    ORDERS_SHARP,
     UNIT_BITS,
+    conversion_sharp_upper,
     conversion_upper,
     laplace_renyi_upper,
     renyi_units_upper,
@@ -96,6 +98,35 @@ def test_the_conversion_is_an_upper_bound_and_a_tight_one(order: float, delta: F
     upper = conversion_upper(order, delta)
     size = (abs(true) * (a - 1) + 200) / (a - 1)
     assert true <= upper <= true + size * mpf(2) ** -40
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.one_of(
+        st.floats(*ORDERS_SHARP),
+        st.floats(-10, 40).map(lambda octave: min(1 + 2.0**octave, ORDERS_SHARP[1])),
+    ),
+    st.fractions(min_value=Fraction(1, 10**30), max_value=Fraction(99, 100)),
+    st.sampled_from([1, 3**700, 7**30]),
+)
+def test_the_sharp_conversion_loses_less_than_a_third_of_its_slack(
+    order: float, delta: Fraction, finer: int
+) -> None:
+    """Also of deltas whose numerator and denominator no float can hold."""
+    delta = (delta * finer + Fraction(1, 11)) / (finer + 1)
+    a = mpf(order)
+    shrink = (a - 1) * mpmath.log(1 - 1 / a)
+    true = (shrink - mpmath.log(a) - mpmath.log(exact(delta))) / (a - 1)
+    logs = mpmath.log(delta.numerator) + mpmath.log(delta.denominator)
+    size = (mpmath.log(a) - shrink + logs + 1) / (a - 1)
+    rounding = (conversion_sharp_upper(order, delta) - true) / size * mpf(2) ** 53 - 64
+    assert -20 <= rounding <= 20
+
+
+def test_the_sharp_conversion_takes_no_order_whose_rounding_is_not_bounded() -> None:
+    for order in (1 + 2.0**-11, 2.0**41, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="not bounded"):
+            conversion_sharp_upper(order, Fraction(1, 10**6))
 
 
 def splits(total: int, most: int) -> Iterator[tuple[int, ...]]:

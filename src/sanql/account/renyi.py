@@ -33,7 +33,11 @@ ORDERS: tuple[float, ...] = tuple(
 ORDER_MIN = ORDERS[0]
 UNIT_BITS = 80
 
+ORDERS_SHARP = (1 + 2.0**-10, 2.0**40)
+"""The least and the greatest order that `conversion_sharp_upper` takes."""
+
 _SLACK = 2.0**-44
+_SLACK_SHARP = 2.0**-47
 _EXPONENT_MAX = 600.0
 
 
@@ -98,12 +102,31 @@ def conversion_upper(order: float, delta: Fraction) -> float:
 
         epsilon = R + (ln c_a - ln delta) / (a-1).
     """
+    return _conversion_upper(order, delta, _SLACK)
+
+
+def conversion_sharp_upper(order: float, delta: Fraction) -> float:
+    """Return `conversion_upper` with an eighth of its slack, to check what was solved with all of it.
+
+    Roundings of u = 2^-53, against size = ln a + |s| + ln p + ln q + 1 for delta = p/q and
+    s = (a-1) ln(1 - 1/a): a logarithm loses 8u of itself; that of p or q as much again where they
+    are too large for a float; the rounding of 1/a moves s by u; products and sums lose u each. So
+    the numerator is within 20u size, and `_SLACK_SHARP` is 64u. The order must lie in ORDERS_SHARP:
+    there a - 1 is exact.
+    """
+    low, high = ORDERS_SHARP
+    if not low <= order <= high:
+        raise ValueError("the rounding of such an order is not bounded")
+    return _conversion_upper(order, delta, _SLACK_SHARP)
+
+
+def _conversion_upper(order: float, delta: Fraction, slack: float) -> float:
     excess = order - 1
     log_delta = math.log(delta.numerator) - math.log(delta.denominator)
     shrink = excess * math.log1p(-1 / order)
     log_order = math.log(order)
     size = log_order - shrink + math.log(delta.numerator) + math.log(delta.denominator) + 1
-    return (shrink - log_order - log_delta) / excess + size / excess * _SLACK
+    return (shrink - log_order - log_delta) / excess + size / excess * slack
 
 
 def to_units_upper(value: float) -> int:
