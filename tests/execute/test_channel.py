@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from sanql.execute import worker
-from sanql.execute.channel import ChannelLost, receive, send
+from sanql.execute.channel import ChannelLost, receive, send, send_parts
 from sanql.execute.lockdown import connect
 from sanql.execute.messages import Query
 
@@ -72,9 +72,19 @@ def test_a_reader_that_does_not_read_is_not_waited_for(pipe: tuple[int, int]) ->
         send(write, b"x", soon())
 
 
+def test_a_message_sent_in_parts_arrives_as_one(pipe: tuple[int, int]) -> None:
+    read, write = pipe
+    send_parts(write, [b"T", bytearray(b"ab"), b"", b"c"], soon())
+    assert receive(read, 100, soon()) == b"Tabc"
+    with pytest.raises(ChannelLost):
+        send_parts(write, [b"ab", b"cd"], soon())
+        receive(read, 3, soon())
+
+
 def test_a_result_is_cut_off_in_the_worker_already(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "RESULT_BYTES_MAX", 1 << 20)
     connection = connect()
-    assert len(worker._answer(connection, Query("SELECT range FROM range(1000)", ()))) > 8000
+    parts = worker._answer(connection, Query("SELECT range FROM range(1000)", ()))
+    assert sum(map(len, parts)) > 8000
     with pytest.raises(MemoryError):
         worker._answer(connection, Query("SELECT range FROM range(1000000)", ()))

@@ -196,6 +196,18 @@ def test_a_query_larger_than_memory_spills_and_answers(source: Source) -> None:
 
 
 @pytest.mark.slow
+def test_a_result_of_a_quarter_of_the_memory_is_answered(source: Source) -> None:
+    with Workers(source, EngineLimits(256 << 20, 60.0, 1)) as workers:
+        table = workers.run(
+            "SELECT repeat(md5(range::VARCHAR), 3) AS key, range AS m, range + 1 AS n "
+            "FROM range(600000) GROUP BY ALL",
+            [],
+        )
+        assert 60 << 20 < table.nbytes < 70 << 20
+        assert sum(table.column("m").to_pylist()) == sum(range(600_000))
+
+
+@pytest.mark.slow
 def test_a_result_beyond_the_size_limit_is_unavailable(source: Source) -> None:
     with Workers(source, EngineLimits(1 << 30, 60.0, 1)) as workers:
         with pytest.raises(Unavailable):

@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from sanql.execute.channel import ChannelLost, receive, send
+from sanql.execute.channel import ChannelLost, receive, send, send_parts
 from sanql.execute.confine import die_with_parent, limit_files, limit_memory
 from sanql.execute.files import identify
 from sanql.execute.lean import leave_out
@@ -37,11 +37,11 @@ from sanql.execute.messages import (
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow
 
 REQUEST_BYTES_MAX = 64 << 20
 RESULT_BYTES_MAX = 256 << 20
 _BATCH_ROWS = 1 << 17
+_PART_BYTES = 1 << 20
 _REQUESTS = 0
 _FOR_QUERIES = ("datetime", "decimal", "pyarrow", "uuid")
 _FOR_FILES = (
@@ -84,7 +84,7 @@ def _serve(request: Serve, parent: int, spill: Path, replies: int) -> None:
     send(replies, READY)
     while True:
         query = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (the parent's)
-        send(replies, TABLE + _answer(connection, query))
+        send_parts(replies, [TABLE, *_answer(connection, query)])
 
 
 def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection:
@@ -105,8 +105,11 @@ def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection
     return connection
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> bytes:
-    """Return the result as an Arrow stream; a statement that is not one SELECT is an error."""
+def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> list[bytearray]:
+    """Return the result as an Arrow stream; a statement that is not one SELECT is an error.
+
+    The engine holds the whole result meanwhile, so it is copied once and no more.
+    """
     import duckdb
     import pyarrow
 
@@ -117,22 +120,41 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> bytes:
     cursor.execute(statement, list(query.parameters))  # cursor.sql() would plan it twice
     batches = cursor.to_arrow_reader(_BATCH_ROWS)
     assert batches is not None  # noqa: S101  (a SELECT has a result)
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_stream(sink, batches.schema) as writer:
-        _write_bounded(writer, batches, sink)
+    sink = _Parts()
+    with (
+        pyarrow.PythonFile(sink, "w") as file,
+        pyarrow.ipc.new_stream(file, batches.schema) as writer,
+    ):
+        for batch in batches:
+            if sink.size + batch.nbytes > RESULT_BYTES_MAX:
+                raise MemoryError
+            writer.write_batch(batch)
     cursor.close()
-    return memoryview(sink.getvalue()).tobytes()
+    return sink.parts
 
 
-def _write_bounded(
-    writer: pyarrow.RecordBatchStreamWriter,
-    batches: pyarrow.RecordBatchReader,
-    sink: pyarrow.BufferOutputStream,
-) -> None:
-    for batch in batches:
-        if sink.tell() + batch.nbytes > RESULT_BYTES_MAX:
-            raise MemoryError
-        writer.write_batch(batch)
+class _Parts:
+    """A file kept in parts, because one buffer would be copied as it grows."""
+
+    def __init__(self) -> None:
+        self.parts = [bytearray()]
+        self.size = 0
+        self.closed = False
+
+    def write(self, data: memoryview) -> int:
+        """Add to the last part, or begin another."""
+        if len(self.parts[-1]) >= _PART_BYTES:
+            self.parts.append(bytearray())
+        self.parts[-1] += data
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: what is written is there."""
+
+    def close(self) -> None:
+        """Do nothing but say so."""
+        self.closed = True
 
 
 def _inspect(
