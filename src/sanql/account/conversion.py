@@ -20,6 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sanql.account.events import Event, GaussianEvent, leak, pure_epsilon
+from sanql.account.numbers import exact_sum
 from sanql.account.renyi import (
     ORDER_MIN,
     ORDERS_SHARP,
@@ -80,15 +81,15 @@ def proves(events: tuple[Event, ...], epsilon: Fraction, delta: Fraction) -> boo
     A charge planned to the limit (`gaussian_rho_lower`) is not refused for a last digit: its claim
     is checked with less slack than it was solved with, or else with the very same numbers.
     """
-    rest = delta - leak(events)
-    if rest < 0:
+    leaked = leak(events)
+    if leaked > delta:
         return False
     pure = pure_epsilon(events)
     if pure is not None and pure <= epsilon:
         return True
     gaussian, others = _split(events)
-    left = epsilon - (pure_epsilon(others) or 0)
-    rho = sum((event.rho for event in gaussian), Fraction(0))
+    rest, left = delta - leaked, epsilon - (pure_epsilon(others) or 0)
+    rho = exact_sum(event.rho for event in gaussian)
     if 0 < rest < 1 and left > 0 and _concentrated(rho, left, rest):
         return True
     return rest > 0 and epsilon_upper(events, delta) <= epsilon

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from sanql.account.numbers import exact_sum
+
 _RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
 
 
@@ -52,7 +54,8 @@ class GaussianEvent:
     @property
     def rho(self) -> Fraction:
         """The zero-concentrated privacy loss (Canonne, Kamath and Steinke 2020, theorem 4)."""
-        return self.l2_squared / (2 * self.sigma2)
+        top, bottom = self.l2_squared, 2 * self.sigma2.numerator
+        return Fraction(top.numerator * self.sigma2.denominator, top.denominator * bottom)
 
 
 @dataclass(frozen=True)
@@ -97,13 +100,13 @@ Event = LaplaceEvent | GaussianEvent | SelectionEvent | FailureEvent
 
 def pure_epsilon(events: Iterable[Event]) -> Fraction | None:
     """Return the sum of the pure epsilons, or None when noise without one (Gaussian) is present."""
-    total = Fraction(0)
+    epsilons: list[Fraction] = []
     for event in events:
         match event:
             case LaplaceEvent(scale, l1):
-                total += Fraction(l1 * scale.denominator, scale.numerator)
+                epsilons.append(Fraction(l1 * scale.denominator, scale.numerator))
             case SelectionEvent(epsilon, _, cells):
-                total += cells * epsilon
+                epsilons.append(cells * epsilon)
             case FailureEvent():
                 pass
             case GaussianEvent(_, l2_squared):
@@ -111,23 +114,23 @@ def pure_epsilon(events: Iterable[Event]) -> Fraction | None:
                     return None
             case _:
                 assert_never(event)
-    return total
+    return exact_sum(epsilons)
 
 
 def leak(events: Iterable[Event]) -> Fraction:
     """Return the probability, at most, that these events give everything away."""
-    total = Fraction(0)
+    deltas: list[Fraction] = []
     for event in events:
         match event:
             case SelectionEvent(_, delta, cells):
-                total += cells * delta
+                deltas.append(cells * delta)
             case FailureEvent(delta):
-                total += delta
+                deltas.append(delta)
             case LaplaceEvent() | GaussianEvent():
                 pass
             case _:
                 assert_never(event)
-    return total
+    return exact_sum(deltas)
 
 
 def event_to_dict(event: Event) -> dict[str, object]:

@@ -7,6 +7,7 @@ typed is matched against one grammar of plain ASCII decimals and becomes a `Frac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -53,6 +54,20 @@ def parse_delta(typed: object) -> Fraction:
             "write delta with ASCII digits, such as 1e-6, or 0 for pure privacy",
         )
     return delta
+
+
+def exact_sum(values: Iterable[Fraction]) -> Fraction:
+    """Return the sum; values of one denominator are added as whole numbers, which is quicker.
+
+    >>> exact_sum([Fraction(1, 3), Fraction(1, 2), Fraction(1, 3)])
+    Fraction(7, 6)
+    """
+    tops: dict[int, int] = {}
+    for value in values:
+        bottom = value.denominator
+        tops[bottom] = tops.get(bottom, 0) + value.numerator
+    parts = [Fraction(top, bottom) for bottom, top in tops.items()]
+    return sum(parts[1:], parts[0]) if parts else Fraction(0)
 
 
 def show_upper(value: Fraction, digits: int = 6) -> str:
