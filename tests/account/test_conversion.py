@@ -207,6 +207,7 @@ def test_leaks_above_delta_have_no_epsilon() -> None:
         {"delta": "0/1", "epsilon": "1/1"},
         {"delta": "0/1", "epsilon": "1", "events": []},
         {"delta": "0/1", "epsilon": "2/2", "events": []},
+        {"delta": "0/2", "epsilon": "1/1", "events": []},
         {"delta": "0/1", "epsilon": "1/1", "events": [], "more": 1},
         {"delta": "0/1", "epsilon": "1/1", "events": [{"kind": "magic"}]},
         {"delta": "0/1", "epsilon": "-1/1", "events": []},

@@ -25,9 +25,10 @@ class Charge:
     delta: Fraction
 
     def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, Fraction) or self.epsilon < 0:
+        if not isinstance(self.epsilon, Fraction) or self.epsilon.numerator < 0:
             raise ValueError("a charge's epsilon must be a Fraction, at least 0")
-        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
+        delta = self.delta
+        if not isinstance(delta, Fraction) or not 0 <= delta.numerator < delta.denominator:
             raise ValueError("a charge's delta must be a Fraction from 0 to below 1")
         if not isinstance(self.events, tuple):
             raise ValueError("a charge's events must be a tuple")

@@ -6,6 +6,7 @@ work out what it costs. Sensitivities are integers on the grid of the measuremen
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -194,10 +195,10 @@ def rational(text: object) -> Fraction:
     found = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError(f"not a rational number p/q: {text!r:.60}")
-    value = Fraction(int(found[1]), int(found[2]))
-    if rational_text(value) != text:
+    top, bottom = int(found[1]), int(found[2])
+    if math.gcd(top, bottom) != 1:
         raise ValueError(f"not in lowest terms: {text!r:.60}")
-    return value
+    return Fraction(top, bottom)
 
 
 def _require(holds: bool, rule: str) -> None:

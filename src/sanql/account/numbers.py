@@ -20,6 +20,7 @@ DIGITS_MAX = 40
 
 _DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
 _QUOTED_MAX = 60
+_ZERO = Fraction(0)
 
 
 def parse_epsilon(typed: object) -> Fraction:
@@ -66,8 +67,8 @@ def exact_sum(values: Iterable[Fraction]) -> Fraction:
     for value in values:
         bottom = value.denominator
         tops[bottom] = tops.get(bottom, 0) + value.numerator
-    parts = [Fraction(top, bottom) for bottom, top in tops.items()]
-    return sum(parts[1:], parts[0]) if parts else Fraction(0)
+    parts = (Fraction(top, bottom) for bottom, top in tops.items())
+    return sum(parts, next(parts, _ZERO))
 
 
 def show_upper(value: Fraction, digits: int = 6) -> str:
