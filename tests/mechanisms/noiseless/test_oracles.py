@@ -12,6 +12,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
+from flint import fmpz_poly
 
 from sanql.mechanisms.noiseless import (
     CountAdversary,
@@ -155,6 +156,35 @@ def test_coins_of_two_kinds_are_tight_at_hostile_corners() -> None:
             true = coins_by_hand((rare, total - rare), beta, epsilon)
             (found,) = coins_deltas(beta, [(rare, total - rare)], epsilon)
             assert found >= min(true, 1 - 1e-15) * (1 - 1e-15)
+            assert found <= max(float(true) * (1 + 1e-8), 1e-290)
+
+
+def coins_in_whole_numbers(pair: tuple[int, int], beta: Fraction, epsilon: Fraction) -> Fraction:
+    """Return delta of coins of two kinds from their whole law, in integers; only e^epsilon is
+    rounded, up, so that it is not more."""
+    p, q = beta.numerator, beta.denominator - beta.numerator
+    law = (fmpz_poly([q, p]) ** pair[0] * fmpz_poly([p, q]) ** pair[1]).coeffs()
+    digits = 10**60
+    g = 1 + int(
+        mpmath.ceil(digits * mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator))
+    )
+    best = above = 0
+    for mass in [*map(int, reversed(law)), 0]:
+        best, above = max(best, digits * (above + mass) - g * above), above + mass
+    return Fraction(best, digits * above)
+
+
+def test_hundreds_of_rare_coins_are_tight_and_never_underestimated() -> None:
+    random.seed(36)
+    with mpmath.workdps(90):
+        for _ in range(150):
+            total = random.choice([150, 300, 500])
+            beta = Fraction(random.choice([1, 4, 8, 60]), random.choice([total, 600, 10**9]))
+            first = random.choice([total, total - 1, total - 40, total // 2, 30])
+            epsilon = Fraction(random.choice([0, 1, 50, 200, 300, 400, 700, 2000]), 100)
+            true = coins_in_whole_numbers((first, total - first), beta, epsilon)
+            (found,) = coins_deltas(beta, [(first, total - first)], epsilon)
+            assert Fraction(found) >= min(true, 1)
             assert found <= max(float(true) * (1 + 1e-8), 1e-290)
 
 
