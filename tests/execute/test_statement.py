@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -44,6 +45,26 @@ def test_limits_beyond_what_the_engine_can_keep_sorted_are_answered() -> None:
     connection = duckdb.connect(":memory:")
     connection.execute("CREATE TABLE pairs AS SELECT 1 AS u, hash(1) AS h")
     assert connection.execute(writing._thresholds("pairs", 2**20)).fetchall() == []
+
+
+def test_a_sum_scaled_to_fewer_values_is_right_on_average_and_stays_within_their_bounds() -> None:
+    """All sums of up to six values from -2 to 3, all smaller numbers of them, and all draws."""
+    low, high, most = -2, 3, 6
+    shares: dict[tuple[int, int, int], list[int]] = {}
+    with duckdb.connect(":memory:") as connection:
+        rows = connection.execute(
+            f"SELECT v, s, w, {writing._share('s', 'w', 'v')} FROM range(1, {most + 1}) AS a(v), "
+            f"range({low * most}, {high * most + 1}) AS b(s), range({most + 1}) AS c(w), "
+            f"(SELECT range::UBIGINT AS d FROM range({most})) "
+            f"WHERE s BETWEEN v * {low} AND v * {high} AND w <= v AND d < v"
+        ).fetchall()
+    for v, s, w, share in rows:
+        assert w * low <= share <= w * high
+        shares.setdefault((v, s, w), []).append(share)
+    assert all(
+        len(each) == v and Fraction(sum(each), v) == Fraction(s * w, v)
+        for (v, s, w), each in shares.items()
+    )
 
 
 @pytest.mark.slow

@@ -5,8 +5,8 @@
 3. At most `per_group` rows of a unit count in one group, and `rows` in all. A unit with more lays its
    rows end to end, in the order of its groups' draws; every (total / rows)-th counts, from a random
    start.
-4. Where m of n rows count, v values become (v m + r) // n with r drawn below n, and a sum of values
-   follows the number of values, rounding toward zero.
+4. Where m of n rows count, v values become w = (v m + r) // n with r drawn below n, and their sum s
+   becomes (s w + d) // v, rounded down, with d drawn below v.
 
 Draws are the engine's hashes under the answer's secret: the one thing taken over from it.
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import duckdb
@@ -23,11 +22,6 @@ import duckdb
 from privacy.worlds import Bounding, Row
 
 Group = Any
-
-
-def toward_zero(value: Fraction) -> int:
-    """Return the whole number nearest to it on the side of zero."""
-    return int(value)
 
 
 def split(
@@ -41,17 +35,25 @@ def split(
     return found
 
 
-def drawn(secret: int) -> Callable[..., int]:
-    """Return the engine's hash, hashed again, of a unit and its key under a secret."""
-    connection = duckdb.connect(":memory:")
+class Drawn:
+    """The engine's hashes, each hashed again, of a unit and its key under a secret."""
 
-    def draw(unit: int, *key: str | None) -> int:
+    def __init__(self, secret: int) -> None:
+        self._secret = secret
+        self._connection = duckdb.connect(":memory:")
+
+    def __call__(self, unit: int, *key: str | None) -> int:
         parts = ", ".join(["?::BIGINT", "?::BIGINT", *("?::VARCHAR" for _ in key)])
-        found = connection.execute(f"SELECT hash(hash({parts}))", [secret, unit, *key]).fetchone()
+        return self._hashed_twice(parts, [self._secret, unit, *key])
+
+    def again(self, unit: int, *key: str | None) -> int:
+        """Return a second draw for them."""
+        return self._hashed_twice("?::UBIGINT", [self(unit, *key)])
+
+    def _hashed_twice(self, parts: str, values: list[Any]) -> int:
+        found = self._connection.execute(f"SELECT hash(hash({parts}))", values).fetchone()
         assert found is not None
         return int(found[0])
-
-    return draw
 
 
 def contribution(
@@ -59,7 +61,7 @@ def contribution(
     groups: dict[Group, list[Row]],
     bounding: Bounding,
     steps: Callable[[Row], int | None],
-    draw: Callable[..., int],
+    draw: Drawn,
 ) -> dict[Group, tuple[int, int, int]]:
     """Return (rows, rows with a value, sum of steps) that one unit adds to each group it keeps.
 
@@ -80,6 +82,8 @@ def contribution(
         size, m, v, total_steps = len(rows), counted[group], len(values), sum(values)
         if m < size:
             v = (len(values) * m + draw(unit, *group) % size) // size
-            total_steps = toward_zero(Fraction(sum(values) * v, max(1, len(values))))
+            if values:
+                d = draw.again(unit, *group) % len(values)
+                total_steps = (sum(values) * v + d) // len(values)
         result[group] = (m, v, total_steps)
     return result

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from privacy.bounding import contribution, drawn, split
+from privacy.bounding import Drawn, contribution, split
 from privacy.worlds import Bounding, Row
 
 pytestmark = pytest.mark.slow
@@ -55,7 +55,7 @@ def test_rows_beyond_the_limits_are_shared_among_groups_as_documented(
     expected: dict[Any, list[int]] = {sex: [0, 0, 0] for sex in ("F", "M", "it's")}
     listed = [row for row in rows if row["sex"] in expected]
     for unit, groups in split(listed, "person", lambda row: (row["sex"],)).items():
-        shares = contribution(unit, groups, bounding, age_of, drawn(seed))
+        shares = contribution(unit, groups, bounding, age_of, Drawn(seed))
         assert sum(share[0] for share in shares.values()) <= bounding.rows
         for (sex,), parts in shares.items():
             expected[sex] = [a + b for a, b in zip(expected[sex], parts, strict=True)]
@@ -80,13 +80,46 @@ def test_without_groups_each_unit_is_scaled_by_itself(bounding: Bounding, exact:
     rows = crowd(8)
     one = Bounding(min(bounding.rows, bounding.per_group or bounding.rows), 1, bounding.per_group)
     parts = [
-        contribution(unit, groups, one, age_of, drawn(5))[()]
+        contribution(unit, groups, one, age_of, Drawn(5))[()]
         for unit, groups in split(rows, "person", lambda row: ()).items()
     ]
     _, cells = exact(
         "SELECT SUM(age), COUNT(DISTINCT person) FROM visits", rows, bounding=bounding, secret=5
     )
     assert cells == [{"m0": sum(part[2] for part in parts), "m1": len(parts)}]
+
+
+def swing_of(row: Row) -> int | None:
+    """Return a value that may be negative, as it is summed."""
+    swing: int | None = row["swing"]
+    return swing
+
+
+@pytest.mark.parametrize("bounding", LIMITS[:2])
+def test_sums_of_negative_values_are_scaled_by_the_same_rule(
+    bounding: Bounding, exact: Exact
+) -> None:
+    rows = crowd(9)
+    parts = [
+        contribution(unit, groups, bounding, swing_of, Drawn(6))[()]
+        for unit, groups in split(rows, "person", lambda row: ()).items()
+    ]
+    _, cells = exact("SELECT SUM(swing) FROM visits", rows, bounding=bounding, secret=6)
+    assert cells == [{"m0": sum(part[2] for part in parts)}]
+
+
+def test_the_share_of_a_few_survives_limits_that_bind(exact: Exact) -> None:
+    """One in four rows of everybody is a yes; rounded toward zero, nobody's two rows had one.
+
+    400 fair halves are within 6.5 standard deviations of their sum but once in 10¹⁰.
+    """
+    rows = [
+        {"person": person, "sex": "F", "city": "Rome", "age": age, "swing": 1}
+        for person in range(400)
+        for age in (0, 0, 0, 1)
+    ]
+    _, cells = exact("SELECT SUM(age) FROM visits", rows, bounding=Bounding(2, 2, None), secret=4)
+    assert abs(cells[0]["m0"] - 200) < 6.5 * 10
 
 
 def test_averages_survive_limits_that_bind(exact: Exact) -> None:

@@ -185,13 +185,17 @@ class _Writer:
 
         Whole numbers are made by a random rounding whose mean is the proportion: `r` is uniform
         below n, so (v * m + r) // n is v * m / n on average, and never above m or v. A sum follows
-        the values that count, so that averages keep their meaning.
+        the w values that count, so that averages keep their meaning: with `d` drawn once more,
+        floor((s * w + d % v) / v) is s * w / v on average. v values between whole low and high add
+        up to s between v * low and v * high, and adding less than v before rounding down passes no
+        whole number above s * w / v but the next: it stays between w * low and w * high.
         """
         self._write_sized()
         drawn = "h" if self._limits_rows_in_all() or self._limits_groups() else self._hash()
         self._add(
             "rounded",
-            f"SELECT *, CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r FROM sized",
+            f"SELECT *, CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r, "
+            f"CASE WHEN m < n THEN {draw(drawn)} END AS d FROM sized",
         )
         columns = list(self._keys)
         for index, part in enumerate(self._plan.measurements):
@@ -202,8 +206,7 @@ class _Writer:
             elif part.kind is Measured.UNITS and part.expression is not None:
                 columns.append(f"(v{index} > 0)::BIGINT AS m{index}")
             elif part.kind is Measured.SUM:
-                values = f"v{index}"
-                scaled = f"s{index}::HUGEINT * {self._counted(index)} // nullif({values}, 0)"
+                scaled = _share(f"s{index}", self._counted(index), f"v{index}")
                 text = f"CASE WHEN m < n THEN coalesce({scaled}, 0) ELSE s{index} END"
                 if part.total is not None:
                     low, high = part.total
@@ -354,11 +357,18 @@ class _Writer:
         )
 
 
+def _share(total: str, counted: str, values: str) -> str:
+    """Return floor((total * counted + d % values) / values); the engine's own // goes toward zero."""
+    size = f"nullif({values}, 0)::HUGEINT"
+    whole = f"({total}::HUGEINT * {counted} + (d % nullif({values}, 0)::UBIGINT)::HUGEINT)"
+    return f"({whole} - ({whole} % {size} + {size}) % {size}) // {size}"
+
+
 def _less_centre(sums: str, counts: str, part: Measurement) -> str:
     """Return the sum of x - centre, from the sum and the number of x; once a cell is enough.
 
-    Scaling a pair's sum to w of its v values rounds toward zero, which stays between w * low and
-    w * high for whole bounds, so the centred sum stays within its own.
+    A pair's sum scaled to w of its v values stays between w * low and w * high for whole bounds
+    (`_write_bounded`), so the centred sum stays within its own.
     """
     if part.kind is not Measured.SUM or part.centre == 0:
         return sums
