@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanql.errors import PolicyError
-from sanql.policy import Column, draft, load
+from sanql.policy import Column, ViaUnit, draft, load
 
 Write = Callable[[str], Path]
 
@@ -223,6 +223,23 @@ def test_several_files_of_one_folder_are_one_source(people_parquet: Path, write:
     whole = load(write(fill(draft([folder], "clinic"))))
     assert several.source == whole.source == str(folder)
     assert list(several.tables) == list(whole.tables) == ["people", "visits"]
+
+
+def test_a_draft_says_how_a_foreign_key_that_leads_to_the_unit_is_written(
+    people_parquet: Path, write: Write
+) -> None:
+    """What the comment shows is read when it is pasted."""
+    orders, items = (people_parquet.with_name(f"{name}.csv") for name in ("orders", "items"))
+    orders.write_text("order_id,person_id\n")
+    items.write_text("order_id,price\n")
+    text = fill(draft([items, orders], "shop"))
+    shown = '{ via = "order_id", references = "orders" }'
+    assert f"through another table, {shown}." in text
+    before, _, after = text.partition("[table.orders]")
+    filled = next(line for line in before.splitlines() if line.startswith("privacy_unit"))
+    pasted = before.replace(filled, f"privacy_unit = {shown}")
+    policy = load(write(f'{pasted}[table.orders]\nkey = "order_id"{after}'))
+    assert policy.tables["items"].unit == ViaUnit("order_id", "orders", "order_id")
 
 
 def test_a_folder_of_parts_is_one_table(people_parquet: Path, write: Write) -> None:

@@ -53,7 +53,8 @@ accounting = ""
 
 _TABLE = """
 [table.{name}]
-# Who is protected: "row" if each row is somebody else, or the column that identifies them.
+# Who is protected: "row" if each row is somebody else, or the column that identifies them; if a
+# foreign key leads to them through another table, {{ via = "order_id", references = "orders" }}.
 # If the table is about nobody, write public = true in place of the next keys.
 privacy_unit = ""
 # The most rows of one unit that count in an answer. Remove the line for "row"; if every unit has
