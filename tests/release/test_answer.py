@@ -128,6 +128,17 @@ def test_the_terminal_table_shows_noise_nulls_and_price(answered: Answered) -> N
     assert empty.rows == []
 
 
+def test_an_answer_without_rows_says_why(answered: Answered) -> None:
+    line = "no rows: a key appears only where enough units share it, and explain says how many"
+    cells: dict[str, list[Any]] = {"k0": ["a"], "m0": [1]}
+    empty = answered("SELECT city FROM rows GROUP BY city", cells, delta="1e-6")
+    assert line in str(empty).splitlines()
+    assert f"<p>{line}</p>" in empty._repr_html_()
+    assert line not in str(by_city(answered, ["a"]))
+    sexes = {"k0": ["F", "M"], "m0": [5, 5]}  # all of whose keys are public
+    assert line not in str(answered("SELECT sex, COUNT(*) FROM rows GROUP BY sex LIMIT 0", sexes))
+
+
 OUTER: list[tuple[str, list[tuple[Any, ...]]]] = [
     # clause, rows left of n = 3 (F) and n = 7 (M)
     ("SELECT sex, COUNT(*) AS n FROM rows GROUP BY sex", [("F", 3), ("M", 7)]),

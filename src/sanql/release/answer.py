@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Interval = tuple[float | None, float | None]
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 TYPE_NAMES = {"int64": "integer", "double": "real", "string": "text", "bool": "boolean"}
+NO_ROWS = "no rows: a key appears only where enough units share it, and explain says how many"
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,6 +171,8 @@ class Answer:
         """Return what stands under the rows: what they do not show, and the summary."""
         bare = "" if self.free else ", ".join(self.without_interval)
         unsaid = [f"no interval for {bare}"] if bare else []
+        if not self.rows and "selected privately" in self.certificate.keys:
+            unsaid.append(NO_ROWS)
         return [*unsaid, *self.certificate.beside(), self.summary()]
 
     def summary(self) -> str:
