@@ -306,7 +306,8 @@ def no_bounds(text: str, name: str) -> Refused:
 
 def _distinct(node: exp.Expression, inner: exp.Distinct, text: str, rows: Rows) -> Aggregate:
     values = inner.expressions
-    if not isinstance(node, exp.Count) or len(values) != 1 or inner.args.get("on"):
+    one = len(values) == 1 and not isinstance(values[0], exp.Tuple)
+    if not isinstance(node, exp.Count) or not one or inner.args.get("on"):
         raise Refused(
             "distinct_unsupported",
             f"{text} is not supported: DISTINCT goes with COUNT of one expression",

@@ -139,8 +139,11 @@ def counted_values(select: exp.Select, refused: Refused, tables: Tables) -> Iter
     """Yield COUNT(DISTINCT a, b) over both texts, and other DISTINCT statistics without it."""
     for distinct in list(select.find_all(exp.Distinct)):
         holder = distinct.parent
-        if isinstance(holder, exp.Count) and len(distinct.expressions) > 1:
-            first, *others = [part.copy() for part in distinct.expressions]
+        values = list(distinct.expressions)
+        if len(values) == 1 and isinstance(values[0], exp.Tuple):
+            values = list(values[0].expressions)
+        if isinstance(holder, exp.Count) and len(values) > 1:
+            first, *others = [part.copy() for part in values]
             for other in others:
                 between = exp.DPipe(this=first, expression=exp.Literal.string("|"), safe=True)
                 first = exp.DPipe(this=between, expression=other, safe=True)

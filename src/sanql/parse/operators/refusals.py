@@ -20,6 +20,7 @@ SIGNS: dict[type[exp.Expression], str] = {
     exp.JSONExtract: "->",
     exp.JSONExtractScalar: "->>",
     exp.AtTimeZone: "AT TIME ZONE",
+    exp.Tuple: "(a, b)",
     exp.Parameter: "the parameter",
     exp.Subquery: "a subquery",
     exp.Select: "a subquery",
@@ -130,6 +131,8 @@ REASONS: dict[type[exp.Expression], str] = {
     exp.SHA: HASHED,
     exp.SHA2: HASHED,
     exp.Levenshtein: ROWS_DECIDE,
+    exp.Tuple: "a list of values is no value",
+    exp.Any: "lists of constants go with IN",
 }
 REMEDIES: dict[type[exp.Expression], str] = {
     exp.Subquery: "ask the inner question by itself, or put it in FROM",
@@ -152,6 +155,8 @@ REMEDIES: dict[type[exp.Expression], str] = {
     exp.SHA: "group by the value itself",
     exp.SHA2: "group by the value itself",
     exp.Levenshtein: "use LIKE, STARTS_WITH or REGEXP_MATCHES with a constant",
+    exp.Tuple: "compare the values one by one: (a = 1 AND b = 2) OR (a = 3 AND b = 4)",
+    exp.Any: "write x IN ('a', 'b')",
 }
 # functions of which the grammar knows nothing but the name
 _MOMENT = (CLOCK, "write the moment, for example TIMESTAMP '2026-01-31 12:00:00'")
