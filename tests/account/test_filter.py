@@ -184,6 +184,7 @@ def test_a_mixture_that_fits_never_exceeds_the_budget_in_truth(gaussian: Gaussia
     assert true <= float(rule.spent_upper(totals)[0]) <= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data(), st.sampled_from(["pure", "renyi"]))
 def test_a_purely_private_query_up_to_what_remains_still_fits(

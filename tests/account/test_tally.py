@@ -55,6 +55,7 @@ def digest(number: int) -> str:
     return f"{number:064x}"
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.sampled_from(["ana", "bob", "eve"]), CHARGES, st.booleans()), max_size=8)
 )
@@ -78,6 +79,7 @@ def test_whenever_it_is_asked_a_tally_knows_what_adding_one_by_one_gives(
     )
 
 
+@pytest.mark.slow
 @given(st.lists(EVENTS, max_size=6))
 @settings(max_examples=60, deadline=None)
 def test_the_curve_of_events_is_the_sum_of_their_divergences_at_each_order(

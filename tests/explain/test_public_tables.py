@@ -26,6 +26,7 @@ unique = true
 public = true
 """
 NEEDLESS = "ask it without epsilon, accuracy and exact"
+pytestmark = pytest.mark.slow
 ROWS = "SELECT name FROM products ORDER BY price DESC LIMIT 2"
 
 

@@ -122,6 +122,7 @@ def assert_ends(text: str, tables: Mapping[str, Table]) -> None:
 FIXTURES = HealthCheck.function_scoped_fixture
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=mutated())
 def test_a_mutated_question_is_understood_or_refused(

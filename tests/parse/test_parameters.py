@@ -207,6 +207,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)))
 def test_no_text_changes_the_shape_of_a_question(tables: Tables, text: str) -> None:
     sql = (

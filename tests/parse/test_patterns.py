@@ -52,6 +52,7 @@ def _same_in_python(pattern: str) -> bool:
     return "$" not in pattern and "(?i" not in pattern
 
 
+@pytest.mark.slow
 @settings(
     max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -97,6 +98,7 @@ def test_a_code_prints_what_python_prints(engine: duckdb.DuckDBPyConnection, cod
     assert [text for (text,) in printed] == [moment.strftime(form) for moment in MOMENTS]
 
 
+@pytest.mark.slow
 def test_any_two_codes_of_a_format_can_be_read_together(engine: duckdb.DuckDBPyConnection) -> None:
     for first, second in product(READ.split(), repeat=2):
         for text in ("2024-02", "", "12 12", "Feb 7", "99 99", "%"):

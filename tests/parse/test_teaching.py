@@ -136,6 +136,7 @@ def quoted(message: str, sql: str) -> bool:
     return any(call in spaced for call in calls) or bool(names)
 
 
+@pytest.mark.slow
 def test_what_a_refusal_shows_is_read_and_planned(refusals: list[Refusal]) -> None:
     shown = 0
     for each in refusals:
@@ -205,6 +206,7 @@ def test_what_a_shown_question_invents_is_said_beside_it(
     assert error.get("fill_in", "") == fill_in
 
 
+@pytest.mark.slow
 def test_numbers_that_stand_in_a_shown_question_were_asked_or_are_said_to_be_filled_in(
     refusals: list[Refusal],
 ) -> None:

@@ -479,6 +479,7 @@ def test_a_fault_in_a_column_is_named(
     check_only_fault(path, f"[table.t.column] x.{key}", words)
 
 
+@pytest.mark.slow
 def test_a_domain_has_at_most_a_hundred_thousand_values(write: Write, policy_text: Text) -> None:
     for count, faults in ((100_000, 0), (100_001, 1)):
         values = ",".join(map(str, range(count)))

@@ -162,6 +162,7 @@ db:
         assert any(part in fault for fault in found), part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metadata",
     [

@@ -72,6 +72,7 @@ def assert_arrives(answered: Answered, text: str) -> None:
 FIXTURES = HealthCheck.function_scoped_fixture
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[FIXTURES])
 @given(text=EXPRESSIONS)
 def test_every_expression_over_noisy_values_arrives(answered: Answered, text: str) -> None:
