@@ -171,7 +171,7 @@ class Answer:
         """Return what stands under the rows: what they do not show, and the summary."""
         bare = "" if self.free else ", ".join(self.without_interval)
         unsaid = [f"no interval for {bare}"] if bare else []
-        if not self.rows and "selected privately" in self.certificate.keys:
+        if not self.rows and self.certificate.selects_keys:
             unsaid.append(NO_ROWS)
         return [*unsaid, *self.certificate.beside(), self.summary()]
 

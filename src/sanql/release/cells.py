@@ -85,15 +85,14 @@ def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
 
     _check_shape(plan, exact)
     selection, threshold = plan.outline.measuring.selection, plan.priced.threshold
-    drawn: dict[int, pyarrow.Array] = {}
-    hidden = None
+    selected = hidden = None
     if selection is not None:
         assert threshold is not None  # noqa: S101  (what selects has one)
         noisy = _noisy(plan, exact, selection, sampler)
         appears = noisy >= threshold
         hidden = exact.filter(pa.array(~appears)) if plan.outline.other else None
         exact = exact.filter(pa.array(appears))
-        drawn[selection] = pa.array(noisy[appears])
+        selected = pa.array(noisy[appears])
     columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
     for index, part in enumerate(plan.measurements):
         match part.kind:
@@ -101,8 +100,8 @@ def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
                 columns[f"m{index}"] = exact.column(f"m{index}")
             case Measured.LADDER | Measured.REST:
                 pass
-            case _ if index in drawn:
-                columns[f"m{index}"] = drawn[index]
+            case _ if index == selection:
+                columns[f"m{index}"] = selected
             case _:
                 columns[f"m{index}"] = pa.array(_noisy(plan, exact, index, sampler))
     if not columns:

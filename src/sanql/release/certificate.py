@@ -35,6 +35,7 @@ from sanql.release.unseen import unseen_in_words
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
 
+UNKNOWN_KEYS = "unknown keys, selected privately"
 PRIOR = 0.5
 FALSE_ALARM = 0.05
 TELLING = 500  # beyond this epsilon an answer may tell everything, and nothing is computed
@@ -84,6 +85,11 @@ class Certificate:
     def beside(self) -> list[str]:
         """Return what a reader of the rows must know of those that are not in them."""
         return [*self.unseen, *([self.cuts] if self.cuts else [])]
+
+    @property
+    def selects_keys(self) -> bool:
+        """Whether a key appears only where enough units share it, at some level at least."""
+        return UNKNOWN_KEYS in self.keys
 
     def bounds_in_words(self) -> list[str]:
         """Return a line for each column whose bounds San finds."""
@@ -317,7 +323,7 @@ def _keys(plan: Plan) -> str:
                 return "keys of public data"
             others = "; what all others have together is one row more" if plan.outline.other else ""
             return (
-                "unknown keys, selected privately on distinct units: a key appears when its noisy "
+                f"{UNKNOWN_KEYS} on distinct units: a key appears when its noisy "
                 f"count of units reaches {plan.priced.threshold}{others}"
             )
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from sanql.theory.distributions import Distribution
 from sanql.theory.exact import exp_upper, float_upper, log_upper
 from sanql.theory.implications.guarantees import Guarantee, Setting, guarantee
 from sanql.theory.implications.search import edge_named
@@ -175,10 +174,6 @@ def level_gene(gene: int) -> Fraction:
 def share_gene(gene: int) -> Fraction:
     """Return a number strictly between 0 and 1 from one gene."""
     return Fraction(2 * gene + 1, 2 * LARGEST + 4)
-
-
-def as_law(masses: Sequence[Fraction]) -> Distribution:
-    return Distribution(tuple(range(len(masses))), tuple(masses))
 
 
 def conclude(
