@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sanql.execute.emit import Emitter, real, within
+from sanql.execute.emit import Emitter, real, within, within_or_nan
 from sanql.execute.grid import on_grid
 from sanql.execute.group_keys import KeyWriter
 from sanql.parse.tree import ColumnRef, Expr, Type
@@ -32,9 +32,9 @@ def measured_value(part: Measurement, emitter: Emitter, keys: KeyWriter) -> str:
     if expression.facts.type is Type.REAL:
         low, high = expression.facts.low, expression.facts.high
         assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
-        if not _is_stored(expression):
-            text = f"({within(text, real(low), real(high), True)})"
-        text = on_grid(text, part.grid)
+        if _is_stored(expression):
+            text = emitter.unbounded(expression)
+        text = on_grid(f"({within_or_nan(text, real(low), real(high))})", part.grid)
     else:
         text = f"CAST({text} AS BIGINT)"
     if not _clamped_on_reading(part):

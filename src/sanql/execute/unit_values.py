@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sanql.execute.emit import Emitter, real, within
+from sanql.execute.emit import Emitter, real, within, within_or_nan
 from sanql.execute.grid import on_grid
 from sanql.parse.relations import UnitAggregate
 from sanql.parse.tree import Expr, Type
@@ -38,7 +38,7 @@ def _number(part: UnitAggregate, argument: Expr, text: str, distinct: str, over:
     low, high = argument.facts.low, argument.facts.high
     assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
     if argument.facts.type is Type.REAL:
-        steps = on_grid(f"({within(text, real(low), real(high), check_finite=True)})", grid)
+        steps = on_grid(f"({within_or_nan(text, real(low), real(high))})", grid)
     else:
         ends = max(int(low), -SUMMED_MAX), min(int(high), SUMMED_MAX)
         steps = f"CAST({within(text, str(ends[0]), str(ends[1]), check_finite=False)} AS BIGINT)"

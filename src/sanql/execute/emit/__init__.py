@@ -6,7 +6,7 @@ whole numbers are widened to 128 bits wherever their proved range asks for it.
 """
 
 from sanql.execute.emit.emitter import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, row_leaf, scanned
-from sanql.execute.emit.values import real, wide, within
+from sanql.execute.emit.values import real, wide, within, within_or_nan
 
 __all__ = [
     "ENGINE_TYPES",
@@ -17,4 +17,5 @@ __all__ = [
     "scanned",
     "wide",
     "within",
+    "within_or_nan",
 ]

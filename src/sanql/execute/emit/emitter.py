@@ -71,6 +71,12 @@ class Emitter:
             )
         return text
 
+    def unbounded(self, column: Expr) -> str:
+        """Return a column as it is stored, where this is known; its reader must bound it."""
+        if self._raw is None or not isinstance(column, ColumnRef):
+            return self.sql(column)
+        return self._raw(column)
+
     def literal(self, value: LiteralValue) -> str:
         """Return a constant; only strings need a parameter."""
         match value:
