@@ -47,17 +47,21 @@ def test_limits_beyond_what_the_engine_can_keep_sorted_are_answered() -> None:
     assert connection.execute(writing._thresholds("pairs", 2**20)).fetchall() == []
 
 
-def test_a_sum_scaled_to_fewer_values_is_right_on_average_and_stays_within_their_bounds() -> None:
-    """All sums of up to six values from -2 to 3, all smaller numbers of them, and all draws."""
-    low, high, most = -2, 3, 6
+@pytest.mark.parametrize(("low", "high"), [(-2, 3), (0, 3), (-5, -1), (2, 4)])
+def test_a_sum_scaled_to_fewer_values_is_right_on_average_and_stays_within_their_bounds(
+    low: int, high: int
+) -> None:
+    """All sums of up to six values within bounds, all smaller numbers of them, and all draws."""
+    most = 6
     shares: dict[tuple[int, int, int], list[int]] = {}
     with duckdb.connect(":memory:") as connection:
         rows = connection.execute(
-            f"SELECT v, s, w, {writing._share('s', 'w', 'v')} FROM range(1, {most + 1}) AS a(v), "
-            f"range({low * most}, {high * most + 1}) AS b(s), range({most + 1}) AS c(w), "
-            f"(SELECT range::UBIGINT AS d FROM range({most})) "
-            f"WHERE s BETWEEN v * {low} AND v * {high} AND w <= v AND d < v"
+            f"SELECT v0, s0, w0, {writing._share(0, low)} FROM range(1, {most + 1}) AS a(v0), "
+            f"range({min(low, low * most)}, {max(high, high * most) + 1}) AS b(s0), "
+            f"range({most + 1}) AS c(w0), (SELECT range::UBIGINT AS d FROM range({most})) "
+            f"WHERE s0 BETWEEN v0 * {low} AND v0 * {high} AND w0 <= v0 AND d < v0"
         ).fetchall()
+    assert len(rows) > 1000
     for v, s, w, share in rows:
         assert w * low <= share <= w * high
         shares.setdefault((v, s, w), []).append(share)

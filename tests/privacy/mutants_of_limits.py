@@ -18,15 +18,15 @@ LIMITS = (
     Mutant(
         "a unit is in no more groups than it may",
         "execute/statement.py",
-        '"WHERE below IS NULL OR h < below)"',
-        '"WHERE TRUE)"',
+        "{source}.u = {heavy}.u AND {source}.h >= {heavy}.below",
+        "FALSE",
         f"{BOUNDING}test_a_unit_keeps_as_many_of_its_groups_as_it_may",
     ),
     Mutant(
         "equal hashes never let a group too many through",
         "execute/statement.py",
-        '"WHERE below IS NULL OR h < below)"',
-        '"WHERE below IS NULL OR h <= below)"',
+        "{source}.h >= {heavy}.below",
+        "{source}.h > {heavy}.below",
         f"{BOUNDING}test_a_unit_keeps_as_many_of_its_groups_as_it_may",
     ),
     Mutant(

@@ -18,6 +18,7 @@ from sanql.execute.channel import ChannelLost, receive, send
 from sanql.execute.messages import FAILED, Query, Request
 
 START_SECONDS_MAX = 60.0
+_REPLY_PIPE_BYTES = 1 << 20
 _SPILL_PREFIX = "sanql-spill-"
 # A spill directory is locked within moments of its making; younger ones are left alone.
 _SPILL_SECONDS_UNLOCKED_MAX = 60.0
@@ -55,6 +56,8 @@ class WorkerProcess:
         self._replies = self._process.stdout.fileno()
         os.set_blocking(self._requests, False)
         os.set_blocking(self._replies, False)
+        with suppress(OSError):  # fewer turns for large answers, where the machine allows it
+            fcntl.fcntl(self._replies, fcntl.F_SETPIPE_SZ, _REPLY_PIPE_BYTES)
         with suppress(ChannelLost):  # a worker that died at once is noticed at the first reply
             self.send(request, time.monotonic() + START_SECONDS_MAX)
 

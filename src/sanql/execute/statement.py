@@ -8,6 +8,7 @@ Read the common table expressions from top to bottom:
     kept      the pairs that stay
     crowded   units with more rows than may count
     sized     the number of rows of each pair that count
+    counted   the number of values of each pair that count
     bounded   each pair's contribution, scaled to that number
     cells     one row for each group
 
@@ -159,10 +160,7 @@ class _Writer:
         groups = self._limits.groups
         self._parts.append(f"pairs AS MATERIALIZED ({body})")
         self._add("heavy", _thresholds("pairs", groups))
-        self._parts.append(
-            f"kept {once} (SELECT pairs.* FROM pairs LEFT JOIN heavy ON pairs.u = heavy.u "
-            "WHERE below IS NULL OR h < below)"
-        )
+        self._parts.append(f"kept {once} (SELECT pairs.* FROM {_without('pairs', 'heavy')})")
 
     def _hash(self) -> str:
         return draw(self._secret, "u", *self._keys)
@@ -197,29 +195,28 @@ class _Writer:
             f"SELECT *, CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r, "
             f"CASE WHEN m < n THEN {draw(drawn)} END AS d FROM sized",
         )
-        columns = list(self._keys)
+        counted = "".join(f", {_counted(column)} AS w{column}" for column in self._weighed())
+        self._add("counted", f"SELECT *{counted} FROM rounded")
+        columns = [*self._keys, *(f"w{column}" for column in self._weighed())]
         for index, part in enumerate(self._plan.measurements):
             if part.kind is Measured.ROWS:
                 columns.append(f"m AS m{index}")
-            elif part.kind is Measured.VALUES:
-                columns.append(f"{self._counted(index)} AS m{index}")
             elif part.kind is Measured.UNITS and part.expression is not None:
                 columns.append(f"(v{index} > 0)::BIGINT AS m{index}")
             elif part.kind is Measured.SUM:
-                scaled = _share(f"s{index}", self._counted(index), f"v{index}")
+                scaled = _share(index, part.low + part.centre)
                 text = f"CASE WHEN m < n THEN coalesce({scaled}, 0) ELSE s{index} END"
                 if part.total is not None:
                     low, high = part.total
                     text = f"system.main.greatest({low}, system.main.least({high}, {text}))"
                 columns.append(f"{text} AS m{index}")
-                if part.centre:
-                    columns.append(f"{self._counted(index)} AS w{index}")
-        self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM rounded")
+        self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM counted")
 
-    def _counted(self, index: int) -> str:
-        """Return how many of a pair's values count."""
-        values = f"v{self._column_of(index)}"
-        return f"(CASE WHEN m < n THEN ({values} * m + r) // n ELSE {values} END)"
+    def _weighed(self) -> list[int]:
+        """Return the columns of values of which it matters how many count."""
+        kinds = (Measured.VALUES, Measured.SUM)
+        parts = enumerate(self._plan.measurements)
+        return list(dict.fromkeys(self._column_of(i) for i, part in parts if part.kind in kinds))
 
     def _write_sized(self) -> None:
         """Write the rows of each pair that count: all, the most in a group, or a fair share.
@@ -272,7 +269,10 @@ class _Writer:
         if part.kind is Measured.UNITS and part.expression is None:
             return "system.main.count(*)"
         if self._by_unit:
-            return _less_centre(f"system.main.sum(m{index})", f"system.main.sum(w{index})", part)
+            counts = f"system.main.sum(w{self._column_of(index)})"
+            if part.kind is Measured.VALUES:
+                return counts
+            return _less_centre(f"system.main.sum(m{index})", counts, part)
         match part.kind:
             case Measured.ROWS:
                 return "system.main.count(*)"
@@ -311,8 +311,7 @@ class _Writer:
         self._add(
             name,
             f"SELECT {''.join(key + ', ' for key in self._keys)}system.main.count(DISTINCT x) AS d "
-            f"FROM {kept} LEFT JOIN {name}_heavy ON {kept}.u = {name}_heavy.u "
-            f"WHERE below IS NULL OR h < below{grouping}",
+            f"FROM {_without(kept, f'{name}_heavy')}{grouping}",
         )
 
     def _final(self) -> str:
@@ -343,9 +342,12 @@ class _Writer:
                 exact = f"distinct{index}.d"
                 same = self._same(key_columns, f"distinct{index}")
                 source += f" LEFT JOIN distinct{index} ON {same}"
-            below = f"system.main.least({CELL_LIMIT}, coalesce({exact}, 0))"
-            saturated = f"system.main.greatest(-{CELL_LIMIT}, {below})"
-            columns.append(f"CAST({saturated} AS BIGINT) AS m{index}")
+            cell = f"coalesce({exact}, 0)"
+            if part.kind is Measured.SUM:
+                cell = (
+                    f"system.main.greatest(-{CELL_LIMIT}, system.main.least({CELL_LIMIT}, {cell}))"
+                )
+            columns.append(f"CAST({cell} AS BIGINT) AS m{index}")
         return f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}"
 
     def _same(self, key_columns: list[str], table: str) -> str:
@@ -357,11 +359,21 @@ class _Writer:
         )
 
 
-def _share(total: str, counted: str, values: str) -> str:
-    """Return floor((total * counted + d % values) / values); the engine's own // goes toward zero."""
-    size = f"nullif({values}, 0)::HUGEINT"
-    whole = f"({total}::HUGEINT * {counted} + (d % nullif({values}, 0)::UBIGINT)::HUGEINT)"
-    return f"({whole} - ({whole} % {size} + {size}) % {size}) // {size}"
+def _counted(column: int) -> str:
+    """Return how many of a pair's values in a column count."""
+    return f"CASE WHEN m < n THEN (v{column} * m + r) // n ELSE v{column} END"
+
+
+def _share(index: int, low: int) -> str:
+    """Return floor((s * w + d % v) / v), NULL where there are no values.
+
+    The engine's own // goes toward zero, so it is asked for what the values are above their lowest.
+    """
+    sums, counted, values = f"s{index}", f"w{index}", f"v{index}"
+    above = f"({sums} - {values}::HUGEINT * {low})" if low else sums
+    drawn = f"(d % nullif({values}, 0)::UBIGINT)::HUGEINT"
+    share = f"({above}::HUGEINT * {counted} + {drawn}) // {values}"
+    return f"{share} + {counted}::HUGEINT * {low}" if low else share
 
 
 def _less_centre(sums: str, counts: str, part: Measurement) -> str:
@@ -381,11 +393,20 @@ def _thresholds(source: str, most: int) -> str:
     Keeping the few smallest hashes of every unit is fastest, but takes room for all of them in
     every unit; beyond a few, only the units that have too many are ranked.
     """
-    counted = f"FROM {source} GROUP BY u HAVING system.main.count(*) > {most}"
     if most <= SMALLEST_MAX:
-        return f"SELECT u, system.main.list_last(system.main.min(h, {most + 1})) AS below {counted}"
+        smallest = f"system.main.min(h, {most + 1})"  # fewer where there are fewer
+        return (
+            f"SELECT u, system.main.list_extract({smallest}, {most + 1}) AS below "
+            f"FROM {source} GROUP BY u HAVING below IS NOT NULL"
+        )
+    many = f"SELECT u FROM {source} GROUP BY u HAVING system.main.count(*) > {most}"
     ranked = (
         f"SELECT a.u, a.h, system.main.row_number() OVER (PARTITION BY a.u ORDER BY a.h) AS place "
-        f"FROM {source} a SEMI JOIN (SELECT u {counted}) b ON a.u = b.u"
+        f"FROM {source} a SEMI JOIN ({many}) b ON a.u = b.u"
     )
     return f"SELECT u, h AS below FROM ({ranked}) WHERE place = {most + 1}"
+
+
+def _without(source: str, heavy: str) -> str:
+    """Return the rows of a table but those a unit has too many: at or above its threshold."""
+    return f"{source} ANTI JOIN {heavy} ON {source}.u = {heavy}.u AND {source}.h >= {heavy}.below"
