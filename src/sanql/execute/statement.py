@@ -8,7 +8,7 @@ Read the common table expressions from top to bottom:
     kept      the pairs that stay
     crowded   units with more rows than may count
     sized     the number of rows of each pair that count
-    counted   the number of values of each pair that count
+    rounded   the number of values of each pair that count
     bounded   each pair's contribution, scaled to that number
     cells     one row for each group
 
@@ -190,13 +190,14 @@ class _Writer:
         """
         self._write_sized()
         drawn = "h" if self._limits_rows_in_all() or self._limits_groups() else self._hash()
-        self._add(
-            "rounded",
-            f"SELECT *, CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r, "
-            f"CASE WHEN m < n THEN {draw(drawn)} END AS d FROM sized",
-        )
-        counted = "".join(f", {_counted(column)} AS w{column}" for column in self._weighed())
-        self._add("counted", f"SELECT *{counted} FROM rounded")
+        kinds = {part.kind for part in self._plan.measurements}
+        rounding = ["*"]
+        if kinds & {Measured.VALUES, Measured.SUM, Measured.PICKS}:
+            rounding.append(f"CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r")
+        if Measured.SUM in kinds:
+            rounding.append(f"CASE WHEN m < n THEN {draw(drawn)} END AS d")
+        rounding += [f"{_counted(column)} AS w{column}" for column in self._weighed()]
+        self._add("rounded", f"SELECT {', '.join(rounding)} FROM sized")
         columns = [*self._keys, *(f"w{column}" for column in self._weighed())]
         for index, part in enumerate(self._plan.measurements):
             if part.kind is Measured.ROWS:
@@ -210,7 +211,7 @@ class _Writer:
                     low, high = part.total
                     text = f"system.main.greatest({low}, system.main.least({high}, {text}))"
                 columns.append(f"{text} AS m{index}")
-        self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM counted")
+        self._add("bounded", f"SELECT {', '.join(columns) or '1 AS present'} FROM rounded")
 
     def _weighed(self) -> list[int]:
         """Return the columns of values of which it matters how many count."""
