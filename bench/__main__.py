@@ -27,7 +27,7 @@ def main() -> None:
     """Measure everything and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=12)
     arguments = parser.parse_args()
     parts = [_machine()]
     found = []
@@ -60,7 +60,9 @@ def _machine() -> str:
         "# Measured speed\n\n"
         f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {len(os.sched_getaffinity(0))} "
         f"cores of {model}, {memory:.0f} GiB, Python {platform.python_version()}. Times are the "
-        "best of several, taken in turns; ratios are what to compare. San's times include the "
+        "best of several, taken in turns; ratios are what to compare. Where the machine's speed varies "
+        "from moment to moment, the best of each may be from different moments: what San took beyond "
+        "1.15 times the hand in the same turn says more, and its middle is given too. San's times include the "
         "durable charge, exact noise, intervals and the certificate. Each time another analyst asks "
         "(the same one would get the recorded answer); at a new epsilon the noise's tables are made "
         "anew as well. Processor time, here and in the worker, is steadier than the clock on a busy "
