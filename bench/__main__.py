@@ -65,8 +65,8 @@ def _machine() -> str:
         "1.15 times the hand in the same turn says more, and its middle is given too. San's times "
         "include the durable charge, exact noise, intervals and the certificate. Each time another "
         "analyst asks (the same one would get the recorded answer); at a new epsilon the noise's "
-        "tables are made anew as well. Processor time, here and in the worker, is steadier than the clock on a busy "
-        "machine; a worker's is counted in hundredths of a second."
+        "tables are made anew as well. Processor time, here and in the worker, is steadier than the "
+        "clock on a busy machine; a worker's is counted in hundredths of a second."
     )
 
 
