@@ -42,8 +42,11 @@ def _shows_null(column: KeyColumn) -> bool:
 
 
 def _name(query: Query, key: Expr) -> str:
-    """Return what the analyst calls a key: its column, or its column of the answer."""
-    if isinstance(key, ColumnRef):
+    """Return what the analyst calls a key: its column, or its column of the answer.
+
+    The columns of a subquery have names of San's own, which the analyst has never seen.
+    """
+    if isinstance(key, ColumnRef) and key.stored:
         return key.name
     for output in query.outputs:
         if isinstance(output.expression, KeyRef) and query.keys[output.expression.index] == key:
