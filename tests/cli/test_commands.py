@@ -156,10 +156,26 @@ def test_a_damaged_ledger_exits_with_five(tmp_path: Path) -> None:
     assert run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people"
                ).returncode == 0  # fmt: skip
     assert run("ledger", "verify", "-p", str(policy)).returncode == 0
-    (tmp_path / "demo" / "hospital.ledger").unlink()
+    ledger = tmp_path / "demo" / "hospital.ledger"
+    old = ledger.read_bytes()
+    run("query", "-p", str(policy), "-a", "ana", "-e", "0.2", "SELECT COUNT(*) FROM people")
+    ledger.write_bytes(old)  # a copy from before
+    verified = run("ledger", "verify", "-p", str(policy))
+    assert verified.returncode == 5
+    assert "what was answered since then is spent all the same" in verified.stderr
+    ledger.unlink()
     done = run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people")
     assert done.returncode == 5
     assert "remedy" in done.stderr
+
+
+def test_an_answer_that_its_condition_leaves_without_rows_says_nothing_of_units(
+    policy: Path,
+) -> None:
+    sql = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex HAVING n < -1000"
+    done = run("query", "-p", str(policy), "-a", "ana", "-e", "0.12", sql)
+    assert "(no rows)" in done.stdout
+    assert "enough units" not in done.stdout
 
 
 def test_explain_reads_no_data_and_spends_nothing(policy: Path) -> None:
@@ -214,7 +230,13 @@ def test_ledger_lists_and_exports_what_was_charged(policy: Path) -> None:
     kinds = [json.loads(line)["kind"] for line in lines]
     assert kinds[:2] == ["open", "limits"]
     assert kinds.count("reserve") == kinds.count("spend") >= 1
-    assert "reserve" in run("ledger", "list", "-p", str(policy)).stdout
+    listed = run("ledger", "list", "-p", str(policy)).stdout.splitlines()
+    assert "of hospital; neighbours: add-remove; unit of people: person_id" in listed[2]
+    assert "renyi accounting; dataset hospital: epsilon 10, delta 1e-6" in listed[3]
+    asked = next(line for line in listed if "epsilon 0.11, delta 0" in line)
+    reserved = next(json.loads(line)["body"] for line in lines if "11/100" in line)
+    assert f"ana asks {reserved['question'][:12]}…" in asked
+    assert reserved["time"][:19].replace("T", " ") in asked
 
 
 def test_questions_asked_at_once_on_a_copied_source_are_all_answered(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ CREATION_RECORDS = 2
 _KINDS = frozenset(get_args(Kind))
 _FORM = (int, str, str, str, str)
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-_REMEDY = (
+RESTORE = (
     "stop answering, keep the files as they are, and restore the newest good copy of the ledger; "
     "what was answered since then is spent all the same"
 )
@@ -118,7 +118,7 @@ def read_head(ledger: Path) -> Head | None:
     except ValueError:
         pass
     raise LedgerError(
-        "ledger_head_damaged", f"the pinned head {head_path(ledger).name} cannot be read", _REMEDY
+        "ledger_head_damaged", f"the pinned head {head_path(ledger).name} cannot be read", RESTORE
     )
 
 
@@ -158,7 +158,7 @@ def check_head(head: Head | None, newest: Head, hash_at_head: str | None) -> Non
             "ledger_rolled_back",
             f"record {newest.sequence + 1} is missing: the ledger ends before it, "
             f"but record {head.sequence} had been written",
-            _REMEDY,
+            RESTORE,
         )
     elif head.hash != hash_at_head:
         raise damaged(head.sequence, "is not the record that had been written")
@@ -166,7 +166,7 @@ def check_head(head: Head | None, newest: Head, hash_at_head: str | None) -> Non
 
 def damaged(sequence: int, what: str) -> LedgerError:
     """Return the error that names the first bad record."""
-    return LedgerError("ledger_damaged", f"record {sequence} of the ledger {what}", _REMEDY)
+    return LedgerError("ledger_damaged", f"record {sequence} of the ledger {what}", RESTORE)
 
 
 def _read(row: tuple[object, ...], expected: int) -> Record:

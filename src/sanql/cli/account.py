@@ -89,17 +89,14 @@ def verify_records(policy: Path, form: str) -> None:
     """Recompute every hash and balance by an independent path; name the first bad record."""
     with reported(form):
         from sanql.account import verify
+        from sanql.account.chain import RESTORE
         from sanql.cli.tables import print_verification, verification_to_dict
         from sanql.errors import LedgerError
         from sanql.policy import load
 
         found = verify(load(policy).ledger)
         if not found.sound:
-            raise LedgerError(
-                "ledger_damaged",
-                f"the ledger is damaged: {found.fault}",
-                "restore the ledger and its head from the same backup, or start a new dataset",
-            )
+            raise LedgerError("ledger_damaged", f"the ledger is damaged: {found.fault}", RESTORE)
         if form == "json":
             click.echo(json.dumps(verification_to_dict(found)))
         else:

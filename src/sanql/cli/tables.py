@@ -41,7 +41,7 @@ def print_answer(answer: Answer, terminal: Console | None = None) -> None:
         table.add_row(*(_safe(cell) for cell in row))
     out.print(table)
     if not answer.rows:
-        out.print("(no group had enough units to appear)", style="dim")
+        out.print("(no rows)", style="dim")
     for line in answer.footer():
         out.print(_safe(line), style="dim")
 
@@ -103,7 +103,7 @@ def balances_to_dicts(
 def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = None) -> None:
     """Print the ledger's records, one a line."""
     table = Table(show_edge=False, header_style="bold")
-    for heading in ("record", "kind", "content", "hash"):
+    for heading in ("record", "time (UTC)", "kind", "content", "hash"):
         table.add_column(heading)
     ends = {
         record["body"].get("reservation"): record["kind"]
@@ -113,6 +113,7 @@ def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = 
     for record in records:
         table.add_row(
             str(record["sequence"]),
+            _safe(str(record["body"].get("time", ""))[:19].replace("T", " ")),
             record["kind"],
             _safe(_content(record, ends.get(record["sequence"], "open"))),
             str(record["hash"])[:12] + "…",
@@ -125,11 +126,8 @@ def _content(record: dict[str, Any], end: str) -> str:
     body = record["body"]
     match record["kind"]:
         case "reserve":
-            charge = body["charge"]
-            return (
-                f"{body['analyst']} asks {str(body['question'])[:12]}…: "
-                f"epsilon {charge['epsilon']}, delta {charge['delta']}"
-            )
+            asked = f"{body['analyst']} asks {str(body['question'])[:12]}…"
+            return f"{asked}: {_recorded(body['charge'])}"
         case "exact":
             became = {"spend": "released", "void": "asked for, void"}.get(end, "asked for")
             return (
@@ -140,8 +138,19 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "spend" | "void":
             why = f": {body['refusal']}" if "refusal" in body else ""
             return f"of record {body.get('reservation')}{why}"
+        case "open":
+            terms = [f"{name}: {written}" for name, written in body["terms"].items()]
+            return "; ".join([f"of {body['dataset']}", *terms])
+        case "limits":
+            accounts = [f"{a['kind']} {a['name']}: {_recorded(a)}" for a in body["accounts"]]
+            return "; ".join([f"{body['accounting']} accounting", *accounts])
         case _:
             return ", ".join(sorted(body))
+
+
+def _recorded(pair: dict[str, Any]) -> str:
+    """Return the epsilon and delta of a record; the export has their exact fractions."""
+    return _pair(Fraction(pair["epsilon"]), Fraction(pair["delta"]), show_upper)
 
 
 def verification_to_dict(found: Verification) -> dict[str, Any]:
@@ -169,7 +178,8 @@ def print_verification(found: Verification, terminal: Console | None = None) -> 
     out.print(f"{found.records} records, every hash, charge and balance recomputed: sound")
     for account in found.accounts:
         spent = _pair(account.epsilon_spent_upper, account.delta_spent_upper, show_upper)
-        out.print(_safe(f"  {account.kind} {account.name}: {account.charges} charges, {spent}"))
+        charges = f"{account.charges} charge{'' if account.charges == 1 else 's'}"
+        out.print(_safe(f"  {account.kind} {account.name}: {charges}, {spent}"))
     for line in verified_lines(found.exact):
         out.print(_safe(f"  {line}"))
 
