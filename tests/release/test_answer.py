@@ -51,6 +51,24 @@ def test_json_has_the_documented_shape(answered: Answered) -> None:
     assert shape["certificate"]["epsilon"] == 1.0
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sex, SUM(income) AS s FROM rows GROUP BY sex",
+        "SELECT sex, AVG(income) AS a, SUM(income) AS s FROM rows GROUP BY sex",
+    ],
+)
+def test_a_sum_of_hundredths_has_two_decimals_and_so_do_the_ends_of_its_interval(
+    answered: Answered, sql: str
+) -> None:
+    cells = {"k0": ["F", "M"], "m0": [83493595, 30626966], "m1": [28211, 9401]}
+    answer = answered(sql, cells)
+    shown = [row[-1] for row in answer.rows] + [
+        end for ends in answer.intervals["s"] for end in ends
+    ]
+    assert all(len(repr(number).split(".")[1]) <= 2 for number in shown), shown
+
+
 def test_a_repeat_says_that_it_cost_nothing(answered: Answered) -> None:
     answer = answered("SELECT COUNT(*) FROM rows", {"m0": [5]}, cached=True)
     assert answer.to_dict()["charge"] == {"epsilon": 0.0, "delta": 0.0}

@@ -25,7 +25,7 @@ from sanql.plan.measurements import (
     VarianceOf,
 )
 from sanql.release import moments, quantiles
-from sanql.release.bands import Band, Reals, added, centre_of, divided, scaled
+from sanql.release.bands import Band, Reals, added, centre_of, divided, on_grid, scaled
 from sanql.release.cells import NoisyCells
 
 SATURATION = float(2**62)
@@ -41,7 +41,7 @@ def value_of(plan: Plan, cells: NoisyCells, aggregate: int) -> NDArray[np.float6
             steps = cells.measurement(index)
             if count is not None:
                 steps = _moved(steps, cells.measurement(count), parts[index].centre)
-            return steps if whole else steps.astype(np.float64) * float(parts[index].grid)
+            return steps if whole else on_grid(steps.astype(np.float64), parts[index].grid)
         case AverageOf(index, count, low, high):
             counted = cells.measurement(count).astype(np.float64)
             rows = np.where(counted < 1, np.nan, counted)  # too few rows to speak of an average
@@ -74,14 +74,15 @@ def band_of(
 
     def around(index: int) -> Band:
         """Return the interval of a noisy measurement, in the units of its values."""
-        return scaled(_around(plan, cells, index, each), float(parts[index].grid))
+        return _valued(_around(plan, cells, index, each), parts[index].grid)
 
     match plan.estimates[aggregate]:
         case CountOf(index) | SumOf(index, None):
             return around(index)
         case SumOf(index, count):
             assert count is not None  # noqa: S101  (the case above took None)
-            return added(around(index), scaled(around(count), centre_of(plan, index)))
+            moved = scaled(_around(plan, cells, count, each), float(parts[index].centre))
+            return _valued(added(_around(plan, cells, index, each), moved), parts[index].grid)
         case AverageOf(index, count, low, high):
             rows = around(count)
             # an average of nothing is not asked about: at least one row, at most the upper end
@@ -124,6 +125,11 @@ def missing_of(
             return (band.low <= low) & (band.high >= high)
         case CorrelationOf():
             return np.ones(cells.count, dtype=np.bool_)
+
+
+def _valued(band: Band, grid: Fraction) -> Band:
+    """Return a band of steps as one of values."""
+    return Band(on_grid(band.low, grid), on_grid(band.high, grid))
 
 
 def _around(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Band:
