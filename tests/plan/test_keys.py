@@ -31,6 +31,9 @@ PUBLIC: dict[str, tuple[list[object], bool]] = {
     "born": ([date.fromordinal(date(2020, 1, 15).toordinal() + day) for day in range(48)], True),
     "EXTRACT(year FROM born)": ([2020], True),
     "EXTRACT(month FROM born)": (list(range(1, 13)), True),
+    "EXTRACT(month FROM ever)": (list(range(1, 13)), True),
+    "DAYOFYEAR(ever)": (list(range(1, 367)), True),
+    "YEAR(ever) > 2020": ([False, True], True),
     "DATE_TRUNC('month', born)": ([date(2020, 1, 1), FEBRUARY, date(2020, 3, 1)], True),
     "DATE_TRUNC('quarter', born)": ([date(2020, 1, 1)], True),
     "DATE_TRUNC('year', born)": ([date(2020, 1, 1)], True),
@@ -54,6 +57,10 @@ PRIVATE = [
     "big",
     "big % 100000",
     "ever",
+    "YEAR(ever)",  # 9,999 are possible, and nearly all of them empty
+    "YEAR(ever) - 2000",
+    "COALESCE(YEAR(ever), 0)",
+    "DATE_TRUNC('year', ever)",
     "CAST(age AS VARCHAR)",
     "CASE WHEN member THEN 1180591620717411303424 ELSE 0 END",  # no engine integer holds it
     "CASE WHEN member THEN 1e300 ELSE 0.5 END",

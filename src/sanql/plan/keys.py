@@ -5,19 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.parse.functions import TRUNCATIONS, truncate
 from sanql.parse.relations import From, conjuncts
-from sanql.parse.tree import Call, ColumnRef, Expr, Facts, Literal, LiteralValue, Type
+from sanql.parse.tree import (
+    Call,
+    ColumnRef,
+    Expr,
+    Facts,
+    Literal,
+    LiteralValue,
+    Type,
+    walk,
+)
 from sanql.parse.units import individuals
 from sanql.plan.lookups import Lookup, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain, identifiers
 
 RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
+RECURRING_MAX = 400  # keys of a date without bounds: those that come round again, as days of a year
 PRODUCT_MAX = 200_000
 STEPS_MAX = 2**52  # a key further from zero may not be a whole number in the engine
 
@@ -281,7 +291,8 @@ def _range(expression: Expr) -> tuple[LiteralValue, ...] | None:
         assert isinstance(facts.low, Fraction) and isinstance(facts.high, Fraction)  # noqa: S101
         step = int(facts.grid)
         low, high = math.ceil(facts.low / step), math.floor(facts.high / step)
-        return tuple(range(low * step, high * step + 1, step)) if high - low < RANGE_MAX else None
+        most = RECURRING_MAX if _is_endless(expression) else RANGE_MAX
+        return tuple(range(low * step, high * step + 1, step)) if high - low < most else None
     if facts.type is Type.DATE and isinstance(facts.low, date) and isinstance(facts.high, date):
         days = (facts.high - facts.low).days
         if days < RANGE_MAX:
@@ -289,10 +300,23 @@ def _range(expression: Expr) -> tuple[LiteralValue, ...] | None:
     return None
 
 
+def _is_endless(expression: Expr) -> bool:
+    """Return whether a key is computed from a date that nothing bounds on one side.
+
+    Of such a date 9,999 years are possible and a few are there, so groups for all of them would be
+    noise around nothing; months and weekdays are few whatever the year.
+    """
+    return any(
+        isinstance(end, date) and end.year in (MINYEAR, MAXYEAR)
+        for part in walk(expression)
+        for end in (part.facts.low, part.facts.high)
+    )
+
+
 def _periods(expression: Expr, unit: str) -> tuple[LiteralValue, ...] | None:
     """Return the starts of all years, months, weeks … between the bounds of a truncated date."""
     low, high = expression.facts.low, expression.facts.high
-    if not isinstance(low, date) or not isinstance(high, date):
+    if not isinstance(low, date) or not isinstance(high, date) or _is_endless(expression):
         return None
     found: list[LiteralValue] = []
     moment = truncate(low, unit)

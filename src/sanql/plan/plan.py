@@ -179,7 +179,7 @@ def check_delta(selects_keys: bool, delta: Fraction) -> None:
             "delta_needed",
             "the groups of this question are not declared, so they are selected privately, "
             "which needs a delta above zero",
-            "pass a delta (for example 1e-9), or let the owner declare the column's domain",
+            "pass a delta (for example 1e-9), or let the owner declare the column's domain or bounds",
         )
 
 
