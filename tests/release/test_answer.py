@@ -69,6 +69,13 @@ def test_a_sum_of_hundredths_has_two_decimals_and_so_do_the_ends_of_its_interval
     assert all(len(repr(number).split(".")[1]) <= 2 for number in shown), shown
 
 
+def test_numbers_that_are_keys_are_printed_without_commas(answered: Answered) -> None:
+    sql = "SELECT age * 100 + 2000 AS year, COUNT(*) AS n FROM rows WHERE age = 0 GROUP BY 1"
+    answer = answered(sql, {"k0": [2000], "m0": [2000]})
+    assert [cell.split()[0] for cell in answer.cells()[0]] == ["2000", "2,000"]
+    assert "<td>2000</td>" in answer._repr_html_()
+
+
 def test_a_repeat_says_that_it_cost_nothing(answered: Answered) -> None:
     answer = answered("SELECT COUNT(*) FROM rows", {"m0": [5]}, cached=True)
     assert answer.to_dict()["charge"] == {"epsilon": 0.0, "delta": 0.0}

@@ -153,10 +153,13 @@ class Answer:
         """Return every cell as text, noisy ones with their interval."""
         shown = []
         noisy = {} if self.free else self.intervals
+        statistics = {*self.intervals, *self.without_interval}
         for number, row in enumerate(self.rows):
             shown.append(
                 [
                     _cell(value, self.intervals[name][number] if name in noisy else None)
+                    if name in statistics or not isinstance(value, int)
+                    else str(value)  # a key: a year or a code has no commas
                     for name, value in zip(self.columns, row, strict=True)
                 ]
             )
