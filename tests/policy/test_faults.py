@@ -64,7 +64,7 @@ DATASET = [
     ("neighbours", None, "neighbours is missing & add-remove & change-one"),
     ("neighbours", '""', "neighbours is left blank & add-remove & change-one"),
     ("neighbours", '"addremove"', 'unknown value "addremove" & write "add-remove"'),
-    ("neighbours", '"both"', 'allowed: "add-remove", "change-one"'),
+    ("neighbours", '"both"', 'the choices here are "add-remove", "change-one"'),
     ("neighbours", "true", "not true"),
     ("accounting", None, 'accounting is missing & "pure" & "renyi"'),
     ("accounting", '"Renyi"', 'unknown value "Renyi" & write "renyi"'),

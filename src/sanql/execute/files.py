@@ -42,7 +42,13 @@ def locate(policy: Policy) -> Location:
         return _locate_in_folder(policy, root)
     if not root.is_file():
         raise PolicyError(
-            [Fault("dataset.source", f"there is no file or folder {policy.source!r}", "mend it")]
+            [
+                Fault(
+                    "dataset.source",
+                    f"there is no file or folder {policy.source!r}",
+                    "name one that is there, as seen from the folder of the policy",
+                )
+            ]
         )
     if root.suffix.lower() == ".duckdb":
         return DatabaseFile(root)

@@ -247,7 +247,7 @@ def _selection(hidden: tuple[tuple[int, float], ...]) -> list[dict[str, Any]]:
 
 def _appearing(hidden: tuple[tuple[int, float], ...]) -> list[str]:
     return [
-        f"  a group of {units} units appears with probability {chance:.3g}"
+        f"  a group of {units} unit{'' if units == 1 else 's'} appears with probability {chance:.3g}"
         for units, chance in hidden
     ]
 

@@ -110,10 +110,7 @@ def one_of(options: Sequence[Choice]) -> Callable[[object], Choice]:
             if written == option:
                 return option
         if isinstance(written, str):
-            raise Mistake(
-                f"unknown value {quote(written)}; allowed: {', '.join(map(quote, options))}",
-                suggest(written, options),
-            )
+            raise Mistake(f"unknown value {quote(written)}", suggest(written, options))
         raise Mistake(f"expected one of {', '.join(map(quote, options))}, not {quote(written)}")
 
     return parse

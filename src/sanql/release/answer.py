@@ -182,7 +182,7 @@ class Answer:
         """Return one line: the confidence, bounds that were found, the price and what is left."""
         if self.free:
             public = self.certificate.unit.startswith("nobody")
-            return f"exact: {'public tables' if public else 'the same without anybody'}, free"
+            return f"exact: {'public tables' if public else 'nobody can change it'}, free"
         price = "a repeat, free" if self.cached else price_in_words(self.charge)
         return "; ".join(
             [
