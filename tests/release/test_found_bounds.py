@@ -183,7 +183,7 @@ def test_an_answer_says_which_bounds_were_found_at_which_price(opened: Callable[
     assert (bounds["bounds"], bounds["epsilon"]) == ([1.0, 63.75], 0.5)
     assert "of its own" in bounds["release"]
     assert shape["certificate"]["epsilon"] == 1.0
-    assert "bounds of visits.cost: [1, 63.75], epsilon 0.5, a release of its own" in str(answer)
+    assert "bounds of visits.cost: [1, 63.75], found once, for epsilon 0.5" in str(answer)
     later = san.query("SELECT SUM(cost) FROM visits", epsilon=1)
     assert later.charge.epsilon == Fraction(1, 2)
     assert later.certificate.epsilon == 1  # with the bounds that it rests on

@@ -223,7 +223,7 @@ def _expected(plan: Planned, confidence: Fraction, finish: Finish) -> list[Expec
             assumed = needs_rows(level.estimates[index])
             note = f" if the group has {ROWS_ASSUMED:,} rows" if assumed else ""
             if isinstance(level.estimates[index], QuantileOf):
-                note = " rows between it and the true one"
+                note = ", in rows between it and the true one"
             reach = widened(level, index, finish, width or Fraction(0))
             found.append(Expected(output.name, float(reach), name + note))
     return found

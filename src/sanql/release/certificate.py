@@ -97,14 +97,12 @@ class Certificate:
 
 
 def _bounds_in_words(part: dict[str, object]) -> str:
-    price = f"epsilon {part['epsilon']:g}, a release of its own"
+    column, price = f"{part['table']}.{part['column']}", f"once, for epsilon {part['epsilon']:g}"
     match part["bounds"]:
         case [float(low), float(high)]:
-            return (
-                f"bounds of {part['table']}.{part['column']}: [{low:,.15g}, {high:,.15g}], {price}"
-            )
+            return f"bounds of {column}: [{low:,.15g}, {high:,.15g}], found {price}"
         case _:
-            return f"bounds of {part['table']}.{part['column']}: to be found, {price}"
+            return f"bounds of {column}: to be found {price}"
 
 
 def number_upper(value: Fraction) -> float:
