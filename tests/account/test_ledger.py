@@ -84,6 +84,16 @@ def test_a_refusal_says_what_was_asked_what_is_left_where_and_what_would_fit(
         ledger.reserve("ana", question("third"), laplace("0.25"))
 
 
+def test_a_delta_that_does_not_fit_is_answered_with_one_that_does(
+    make_policy: MakePolicy, gaussian: Gaussian
+) -> None:
+    with Ledger.open(make_policy(), TERMS) as ledger:
+        for epsilon, named in (("0.1", True), ("5", False)):
+            with pytest.raises(BudgetExceeded) as refusal:
+                ledger.would_fit("ana", gaussian(epsilon, "0.25"))
+            assert ("ask with delta 1e-7 or less" in refusal.value.remedy) is named
+
+
 def test_what_a_charge_would_leave_is_what_it_leaves(
     make_policy: MakePolicy, laplace: Laplace
 ) -> None:
@@ -248,15 +258,21 @@ def test_opening_again_with_the_same_policy_writes_nothing(make_policy: MakePoli
 
 
 @pytest.mark.parametrize(
-    "terms",
-    [{"neighbours": "change-one", "unit.people": "person_id"}, {"neighbours": "add-remove"}, {}],
+    ("terms", "changed"),
+    [
+        (TERMS | {"neighbours": "change-one"}, "neighbours is change-one, and was add-remove"),
+        ({"neighbours": "add-remove"}, "unit.people is no more, and was person_id"),
+        (TERMS | {"unit.visits": "row"}, "unit.visits is row, and was not there"),
+        ({}, "neighbours is no more"),
+    ],
 )
-def test_terms_never_change(terms: dict[str, str], make_policy: MakePolicy) -> None:
+def test_terms_never_change(terms: dict[str, str], changed: str, make_policy: MakePolicy) -> None:
     policy = make_policy()
     Ledger.open(policy, TERMS).close()
     with pytest.raises(LedgerError) as error:
         Ledger.open(policy, terms)
     assert error.value.code == "ledger_terms"
+    assert f"the policy has: {changed}" in error.value.message
     assert "old terms" in error.value.remedy
     with pytest.raises(LedgerError):
         Ledger.open(replace(policy, name="clinic"), TERMS)

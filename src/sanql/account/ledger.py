@@ -365,6 +365,8 @@ def _exceeded(
     remedy = "ask the data owner for a greater budget; identical questions stay free"
     if len(fitting) == len(states):
         remedy = f"ask with epsilon {show_lower(min(fitting))} or less, or {remedy}"
+    elif charge.delta > remaining.delta > 0 and charge.epsilon <= remaining.epsilon:
+        remedy = f"ask with delta {show_lower(remaining.delta)} or less, or {remedy}"
     return BudgetExceeded(
         "budget_exceeded",
         f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
@@ -376,11 +378,21 @@ def _exceeded(
 
 def _check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> None:
     if recorded != wanted:
+        then, now = _flat(recorded), _flat(wanted)
+        changed = [
+            f"{name} is {now.get(name, 'no more')}, and was {then.get(name, 'not there')}"
+            for name in dict.fromkeys([*then, *now])
+            if then.get(name) != now.get(name)
+        ]
         raise LedgerError(
             "ledger_terms",
-            f"the ledger was opened for {recorded.get('dataset')!r} on terms "
-            f"{recorded.get('terms')}, "
-            f"the policy asks for {wanted['dataset']!r} on {wanted['terms']}",
-            "put the old terms back: what has been spent was promised on them. Other terms need "
-            "another ledger, and what both promise adds up",
+            f"the ledger was opened on other terms than the policy has: {'; '.join(changed)}",
+            "put the old terms back: what has been spent was promised on them. Other terms, also "
+            "those of a private table more or less, need another ledger, and what both promise adds up",
         )
+
+
+def _flat(opening: dict[str, object]) -> dict[str, object]:
+    """Return the terms of an opening beside the rest of it."""
+    terms = opening.get("terms")
+    return opening | {"terms": None} | (terms if isinstance(terms, dict) else {})
