@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable
@@ -106,6 +107,38 @@ def test_sums_of_negative_values_are_scaled_by_the_same_rule(
     ]
     _, cells = exact("SELECT SUM(swing) FROM visits", rows, bounding=bounding, secret=6)
     assert cells == [{"m0": sum(part[2] for part in parts)}]
+
+
+@pytest.mark.parametrize("bounding", [b for b in LIMITS if b.groups >= 3])
+def test_averages_of_values_of_which_some_are_no_numbers_are_scaled_by_the_same_rule(
+    bounding: Bounding, exact: Exact
+) -> None:
+    """A centred sum and its count, of values on either side of zero, by both rules at once."""
+    rng = random.Random(bounding.rows)
+    odd = [None, math.nan, math.inf, -math.inf, 1e308, -1e308, -10.5, -0.0]
+    rows = [{**row, "temp": rng.choice([*odd, rng.uniform(-20, 50)])} for row in crowd(10)]
+    sql = "SELECT sex, AVG(temp) FROM visits GROUP BY sex"
+    plan, cells = exact(sql, rows, bounding=bounding, secret=12)
+    summed, counted = plan.measurements
+    low, high = -10.5, 40.0
+
+    def temp_of(row: Row) -> int | None:
+        if row["temp"] is None or not math.isfinite(row["temp"]):
+            return None
+        return math.floor(max(low, min(high, row["temp"])) / float(summed.grid) + 0.5)
+
+    expected = {sex: [0, 0] for sex in ("F", "M", "it's")}
+    listed = [row for row in rows if row["sex"] in expected]
+    for unit, groups in split(listed, "person", lambda row: (row["sex"],)).items():
+        for (sex,), (_, values, steps) in contribution(
+            unit, groups, bounding, temp_of, Drawn(12)
+        ).items():
+            assert values * summed.low <= steps - values * summed.centre <= values * summed.high
+            expected[sex][0] += steps - values * summed.centre
+            expected[sex][1] += values
+    assert summed.centre != 0
+    assert counted.kind == "rows with a value"
+    assert {cell["k0"]: [cell["m0"], cell["m1"]] for cell in cells} == expected
 
 
 def test_the_share_of_a_few_survives_limits_that_bind(exact: Exact) -> None:
