@@ -409,7 +409,7 @@ HINTS = [
     ("SELECT COUNT(*) FROM people WHERE (city, age) IN (('Rome', 3), ('Oslo', 4))", "construct_unsupported", "compare the values one by one: (a = 1 AND b = 2)"),
     ("SELECT COUNT(*) FROM people WHERE city = ANY(ARRAY['Rome', 'Oslo'])", "construct_unsupported", "write x IN ('a', 'b')"),
     ("SHOW TABLES", "not_a_select", "the policy has these tables: people, rows, cities"),
-    ("DESCRIBE people", "not_a_select", "the policy has these columns of people: age, big,"),
+    ("DESCRIBE people", "not_a_select", "the policy has these columns of people: age (integer), big (integer),"),
     ("SHOW COLUMNS FROM people", "not_a_select", "the policy has these tables: people, rows, cities"),
     ("SELECT AVG(m) FROM (SELECT MEDIAN(age) AS m FROM people GROUP BY person_id) AS t", "construct_unsupported", "inside a subquery use COUNT, COUNT_IF, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND"),
     ("SELECT AVG(m) FROM (SELECT STDDEV(age) FILTER (WHERE member) AS m FROM people GROUP BY person_id) AS t", "construct_unsupported", "inside a subquery use COUNT"),

@@ -5,7 +5,7 @@ The policy says what may be asked about, so a refusal can list it: no row is beh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -32,7 +32,7 @@ def not_a_select(statement: exp.Expr | None, tables: Mapping[str, Table]) -> Ref
         return Refused(
             "not_a_select",
             f"{name} cannot be asked; a question is one SELECT, and the policy lists the tables",
-            f"the policy has {_listed(statement, tables)}; `sanql check` shows them",
+            f"the policy has {_listed(statement, tables)}",
         )
     if isinstance(statement, exp.SetOperation):
         return Refused(
@@ -54,11 +54,12 @@ def _listed(statement: exp.Expr | None, tables: Mapping[str, Table]) -> str:
     named = statement.find(exp.Table) if statement is not None else None
     table = by_name.get(str(named.name).lower()) if named is not None else None
     if table is not None and table.columns:
-        return f"these columns of {table.name}: {_names(table.columns)}"
-    return f"these tables: {_names(tables)}"
+        columns = [f"{name} ({column.type})" for name, column in table.columns.items()]
+        return f"these columns of {table.name}: {_names(columns)}"
+    return f"these tables: {_names(list(tables))}"
 
 
-def _names(known: Mapping[str, object]) -> str:
+def _names(known: Sequence[str]) -> str:
     more = len(known) - LISTED_MAX
-    shown = ", ".join(list(known)[:LISTED_MAX]) or "none"
+    shown = ", ".join(known[:LISTED_MAX]) or "none"
     return f"{shown} and {more:,} more" if more > 0 else shown
