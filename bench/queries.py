@@ -148,6 +148,8 @@ def _row(
         "processor: San / hand": cpu_san / cpu_hand,
         "new epsilon s": _best(anew[1:])[0],
         "planning ms": 1000 * _best(planning[1:])[0],
+        "_middle of San": statistics.median(wall for wall, _ in by_san[1:]),
+        "_middle by hand": statistics.median(wall for wall, _ in by_hand[1:]),
     }
 
 
