@@ -25,12 +25,12 @@ class Band:
 Around = Callable[[int], Band]  # the interval of a measurement, in its own units
 
 
-def on_grid(steps: Reals, grid: Fraction) -> Reals:
-    """Return steps of a grid as values, each the nearest number that there is.
+def off_grid(steps: Reals, grid: Fraction) -> Reals:
+    """Return steps of a grid as values: the nearest numbers, for a grid of hundredths or the like.
 
     Times a rounded step they would be off by a little more, and look it:
 
-    >>> [float(x) for x in on_grid(np.array([83493595.0]), Fraction(1, 100))], 83493595 * 0.01
+    >>> [float(x) for x in off_grid(np.array([83493595.0]), Fraction(1, 100))], 83493595 * 0.01
     ([834935.95], 834935.9500000001)
     """
     return steps * float(grid.numerator) / float(grid.denominator)

@@ -25,7 +25,7 @@ from sanql.plan.measurements import (
     VarianceOf,
 )
 from sanql.release import moments, quantiles
-from sanql.release.bands import Band, Reals, added, centre_of, divided, on_grid, scaled
+from sanql.release.bands import Band, Reals, added, centre_of, divided, off_grid, scaled
 from sanql.release.cells import NoisyCells
 
 SATURATION = float(2**62)
@@ -41,7 +41,7 @@ def value_of(plan: Plan, cells: NoisyCells, aggregate: int) -> NDArray[np.float6
             steps = cells.measurement(index)
             if count is not None:
                 steps = _moved(steps, cells.measurement(count), parts[index].centre)
-            return steps if whole else on_grid(steps.astype(np.float64), parts[index].grid)
+            return steps if whole else off_grid(steps.astype(np.float64), parts[index].grid)
         case AverageOf(index, count, low, high):
             counted = cells.measurement(count).astype(np.float64)
             rows = np.where(counted < 1, np.nan, counted)  # too few rows to speak of an average
@@ -129,7 +129,7 @@ def missing_of(
 
 def _valued(band: Band, grid: Fraction) -> Band:
     """Return a band of steps as one of values."""
-    return Band(on_grid(band.low, grid), on_grid(band.high, grid))
+    return Band(off_grid(band.low, grid), off_grid(band.high, grid))
 
 
 def _around(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Band:

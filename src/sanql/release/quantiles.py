@@ -16,7 +16,7 @@ from sanql.mechanisms.deviations import deviation_upper
 from sanql.plan import Plan
 from sanql.plan.measurements import QuantileOf
 from sanql.plan.quantiles import Leaves, ladder
-from sanql.release.bands import Band, Reals, on_grid
+from sanql.release.bands import Band, Reals, off_grid
 from sanql.release.cells import NoisyCells
 
 SLACK = 2.0
@@ -38,7 +38,7 @@ def quantile_value(plan: Plan, cells: NoisyCells, estimate: QuantileOf) -> Reals
         steps = steps + (split + 0.5) / leaves.splits * leaves.width - 0.5
     if estimate.whole:
         steps = np.rint(steps)
-    values = on_grid(np.clip(steps, leaves.bottom, leaves.top), leaves.grid)
+    values = off_grid(np.clip(steps, leaves.bottom, leaves.top), leaves.grid)
     empty = [counts.astype(float).sum() < 1 for counts in cells.lists(estimate.ladder)]
     return np.where(empty, np.nan, values)
 
@@ -66,14 +66,14 @@ def quantile_band(
                 high = min(high, bound - 1)
         lows.append(leaves.bottom + low * leaves.width)
         highs.append(min(leaves.top, leaves.bottom + high * leaves.width + leaves.width - 1))
-    ends = (on_grid(np.array(steps, dtype=float), leaves.grid) for steps in (lows, highs))
+    ends = (off_grid(np.array(steps, dtype=float), leaves.grid) for steps in (lows, highs))
     return Band(*ends)
 
 
 def widest(plan: Plan, estimate: QuantileOf) -> tuple[float, float]:
     """Return the ends of an interval that nothing is known about."""
     leaves = _leaves(plan, estimate)
-    low, high = on_grid(np.array([leaves.bottom, leaves.top], dtype=float), leaves.grid)
+    low, high = off_grid(np.array([leaves.bottom, leaves.top], dtype=float), leaves.grid)
     return float(low), float(high)
 
 
