@@ -11,7 +11,7 @@ import pytest
 
 from sanql.execute import worker
 from sanql.execute.channel import ChannelLost, receive, send, send_parts
-from sanql.execute.lockdown import connect
+from sanql.execute.lockdown import connect, lock
 from sanql.execute.messages import Query
 
 
@@ -84,6 +84,7 @@ def test_a_message_sent_in_parts_arrives_as_one(pipe: tuple[int, int]) -> None:
 def test_a_result_is_cut_off_in_the_worker_already(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "RESULT_BYTES_MAX", 1 << 20)
     connection = connect()
+    lock(connection, files_confined=False)
     parts = worker._answer(connection, Query("SELECT range FROM range(1000)", ()))
     assert sum(map(len, parts)) > 8000
     with pytest.raises(MemoryError):

@@ -8,6 +8,10 @@ Switching external access off still leaves the attached file and the spill direc
 (`read_blob`, `COPY … TO`). Landlock closes that where the kernel has it. Elsewhere DuckDB's whole
 local file system is disabled, which closes it too but costs spilling to disk: DuckDB writes its
 temporary files through the same layer.
+
+Some settings belong to a session, and a cursor is a session of its own that does not inherit them.
+They are therefore made for the whole instance, and `question_cursor` reads all of them back on the
+very cursor that runs a question.
 """
 
 from __future__ import annotations
@@ -36,6 +40,18 @@ _CONNECT = {
     "async_threads": 0,
     "threads": 1,
 }
+
+# Which questions have an answer, and which one, rests on these.
+_FOR_QUESTIONS: dict[str, str | bool] = {
+    "TimeZone": "UTC",
+    "python_enable_replacements": False,
+    "error_on_division_by_zero": False,
+    "scalar_subquery_error_on_multiple_rows": False,
+    "ieee_floating_point_ops": True,
+    "integer_division": False,
+    "default_collation": "",
+}
+_CLOSED: dict[str, str | bool] = {"enable_external_access": False, "lock_configuration": True}
 
 
 class NotLocked(Exception):
@@ -73,12 +89,15 @@ def limit(
     _set(connection, "threads", threads)
 
 
+def settle(connection: duckdb.DuckDBPyConnection) -> None:
+    """Settle what questions mean on every cursor of this instance, also on those still to come."""
+    for name, value in _FOR_QUESTIONS.items():
+        _set(connection, name, value)
+
+
 def lock(connection: duckdb.DuckDBPyConnection, *, files_confined: bool) -> None:
     """Make the connection total where settings can, then close every door for good."""
-    _set(connection, "TimeZone", "UTC")
-    _set(connection, "python_enable_replacements", False)
-    _set(connection, "error_on_division_by_zero", False)
-    _set(connection, "scalar_subquery_error_on_multiple_rows", False)
+    settle(connection)
     _set(connection, "enable_external_access", False)
     if not files_confined:
         # After external access, not before: before, that setting would fail open. It reads back
@@ -86,6 +105,21 @@ def lock(connection: duckdb.DuckDBPyConnection, *, files_confined: bool) -> None
         connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
         _verify_no_files(connection)
     _set(connection, "lock_configuration", True)
+
+
+def question_cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Return a cursor of a locked connection to run a question on, its settings read back on it.
+
+    It is new for each question, so that none finds what another has left behind.
+    """
+    cursor = connection.cursor()
+    wanted = {**_FOR_QUESTIONS, **_CLOSED}
+    listed = ", ".join(f"current_setting({literal(name)})" for name in wanted)
+    (found,) = cursor.execute(f"SELECT {listed}").fetchall()
+    for name, value in zip(wanted, found, strict=True):
+        if value != wanted[name]:
+            raise NotLocked(name)
+    return cursor
 
 
 def allow_only(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> None:
@@ -116,7 +150,7 @@ def literal(text: str) -> str:
 
 def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | int) -> None:
     written = literal(value) if isinstance(value, str) else str(value).lower()
-    connection.execute(f"SET {name} = {written}")
+    connection.execute(f"SET GLOBAL {name} = {written}")
     _verify(connection, name, value)
 
 

@@ -20,7 +20,7 @@ from sanql.execute.channel import ChannelLost, receive, send, send_parts
 from sanql.execute.confine import die_with_parent, limit_files, limit_memory
 from sanql.execute.files import identify
 from sanql.execute.lean import leave_out
-from sanql.execute.lockdown import allow_only, attach, connect, limit, lock
+from sanql.execute.lockdown import allow_only, attach, connect, limit, lock, question_cursor
 from sanql.execute.messages import (
     FAILED,
     JSON,
@@ -113,7 +113,7 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> list[bytearr
     import duckdb
     import pyarrow
 
-    cursor = connection.cursor()
+    cursor = question_cursor(connection)
     (statement,) = cursor.extract_statements(query.sql)
     if statement.type != duckdb.StatementType.SELECT:
         raise PermissionError

@@ -255,5 +255,5 @@ def _database() -> duckdb.DuckDBPyConnection:
         "enable_external_access = false",
         "lock_configuration = true",
     ):
-        connection.execute(f"SET {setting}")
+        connection.execute(f"SET GLOBAL {setting}")  # a cursor has a session of its own
     return connection
