@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from account.forging import forge
 from sanql.account import (
     Charge,
     FailureEvent,
@@ -25,7 +26,7 @@ from sanql.account import (
     verify,
 )
 from sanql.account.audit_math import claim_holds
-from sanql.account.chain import Head, Kind, record_after, write_head
+from sanql.account.chain import Head, Kind, record_after
 from sanql.account.events import Event, event_to_dict
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy.model import Policy
@@ -39,23 +40,6 @@ TERMS = {"neighbours": "add-remove"}
 
 def question(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def forge(policy: Policy, kind: Kind, content: dict[str, Any]) -> int:
-    """Append a record behind the ledger's back, hash and head as they should be."""
-    with closing(sqlite3.connect(policy.ledger)) as connection, connection:
-        newest = Head(
-            *connection.execute(
-                "SELECT sequence, hash FROM record ORDER BY sequence DESC"
-            ).fetchone()
-        )
-        record = record_after(newest, kind, content)
-        connection.execute(
-            "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
-            (record.sequence, record.kind, record.body, record.previous, record.hash),
-        )
-    write_head(policy.ledger, Head(record.sequence, record.hash))
-    return record.sequence
 
 
 def forge_charge(policy: Policy, charge: dict[str, object]) -> int:

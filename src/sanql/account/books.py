@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, assert_never, cast
 
-from sanql.account.chain import BEGINNING, Head, Record, damaged
+from sanql.account.chain import BEGINNING, Head, Record, check_format, damaged
 from sanql.account.charge import Charge
 from sanql.account.events import rational, rational_text
 from sanql.account.exact_book import ExactBook
@@ -23,9 +23,6 @@ from sanql.account.totals import Totals
 from sanql.policy.model import Accounting, Budget, Policy
 
 AccountKind = Literal["dataset", "analyst", "coalition"]
-
-FORMAT = 1
-"""The version of the records and of the filter's fixed orders and weights."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +115,7 @@ class Books:
 
     head: Head = BEGINNING
     opening: dict[str, object] = field(default_factory=dict)
+    format: int = 0
     limits: Limits | None = None
     tally: Tally = field(default_factory=Tally)
     pending: dict[int, Pending] = field(default_factory=dict)
@@ -158,9 +156,10 @@ class Books:
             raise ValueError("a ledger is opened once, by its first record")
         match record.kind:
             case "open":
-                if content.get("format") != FORMAT:
-                    raise ValueError("written in a format this version does not know")
+                self.format = check_format(content.get("format"))
                 self.opening = content
+            case "format":
+                self._set_format(content)
             case "limits":
                 self.limits = Limits.from_dict(content)
             case "reserve":
@@ -183,6 +182,12 @@ class Books:
                 self.failures[pending.analyst] += 1
             case _:
                 assert_never(record.kind)
+
+    def _set_format(self, content: Mapping[str, object]) -> None:
+        later = check_format(content["format"])
+        if later <= self.format or len(content) != 1:
+            raise ValueError("a ledger goes on in a later format")
+        self.format = later
 
     def _reserve(self, sequence: int, content: Mapping[str, object]) -> None:
         if self.limits is None:

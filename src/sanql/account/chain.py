@@ -19,7 +19,7 @@ from typing import Literal, cast, get_args
 
 from sanql.errors import LedgerError
 
-Kind = Literal["open", "limits", "reserve", "exact", "spend", "void"]
+Kind = Literal["open", "format", "limits", "reserve", "exact", "spend", "void"]
 
 CREATION_RECORDS = 2
 """A new ledger is committed with this many records; with more, its head may not be missing."""
@@ -31,6 +31,13 @@ RESTORE = (
     "stop answering, keep the files as they are, and restore the newest good copy of the ledger; "
     "what was answered since then is spent all the same"
 )
+
+
+FORMAT = 2
+"""The format of the records that this version writes; docs/ledger_format.md lists them all."""
+
+FORMATS = (1, 2)
+"""Every format ever written: each is read, verified and honoured."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +169,18 @@ def check_head(head: Head | None, newest: Head, hash_at_head: str | None) -> Non
         )
     elif head.hash != hash_at_head:
         raise damaged(head.sequence, "is not the record that had been written")
+
+
+def check_format(written: object) -> int:
+    """Return the number of a format that this version knows; anything else is a LedgerError."""
+    if type(written) is int and written in FORMATS:
+        return written
+    raise LedgerError(
+        "ledger_format_unknown",
+        f"the ledger is written in format {str(written)[:20]}, and this version of SanQL knows the "
+        f"formats {FORMATS[0]} to {FORMATS[-1]}",
+        "open the ledger with the version that wrote it, or a newer one; nothing has been changed",
+    )
 
 
 def damaged(sequence: int, what: str) -> LedgerError:

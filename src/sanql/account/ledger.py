@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sanql.account.books import FORMAT, Account, AccountKind, Limits, Recorded, pending_of
-from sanql.account.chain import Record
+from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
+from sanql.account.chain import FORMAT, Record
 from sanql.account.charge import Charge
 from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter
@@ -275,19 +275,16 @@ class Ledger:
         return answer
 
     def _start(self, terms: dict[str, str]) -> None:
-        opening: dict[str, object] = {
-            "dataset": self._policy.name,
-            "format": FORMAT,
-            "terms": terms,
-        }
+        opening: dict[str, object] = {"dataset": self._policy.name, "terms": terms}
         limits = Limits.of(self._policy)
         with self._store.reading():
-            settled = self._store.books.opening == opening and self._store.books.limits == limits
+            books = self._store.books
+            settled = _terms_of(books.opening) == opening and books.limits == limits
         if not settled:
             with self._store.writing():
                 if self._store.books.head.sequence == 0:
-                    self._store.append("open", opening)
-                _check_opening(self._store.books.opening, opening)
+                    self._store.append("open", opening | {"format": FORMAT})
+                _check_opening(_terms_of(self._store.books.opening), opening)
                 if self._store.books.limits != limits:
                     self._store.append("limits", limits.to_dict())
         self._store.pin()
@@ -374,6 +371,11 @@ def _exceeded(
         f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left",
         remedy,
     )
+
+
+def _terms_of(opening: dict[str, object]) -> dict[str, object]:
+    """Return what an opening promised, in whatever format it was written."""
+    return {name: value for name, value in opening.items() if name != "format"}
 
 
 def _check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from sanql.account.books import Books
 from sanql.account.chain import (
     BEGINNING,
+    FORMAT,
     Head,
     Kind,
     Record,
@@ -117,13 +118,19 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the write lock, caught up and checked; commit unless something is raised."""
+        """Hold the write lock, caught up and checked; commit unless something is raised.
+
+        A ledger of an earlier format goes on in this version's: what is decided and appended inside
+        is of the format that the record before it names.
+        """
         with self._mutex, self._faults():
             self._begin("BEGIN IMMEDIATE")
             try:
                 for statement in _SCHEMA if self.books.head.sequence == 0 else ():
                     self._connection.execute(statement)
                 self._catch_up(read_head(self._path))
+                if 0 < self.books.format < FORMAT:
+                    self.append("format", {"format": FORMAT})
                 yield
                 self._connection.execute("COMMIT")
                 self._unsettled = False

@@ -132,6 +132,7 @@ class _Account:
 class _Audit:
     sequence: int = 0
     hashes: dict[int, str] = field(default_factory=lambda: {0: "0" * 64})
+    format: int = 0
     accounting: str = ""
     accounts: list[_Account] = field(default_factory=list)
     history: list[tuple[str, list[dict[str, Any]], Fraction, Fraction]] = field(
@@ -203,8 +204,9 @@ class _Audit:
             raise ValueError("a ledger is opened once, by its first record")
         match kind:
             case "open":
-                if body["format"] != 1:
-                    raise ValueError("unknown format")
+                self._set_format(sequence, body)
+            case "format":
+                self._set_format(sequence, body)
             case "limits":
                 self._set_limits(body)
             case "reserve":
@@ -223,6 +225,16 @@ class _Audit:
                 raise ValueError("unknown kind")
         if kind in ("spend", "void"):
             self.exact.settle(body["reservation"], kind, body)
+
+    def _set_format(self, sequence: int, body: dict[str, Any]) -> None:
+        if type(body["format"]) is not int or body["format"] not in (1, 2):
+            raise _Wrong(
+                sequence,
+                f"is written in format {str(body['format'])[:20]}, which this version does not know",
+            )
+        if body["format"] <= self.format:
+            raise ValueError("a ledger goes on in a later format")
+        self.format = body["format"]
 
     def _set_limits(self, body: dict[str, Any]) -> None:
         self.accounting = body["accounting"]

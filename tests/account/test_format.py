@@ -1,0 +1,170 @@
+"""Every format ever written is verified and honoured; a later version goes on by appending."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from account.forging import forge, forge_opening
+from sanql.account import Charge, Ledger, verify
+from sanql.account.chain import FORMAT, FORMATS, head_path
+from sanql.errors import BudgetExceeded, LedgerError
+from sanql.policy import Policy, load
+from sanql.san import _terms
+
+Laplace = Callable[[str], Charge]
+MakePolicy = Callable[..., Policy]
+
+FIXTURES = Path(__file__).parent / "fixtures"
+OLD = sorted(path.parent for path in FIXTURES.glob("format_*/*/town.ledger"))
+TERMS = {"neighbours": "add-remove"}
+
+
+@pytest.fixture(params=OLD, ids=lambda path: f"{path.parent.name}-{path.name}")
+def town(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of a ledger that an earlier version left, with its policy and data."""
+    return Path(shutil.copytree(request.param, tmp_path / "town"))
+
+
+def recorded(town: Path) -> dict[str, Any]:
+    return json.loads((town / "recorded.json").read_text())
+
+
+def opened(town: Path) -> Ledger:
+    policy = load(town / "policy.toml")
+    return Ledger.open(policy, _terms(policy))
+
+
+def kinds(town: Path) -> list[str]:
+    with closing(sqlite3.connect(town / "town.ledger")) as connection:
+        return [kind for (kind,) in connection.execute("SELECT kind FROM record ORDER BY sequence")]
+
+
+def test_there_is_a_ledger_of_every_format_but_the_newest() -> None:
+    assert {int(path.parent.name.removeprefix("format_")) for path in OLD} >= set(FORMATS[:-1])
+    assert tuple(range(1, FORMAT + 1)) == FORMATS
+
+
+def test_the_auditor_finds_an_old_ledger_sound_and_its_balances_as_they_were(town: Path) -> None:
+    found, then = verify(town / "town.ledger"), recorded(town)
+    assert found.sound
+    assert found.records == then["verified"]["records"] == len(then["kinds"])
+    for now, old in zip(found.accounts, then["balances"], strict=True):
+        assert (now.kind, now.name) == (old["kind"], old["account"])
+        assert float(now.epsilon_spent_upper) == pytest.approx(
+            float(Fraction(old["epsilon_spent_upper"])), rel=1e-9
+        )
+        assert now.delta_spent_upper == Fraction(old["delta_spent_upper"])
+
+
+def test_reading_an_old_ledger_tells_what_it_told_and_writes_nothing(town: Path) -> None:
+    before = head_path(town / "town.ledger").read_bytes()
+    with opened(town) as ledger:
+        for now, old in zip(ledger.balances(), recorded(town)["balances"], strict=True):
+            assert (now.kind, now.account, now.reserved) == (
+                old["kind"],
+                old["account"],
+                old["reserved"],
+            )
+            assert now.spent_upper.epsilon == Fraction(old["epsilon_spent_upper"])
+            assert now.spent_upper.delta == Fraction(old["delta_spent_upper"])
+        assert ledger.find("ben", "2" * 64) == b"gaussian"
+        assert [entry.claim.name for entry in ledger.exact_releases()] == ["score"]
+        assert [record.kind for record in ledger.records()] == recorded(town)["kinds"]
+    assert kinds(town) == recorded(town)["kinds"]
+    assert head_path(town / "town.ledger").read_bytes() == before
+
+
+def test_the_first_write_appends_the_new_format_and_what_was_spent_stays_spent(
+    town: Path, laplace: Laplace
+) -> None:
+    with opened(town) as ledger:
+        before = {balance.account: balance.spent_upper for balance in ledger.balances()}
+        ledger.void(ledger.reserve("ana", "a" * 64, laplace("0.01")))
+        ledger.reserve("ana", "b" * 64, laplace("0.01"))
+        after = {balance.account: balance.spent_upper for balance in ledger.balances()}
+    assert kinds(town) == [*recorded(town)["kinds"], "format", "reserve", "void", "reserve"]
+    assert all(after[name].epsilon > before[name].epsilon for name in before)
+    found = verify(town / "town.ledger")
+    assert found.sound
+    assert found.records == len(recorded(town)["kinds"]) + 4
+    with opened(town) as ledger:
+        assert {balance.account: balance.spent_upper for balance in ledger.balances()} == after
+
+
+def test_a_refused_question_leaves_an_old_ledger_as_it_is(town: Path, laplace: Laplace) -> None:
+    with opened(town) as ledger:
+        for _ in range(2):
+            with pytest.raises(BudgetExceeded):
+                ledger.reserve("ana", "a" * 64, laplace("100"))
+        assert [record.kind for record in ledger.records()] == recorded(town)["kinds"]
+    assert kinds(town) == recorded(town)["kinds"]
+
+
+def test_two_that_opened_an_old_ledger_write_one_format_record(
+    town: Path, laplace: Laplace
+) -> None:
+    with opened(town) as one, opened(town) as other:
+        one.reserve("ana", "a" * 64, laplace("0.01"))
+        other.reserve("ana", "b" * 64, laplace("0.01"))
+        one.reserve("ana", "c" * 64, laplace("0.01"))
+    assert kinds(town)[-4:] == ["format", "reserve", "reserve", "reserve"]
+    assert verify(town / "town.ledger").sound
+
+
+def test_a_new_ledger_is_of_the_newest_format(make_policy: MakePolicy) -> None:
+    with Ledger.open(make_policy(), TERMS) as ledger:
+        records = list(ledger.records())
+    assert [record.kind for record in records] == ["open", "limits"]
+    assert records[0].content["format"] == FORMAT
+
+
+@pytest.mark.parametrize("written", [3, 99, 0, -1, "2", None, True, 2.0])
+def test_a_format_that_nobody_has_written_is_refused_by_name_and_nothing_is_written(
+    written: object, make_policy: MakePolicy
+) -> None:
+    policy = make_policy()
+    forge_opening(policy, {"dataset": "hospital", "format": written, "terms": TERMS})
+    for _ in range(2):
+        with pytest.raises(LedgerError) as error:
+            Ledger.open(policy, TERMS)
+        assert error.value.code == "ledger_format_unknown"
+        assert f"in format {written}" in error.value.message
+        assert "newer" in error.value.remedy
+    fault = verify(policy.ledger).fault
+    assert fault is not None and f"format {written}" in fault.message
+
+
+def test_a_ledger_that_went_on_in_an_unknown_format_is_refused_by_name(
+    make_policy: MakePolicy,
+) -> None:
+    policy = make_policy()
+    Ledger.open(policy, TERMS).close()
+    forge(policy, "format", {"format": FORMAT + 1})
+    forge(policy, "novelty", {"whatever": "comes"})
+    with pytest.raises(LedgerError) as error:
+        Ledger.open(policy, TERMS)
+    assert error.value.code == "ledger_format_unknown"
+    fault = verify(policy.ledger).fault
+    assert fault is not None and (fault.sequence, f"format {FORMAT + 1}" in str(fault)) == (3, True)
+
+
+@pytest.mark.parametrize("content", [{"format": 1}, {"format": 2}, {"format": 2, "more": 1}, {}])
+def test_a_ledger_never_goes_on_in_its_own_or_an_earlier_format(
+    content: dict[str, Any], make_policy: MakePolicy
+) -> None:
+    policy = make_policy()
+    Ledger.open(policy, TERMS).close()
+    sequence = forge(policy, "format", content)
+    with pytest.raises(LedgerError, match=f"record {sequence} of the ledger makes no sense"):
+        Ledger.open(policy, TERMS)
+    fault = verify(policy.ledger).fault
+    assert fault is not None and fault.message == "makes no sense after the records before it"
