@@ -153,7 +153,6 @@ def test_a_duckdb_draft_has_the_tables_but_not_the_views(tmp_path: Path, write: 
             "cost": "decimal",
             "note": "text",
             "seen": "timestamp",
-            "twice": "integer",
         },
     }
 

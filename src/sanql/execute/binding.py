@@ -12,7 +12,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from sanql.errors import Fault, PolicyError
-from sanql.execute.canonical import CANONICAL, convert, identify_unit
+from sanql.execute.canonical import (
+    CANONICAL,
+    COMPUTED,
+    convert,
+    identify_unit,
+    identity_type,
+)
 from sanql.execute.files import nearest
 from sanql.execute.lockdown import quote
 from sanql.execute.messages import Filling
@@ -203,6 +209,13 @@ def _bind_column(
         if len(named) > 1:
             return Fault(place, f'several columns are called "{column}"', "rename one of them")
         (field,) = named
+        if field.physical == COMPUTED:
+            return Fault(
+                place,
+                f'the source computes "{column}" from other columns when it is read, which may fail '
+                "on a row",
+                "store its values in a column of their own",
+            )
         start = quote(field.name) if form == "duckdb" else base(form, field.name, field.physical)
         if is_unit and form == "csv" and declared and declared.type not in ("text", "integer"):
             return Fault(
@@ -212,7 +225,7 @@ def _bind_column(
             )
         if is_unit and not (form == "csv" and declared):
             expression = identify_unit(start, field.physical, declared.type if declared else None)
-            stored.add(CANONICAL[declared.type] if declared else field.physical)
+            stored.add(CANONICAL[declared.type] if declared else identity_type(field.physical))
         elif declared is not None:
             expression = convert(start, field.physical, declared.type)
             if is_unit and declared.type == "integer":

@@ -23,6 +23,9 @@ CANONICAL: dict[ColumnType, str] = {
     "timestamp": "TIMESTAMP",
 }
 
+# In place of the stored type of a column that is computed when it is read.
+COMPUTED = "GENERATED"
+
 _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _INTEGERS = _NARROW | {"UBIGINT", "HUGEINT", "UHUGEINT"}
 _FLOATS = {"FLOAT", "DOUBLE"}
@@ -86,10 +89,17 @@ def identify_unit(expression: str, physical: str, declared: ColumnType | None) -
     """
     if family(physical) not in _UNITS:
         return None
+    if family(physical) == "ENUM" and declared in (None, "text"):
+        return f"CAST({expression} AS VARCHAR)"
     if declared is None or physical == CANONICAL[declared]:
         return expression
     widens = declared == "integer" and physical in _NARROW
     return f"TRY_CAST({expression} AS BIGINT)" if widens else None
+
+
+def identity_type(physical: str) -> str:
+    """Return the type of a privacy unit as it is read: an ENUM's labels would be part of its type."""
+    return "VARCHAR" if family(physical) == "ENUM" else physical
 
 
 def suggest(physical: str) -> tuple[ColumnType, Fraction | None] | None:
@@ -111,6 +121,15 @@ def suggest(physical: str) -> tuple[ColumnType, Fraction | None] | None:
         ("timestamp", _TIMES - {"DATE"}),
     )
     return next(((name, None) for name, kinds in suggestions if kind in kinds), None)
+
+
+def without_labels(physical: str) -> str:
+    """Return a stored type without the values an ENUM lists: they may be one person's.
+
+    >>> without_labels("STRUCT(x ENUM('a', 'it''s'), y INTEGER)")
+    'STRUCT(x ENUM, y INTEGER)'
+    """
+    return re.sub(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)", "ENUM", physical)
 
 
 def family(physical: str) -> str:

@@ -6,9 +6,10 @@ columns: name, stored type, suggested policy type or null, precision or null.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from sanql.execute.canonical import suggest
+from sanql.execute.canonical import COMPUTED, suggest, without_labels
 from sanql.execute.lockdown import CATALOG, quote
 from sanql.execute.messages import Parts
 from sanql.execute.parts import csv_fields, parquet_fields, readable
@@ -33,17 +34,19 @@ _INFERRED: tuple[tuple[ColumnType, str], ...] = (
 def database_schema(connection: duckdb.DuckDBPyConnection) -> dict[str, object]:
     """Return the schema of the attached database; views and collated tables are unfit.
 
-    A view's expressions may fail on a row. A collation changes which texts, and so which privacy
-    units, count as equal.
+    A view's expressions may fail on a row, and so may those of a generated column, which the engine
+    computes when it is read. A collation changes which texts, and so which privacy units, count as
+    equal.
     """
     tables: dict[str, list[list[list[str | None]]]] = {}
     columns = connection.execute(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
+        "SELECT table_name, column_name, data_type, is_generated FROM duckdb_columns() "
         "WHERE database_name = ? AND schema_name = 'main' ORDER BY table_name, column_index",
         [CATALOG],
     ).fetchall()
-    for table, column, physical in columns:
-        tables.setdefault(table, [[]])[0].append(_field(column, physical))
+    for table, column, physical, generated in columns:
+        field = _field(column, COMPUTED if generated else without_labels(physical))
+        tables.setdefault(table, [[]])[0].append(field)
     unfit = {
         name: (
             "it is a view, whose expressions may fail on a row",
@@ -61,12 +64,17 @@ def database_schema(connection: duckdb.DuckDBPyConnection) -> dict[str, object]:
         [CATALOG],
     ).fetchall()
     for name, statement in statements:
-        if " COLLATE " in statement.upper():
+        if " COLLATE " in _unquoted(statement).upper():
             unfit[name] = (
                 "a column of it has a collation, which merges different texts",
                 "store the table without collations",
             )
     return {"tables": tables, "unfit": unfit}
+
+
+def _unquoted(statement: str) -> str:
+    """Return SQL without its constants and quoted names: what an ENUM lists is no word of SQL."""
+    return re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "''", statement)
 
 
 def parts_schema(

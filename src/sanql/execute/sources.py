@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 # Part of every fingerprint: raise it when the same files would be prepared differently.
-_PREPARATION_VERSION = 1
+_PREPARATION_VERSION = 2
 _INSPECT_SECONDS_MAX = 300.0
 _REPLY_BYTES_MAX = 64 << 20
 _ATTEMPTS_MAX = 3

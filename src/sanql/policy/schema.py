@@ -185,15 +185,17 @@ def _duckdb_tables(file: Path) -> list[TableSchema]:
             file, read_only=True, config={"autoload_known_extensions": "false"}
         ) as db:
             rows = db.execute(
-                "SELECT table_name, column_name, data_type, numeric_scale FROM duckdb_columns()"
+                "SELECT table_name, column_name, data_type, numeric_scale, is_generated"
+                " FROM duckdb_columns()"
                 " JOIN duckdb_tables() USING (database_name, schema_name, table_name)"
                 " WHERE schema_name = 'main' ORDER BY table_name, column_index"
             ).fetchall()
     except duckdb.Error:
         raise unreadable(file, "cannot be read as a DuckDB database") from None
     columns: dict[str, list[ColumnSchema]] = {}
-    for table, column, type, scale in rows:
-        columns.setdefault(table, []).append(_duckdb_column(column, type, scale))
+    for table, column, type, scale, generated in rows:
+        kind = "" if generated else type  # what the engine computes on reading cannot be declared
+        columns.setdefault(table, []).append(_duckdb_column(column, kind, scale))
     return [TableSchema(table, tuple(of_table)) for table, of_table in columns.items()]
 
 
