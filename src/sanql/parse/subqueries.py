@@ -269,7 +269,7 @@ def bind_grouped(select: exp.Select, around: Scope, reader: Reader) -> Grouped:
         tuple(binder.aggregates),
         _unique(fields),
         condition,
-        one_each=_one_each(identities, binder.keys, scope.source, reader),
+        one_each=_one_each(identities, binder.keys, scope, reader),
     )
     if private and by_row(rows, reader):
         raise merges_rows("GROUP BY" if nodes else "an aggregate")
@@ -279,20 +279,35 @@ def bind_grouped(select: exp.Select, around: Scope, reader: Reader) -> Grouped:
 
 
 def _one_each(
-    identities: Sequence[Identifier | None], keys: Sequence[Expr], source: From, reader: Reader
+    identities: Sequence[Identifier | None], keys: Sequence[Expr], scope: Scope, reader: Reader
 ) -> bool:
     """Return whether a unit has one group: it is a key, and the others are what the unit's one row says.
 
+    A unit's own column is the same in all rows of the unit, whether or not the policy declares it as
+    a column with values, and so is whatever is computed from it alone.
+
     A limit, not a fact: where the data have two rows after all, one of the groups counts.
     """
+    assert scope.source is not None  # noqa: S101
     ones = {
         scan.slot
-        for scan in _never_missing(source)
+        for scan in _never_missing(scope.source)
         if scan.private and reader.tables[scan.table].rows_per_unit_max == 1
     }
+    own = _unit_columns(scope)
     return any(map(names_unit, identities)) and all(
-        names_unit(key) if isinstance(key, Identifier) else _only_of(key, ones) for key in keys
+        names_unit(key) if isinstance(key, Identifier) else _only_of(key, ones, own) for key in keys
     )
+
+
+def _unit_columns(scope: Scope) -> set[tuple[int, str]]:
+    """Return the columns of FROM that have values and name the unit of every row."""
+    columns = [column for item in scope.items for column in item.columns]
+    return {
+        (column.value.slot, column.value.name)
+        for column in [*columns, *scope.merged.values()]
+        if isinstance(column.value, ColumnRef) and names_unit(column.identity)
+    }
 
 
 def _never_missing(source: From) -> Iterator[Scan]:
@@ -309,11 +324,13 @@ def _never_missing(source: From) -> Iterator[Scan]:
             pass
 
 
-def _only_of(key: Expr, allowed: Container[int]) -> bool:
-    """Return whether an expression is made of columns of these tables alone."""
+def _only_of(key: Expr, allowed: Container[int], columns: Container[tuple[int, str]]) -> bool:
+    """Return whether an expression is made of columns of these tables and of these columns alone."""
     parts = list(walk(key))
     return all(isinstance(part, ColumnRef | Literal | Call) for part in parts) and all(
-        part.slot in allowed for part in parts if isinstance(part, ColumnRef)
+        part.slot in allowed or (part.slot, part.name) in columns
+        for part in parts
+        if isinstance(part, ColumnRef)
     )
 
 
