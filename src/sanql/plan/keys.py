@@ -22,7 +22,7 @@ from sanql.parse.tree import (
     walk,
 )
 from sanql.parse.units import individuals
-from sanql.plan.lookups import Lookup, lookups
+from sanql.plan.lookups import Lookup, chosen_of_table, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain, identifiers
 
@@ -116,7 +116,8 @@ def keys_of(
     if not expressions:
         return OneGroup()
     columns = [
-        _chosen(_key_column(expression, tables), expression, where) for expression in expressions
+        _chosen(_key_column(expression, tables), index, expression, where, tables)
+        for index, expression in enumerate(expressions)
     ]
     if source is not None:
         columns = _looked_up(columns, expressions, source, where, tables)
@@ -162,10 +163,20 @@ def _public_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn |
     return KeyColumn(TableDomain(*expression.origin), filtered=True) if exact else None
 
 
-def _chosen(column: KeyColumn | None, expression: Expr, where: Expr | None) -> KeyColumn | None:
+def _chosen(
+    column: KeyColumn | None,
+    index: int,
+    expression: Expr,
+    where: Expr | None,
+    tables: Mapping[str, Table],
+) -> KeyColumn | None:
     """Return a key with only those of its values that a condition on all rows leaves."""
-    if column is None or not isinstance(column.values, tuple):
+    if column is None or isinstance(column.values, Lookup):
         return column
+    if isinstance(column.values, TableDomain):
+        assert isinstance(expression, ColumnRef)  # noqa: S101  (columns have domains)
+        lookup = chosen_of_table(index, expression, column.values, where, tables)
+        return KeyColumn(lookup, column.filtered) if lookup is not None else column
     left = column.values
     for test in conjuncts(where):
         asked = _listed(test, expression)

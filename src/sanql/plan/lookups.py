@@ -22,10 +22,13 @@ from sanql.parse.relations import (
     conjuncts,
     slots,
 )
+from sanql.parse.scope import column_facts
 from sanql.parse.tree import Call, ColumnRef, Expr, Literal, Type, walk
-from sanql.policy import Table
+from sanql.policy import Table, TableDomain
 
 COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
+# what is true of a key is true of its equal in the table that lists it: a truth about the value alone
+CHOOSING = COMPARISONS | {"between", "in", "like", "ilike", "and", "or", "not"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,57 @@ def lookups(
             scans = [reading.scans[slot] for slot in sorted(part)]
             found.append(Lookup(tuple(inside), tuple(inside.values()), _side_by_side(scans), tests))
     return tuple(found)
+
+
+def chosen_of_table(
+    index: int,
+    key: ColumnRef,
+    domain: TableDomain,
+    where: Expr | None,
+    tables: Mapping[str, Table],
+) -> Lookup | None:
+    """Return those values of a key's domain that conditions on the key leave; None without any.
+
+    A number with decimals is compared before it is rounded to its key, so that a value is excluded
+    does not mean that its key is.
+    """
+    public = tables.get(domain.table)
+    column = public.columns.get(domain.column) if public is not None else None
+    if column is None or key.facts.type is Type.REAL:
+        return None
+    listed = ColumnRef(column.name, column_facts(column), key.slot, (domain.table, column.name))
+    tests = tuple(
+        _asked_of(test, listed)
+        for test in conjuncts(where)
+        if _is_about(test, key) and _slots(test)
+    )
+    if not tests or listed.facts.type is not key.facts.type:
+        return None
+    return Lookup((index,), (listed,), Scan(key.slot, domain.table, False), tests)
+
+
+def _is_about(test: Expr, key: ColumnRef) -> bool:
+    """Return whether a condition compares a key with constants, and says nothing else."""
+    match test:
+        case ColumnRef(slot=slot, name=name):
+            return (slot, name) == (key.slot, key.name) and test.stored == key.stored
+        case Literal():
+            return True
+        case Call(op, args):
+            return op in CHOOSING and all(_is_about(arg, key) for arg in args)
+        case _:
+            return False
+
+
+def _asked_of(test: Expr, listed: ColumnRef) -> Expr:
+    """Return the condition about the column that lists the key's values."""
+    match test:
+        case ColumnRef():
+            return listed
+        case Call(args=args):
+            return replace(test, args=tuple(_asked_of(arg, listed) for arg in args))
+        case _:
+            return test
 
 
 class _Reading:

@@ -60,7 +60,7 @@ SELECT MIN(severity), MAX(severity), ROUND(MIN(cost)), ROUND(MAX(cost)) FROM vis
 -- Smallest and largest by ward.
 SELECT ward, MIN(severity), MAX(severity) FROM visits WHERE ward IN ('surgery', 'emergency') GROUP BY ward HAVING COUNT(*) > 0;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all wards.ward of ward
+--plan> groups: public, those in wards of ward
 --plan> rows on either side of a value of severity at 0, 1 in steps of 1/1048576: L1 25165824, Linf 25165824, L2² 633318697598976; Geometric
 --plan> rows between values around the picked ones: L1 12, Linf 12, L2² 144; DiscreteLaplace
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace

@@ -182,9 +182,8 @@ SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (PARTITION BY person_id ORDER BY 
 
 -- Visits with how many the person has in all.
 SELECT ward, AVG(n) FROM (SELECT ward, COUNT(*) OVER (PARTITION BY person_id) AS n FROM visits) AS t WHERE n <= 12 AND ward = 'surgery' GROUP BY ward;
---but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
---plan> groups: public, all wards.ward of ward
+--plan> groups: public, those in wards of ward
 --plan> sum of a subquery's c1 from 6: L1 72, Linf 72, L2² 5184; DiscreteLaplace
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
 
