@@ -89,7 +89,7 @@ class Asked:
         """Return one noisy answer's numbers, drawn anew each time."""
         planned, _ = self._san.prepare(sql, Wishes(epsilon=epsilon))
         sent = statement(planned, self._san.source, ExactSampler().secret())
-        exact = self._san.workers.run(sent.sql, sent.parameters)
+        exact = self._san.workers.run(sent.sql, sent.parameters, public=sent.public)
         confidence = planned.priced.charge.epsilon / (planned.priced.charge.epsilon + 1)
 
         def once() -> list[float]:

@@ -140,7 +140,8 @@ def _run_all(
     found = []
     for number, each in enumerate(sent):
         left = deadline - time.monotonic() if number else math.inf
-        found.append(workers.run(each.sql, each.parameters, None if number else meanwhile, left))
+        busy = None if number else meanwhile
+        found.append(workers.run(each.sql, each.parameters, busy, left, each.public))
     return found
 
 

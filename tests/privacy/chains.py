@@ -11,7 +11,6 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ import pyarrow as pa
 
 from privacy.worlds import ARROW
 from sanql.execute.lockdown import CATALOG, quote
+from sanql.execute.messages import Query
+from sanql.execute.run import running
 from sanql.execute.sources import Source
 from sanql.execute.statement import Statement
 from sanql.policy import Neighbours, Policy, load
@@ -347,22 +348,15 @@ class Database:
 
     def cells(self, sent: Statement) -> pa.Table:
         """Return the exact cells of a statement."""
-        ran = self.connection.execute(read(sent.sql), list(sent.parameters))
-        kinds = [(name, CELLS[str(kind)]) for name, kind, *_ in ran.description]
-        columns = list(zip(*ran.fetchall(), strict=True)) or [()] * len(kinds)
+        with running(self.connection, Query(sent.sql, sent.parameters, sent.public)):
+            kinds = [(name, CELLS[str(kind)]) for name, kind, *_ in self.connection.description]
+            columns = list(zip(*self.connection.fetchall(), strict=True)) or [()] * len(kinds)
         return pa.table(list(map(list, columns)), schema=pa.schema(kinds))
 
     def plain(self, sql: str) -> list[tuple[Any, ...]]:
         """Return what DuckDB itself answers."""
         self.connection.execute(f"USE {quote(CATALOG)}.main")
         return self.connection.execute(sql).fetchall()
-
-
-@lru_cache(maxsize=1)
-def read(sql: str) -> duckdb.Statement:
-    """Return a statement that DuckDB has read; neighbours are asked the same, one after another."""
-    (only,) = duckdb.extract_statements(sql)
-    return only
 
 
 def source_of(policy: Policy) -> Source:

@@ -17,6 +17,8 @@ import duckdb
 import pyarrow as pa
 
 from sanql.execute.lockdown import CATALOG, quote
+from sanql.execute.messages import Query
+from sanql.execute.run import running
 from sanql.execute.sources import Source
 from sanql.execute.statement import Statement
 from sanql.policy import Neighbours, Policy, load
@@ -276,9 +278,8 @@ class Database:
 
     def cells(self, sent: Statement) -> pa.Table:
         """Return the exact cells of a statement."""
-        # a relation would be bound and planned once more before it is run
-        self.connection.execute(sent.sql, list(sent.parameters))
-        return self.connection.to_arrow_reader().read_all()
+        with running(self.connection, Query(sent.sql, sent.parameters, sent.public)):
+            return self.connection.to_arrow_reader().read_all()
 
 
 def source_of(policy: Policy) -> Source:

@@ -16,6 +16,8 @@ from questions.cases import FOLDER
 from questions.data import fill, remove_rows_of_nobody
 from sanql.errors import Refused
 from sanql.execute.lockdown import attach
+from sanql.execute.messages import Query
+from sanql.execute.run import running
 from sanql.execute.statement import Statement, public_statement, statement
 from sanql.parse import parse
 from sanql.parse.shared import PublicQuery
@@ -52,14 +54,15 @@ class Shape:
 
     def answer(self, planned: Planned | PublicQuery) -> Rows:
         """Return the rows of an answer whose noise is zero."""
-        exact = [
-            self.engine.sql(sent.sql, params=list(sent.parameters)).to_arrow_table()
-            for sent in self.write(planned)
-        ]
+        exact = [self._run(sent) for sent in self.write(planned)]
         if isinstance(planned, PublicQuery):
             return _rows(exact[0])
         cells = add_noise_to_levels(planned, exact, SilentSampler())
         return _rows(show_levels(planned, cells, CONFIDENCE).table)
+
+    def _run(self, sent: Statement) -> pa.Table:
+        with running(self.engine, Query(sent.sql, sent.parameters, sent.public)):
+            return self.engine.to_arrow_reader().read_all()
 
     def write(self, planned: Planned | PublicQuery) -> list[Statement]:
         """Return what the engine is asked."""

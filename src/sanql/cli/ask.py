@@ -159,4 +159,4 @@ def explain(
             return
         click.echo(str(explanation))
         if show_sql:
-            click.echo(f"SQL sent to the engine:\n{explanation.statement.sql}")
+            click.echo(f"SQL sent to the engine:\n{explanation.statement.in_full()}")

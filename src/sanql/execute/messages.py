@@ -32,11 +32,21 @@ class Serve:
 
 
 @dataclass(frozen=True)
+class PublicTable:
+    """A SELECT over public tables, whose rows are there, finished, before the query is planned."""
+
+    name: str
+    sql: str
+    parameters: tuple[object, ...]
+
+
+@dataclass(frozen=True)
 class Query:
-    """One SELECT with its parameters."""
+    """One SELECT with its parameters, and the public tables it reads besides the source's."""
 
     sql: str
     parameters: tuple[object, ...]
+    public: tuple[PublicTable, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from sanql.errors import Unavailable
 from sanql.execute.channel import ChannelLost
 from sanql.execute.files import identify
-from sanql.execute.messages import READY, TABLE, Query, Serve
+from sanql.execute.messages import READY, TABLE, PublicTable, Query, Serve
 from sanql.execute.process import START_SECONDS_MAX, WorkerProcess
 
 if TYPE_CHECKING:
@@ -99,18 +99,19 @@ class Workers:
         parameters: Sequence[object],
         meanwhile: Callable[[], object] | None = None,
         seconds_max: float = math.inf,
+        public: tuple[PublicTable, ...] = (),
     ) -> pyarrow.Table:
         """Return the result of one SELECT, or raise the constant `Unavailable`.
 
         `meanwhile` is done here while the worker is busy. `seconds_max` is what is left of the
-        policy's deadline, where one answer takes several statements.
+        policy's deadline, where one answer takes several statements. `public` tables are made first.
         """
         if seconds_max <= 0:
             raise unavailable()
         server = self._take()
         table = None
         try:
-            query = Query(sql, tuple(parameters))
+            query = Query(sql, tuple(parameters), public)
             seconds = min(self._limits.deadline_seconds, seconds_max)
             table = server.answer(query, seconds, meanwhile)
         except Exception:  # noqa: S110  (whatever it was must not be told)

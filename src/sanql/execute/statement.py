@@ -28,6 +28,7 @@ from sanql.execute.draws import draw
 from sanql.execute.group_keys import KeyWriter, listing, place
 from sanql.execute.leaves import leaf_counts
 from sanql.execute.measured_values import measured_value
+from sanql.execute.messages import PublicTable
 from sanql.execute.relations import RelationWriter
 from sanql.execute.sources import Description, Source
 from sanql.parse.shared import PublicQuery
@@ -42,10 +43,19 @@ CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbou
 
 @dataclass(frozen=True)
 class Statement:
-    """SQL with its parameters; columns k0… are keys, m0… measurements in the plan's order."""
+    """SQL with its parameters; columns k0… are keys, m0… measurements in the plan's order.
+
+    `public` are the tables it reads besides the source's: made of public ones, and finished first.
+    """
 
     sql: str
     parameters: tuple[object, ...]
+    public: tuple[PublicTable, ...] = ()
+
+    def in_full(self) -> str:
+        """Return all that the engine is told, in order."""
+        made = (f"CREATE TEMP TABLE {table.name} AS {table.sql};\n" for table in self.public)
+        return "".join(made) + self.sql
 
 
 def statement(plan: Plan, source: Description | Source, secret: int) -> Statement:

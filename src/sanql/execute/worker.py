@@ -34,6 +34,7 @@ from sanql.execute.messages import (
     Request,
     Serve,
 )
+from sanql.execute.run import running
 
 if TYPE_CHECKING:
     import duckdb
@@ -110,25 +111,22 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> list[bytearr
 
     The engine holds the whole result meanwhile, so it is copied once and no more.
     """
-    import duckdb
     import pyarrow
 
     cursor = question_cursor(connection)
-    (statement,) = cursor.extract_statements(query.sql)
-    if statement.type != duckdb.StatementType.SELECT:
-        raise PermissionError
-    cursor.execute(statement, list(query.parameters))  # cursor.sql() would plan it twice
-    batches = cursor.to_arrow_reader(_BATCH_ROWS)
-    assert batches is not None  # noqa: S101  (a SELECT has a result)
     sink = _Parts()
-    with (
-        pyarrow.PythonFile(sink, "w") as file,
-        pyarrow.ipc.new_stream(file, batches.schema) as writer,
-    ):
-        for batch in batches:
-            if sink.size + batch.nbytes > RESULT_BYTES_MAX:
-                raise MemoryError
-            writer.write_batch(batch)
+    with running(cursor, query):
+        batches = cursor.to_arrow_reader(_BATCH_ROWS)
+        assert batches is not None  # noqa: S101  (a SELECT has a result)
+        with (
+            pyarrow.PythonFile(sink, "w") as file,
+            pyarrow.ipc.new_stream(file, batches.schema) as writer,
+        ):
+            for batch in batches:
+                if sink.size + batch.nbytes > RESULT_BYTES_MAX:
+                    raise MemoryError
+                writer.write_batch(batch)
+        batches.close()
     cursor.close()
     return sink.parts
 
