@@ -102,7 +102,8 @@ def cells_of(san: San, planned: Planned, meanwhile: Callable[[], None]) -> tuple
     """Return a plan's noisy cells, and whether they were on record, where they are free."""
     sent = [statement(level, san.source, san.sampler.secret()) for level in planned.levels]
     digest = planned.digest(san.source.fingerprint)
-    recorded = san.ledger.find(san.analyst, digest)
+    older = planned.first_digest(san.source.fingerprint)
+    recorded = san.ledger.find(san.analyst, digest, older)
     if recorded is not None:
         return LevelCells.from_bytes(recorded, planned), True
     return _measure(san, planned, sent, digest, meanwhile), False

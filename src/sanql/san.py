@@ -189,7 +189,7 @@ class San:
         check_finish(planned, finish)
         known = self.description
         sent = tuple(statement(level, known, secret=0) for level in planned.levels)
-        cached = self._ledger.find(self.analyst, planned.digest(known.fingerprint)) is not None
+        cached = self._recorded(planned, known.fingerprint) is not None
         return explain(
             planned,
             sent,
@@ -366,10 +366,14 @@ class San:
         """Return where the bounds that a question needs are found, or only looked up."""
         return BoundsDesk(self.policy, self.tables, partial(parse, asked), self._till(reads))
 
+    def _recorded(self, planned: Planned, source: str) -> bytes | None:
+        older = planned.first_digest(source)
+        return self._ledger.find(self.analyst, planned.digest(source), older)
+
     def _till(self, reads: bool) -> Till:
         def recorded(planned: Plan) -> NoisyCells | None:
             source = self.source if reads else self.description
-            found = self._ledger.find(self.analyst, planned.digest(source.fingerprint))
+            found = self._recorded(planned, source.fingerprint)
             return NoisyCells.from_bytes(found) if found is not None else None
 
         return Till(

@@ -237,3 +237,40 @@ def test_a_changed_answer_is_found(ledger: Ledger, policy: Policy) -> None:
     assert not verify(policy.ledger).sound
     with pytest.raises(LedgerError, match="damaged"):
         recorded(ledger, "ana", INCOME)
+
+
+OLDER = replace(INCOME, declaration="named by 0.1.0")
+NEWER = replace(INCOME, declaration="named now", first_declaration="named by 0.1.0")
+
+
+def test_a_release_of_an_older_ledger_is_repeated_under_its_older_name(ledger: Ledger) -> None:
+    release(ledger, OLDER)
+    found = ledger.find_exact("ana", NEWER)
+    assert found is not None and ledger.answer_of(found) == b"cells"
+
+
+def test_a_release_of_an_older_ledger_that_failed_is_tried_again_in_its_own_words(
+    policy: Policy, ledger: Ledger
+) -> None:
+    ledger.void_exact(ledger.reserve_exact("ana", OLDER), None)
+    release(ledger, NEWER)
+    assert verify(policy.ledger).sound
+    with Ledger.open(policy, TERMS) as again:
+        found = again.find_exact("ana", NEWER)
+        assert found is not None and found.claim.declaration == "named by 0.1.0"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(NEWER, first_declaration="changed since 0.1.0"),
+        replace(NEWER, footprint=Footprint("other", "people", "income")),
+        replace(NEWER, footprint=Footprint("age", "people", "age")),
+    ],
+)
+def test_an_older_ledger_still_forbids_a_second_release(
+    ledger: Ledger, changed: ExactClaim
+) -> None:
+    release(ledger, OLDER)
+    with pytest.raises(Refused):
+        ledger.find_exact("ana", changed)

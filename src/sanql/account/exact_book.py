@@ -37,6 +37,7 @@ class ExactClaim:
     """An exact release as it is asked for: what, from which source, and on which guarantee.
 
     `declaration` is the digest of everything the owner declared; `certificate` is for people.
+    `first_declaration` is the digest that a ledger written by version 0.1.0 has for the same.
     """
 
     footprint: Footprint
@@ -47,6 +48,15 @@ class ExactClaim:
     epsilon: Fraction
     delta: Fraction
     certificate: Mapping[str, object]
+    first_declaration: str = ""
+
+    def declares(self, declaration: str) -> bool:
+        """Return whether this is the name of what is declared here, now or in an older ledger."""
+        return declaration in (self.declaration, self.first_declaration)
+
+    def repeating(self, made: ExactClaim) -> ExactClaim:
+        """Return the claim in the words of an earlier record of the same release."""
+        return replace(self, declaration=made.declaration, source=made.source)
 
     @property
     def name(self) -> str:
@@ -138,7 +148,7 @@ class ExactBook:
             if made.source != claim.source:
                 raise _source_changed(entry)
             if made.name == claim.name:
-                if made.declaration != claim.declaration:
+                if not claim.declares(made.declaration):
                     raise _declaration_changed(entry)
                 continue
             problem = uncovered(made.footprint, claim.footprint)

@@ -94,17 +94,19 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def find(self, analyst: str, question: str) -> bytes | None:
+    def find(self, analyst: str, question: str, *older: str) -> bytes | None:
         """Return the answer recorded for this analyst's identical question, or None.
 
-        Another analyst's answer to it is not theirs to read: their own account has not paid for it.
+        `older` are names that the question had in earlier versions of the program. Another analyst's
+        answer to it is not theirs to read: their own account has not paid for it.
         """
         self._check_analyst(analyst)
         with self._store.reading():
-            recorded = self._store.books.answers.get((analyst, question))
-            if recorded is None:
-                return None
-            return self._kept(recorded)
+            for name in (question, *older):
+                recorded = self._store.books.answers.get((analyst, name))
+                if recorded is not None:
+                    return self._kept(recorded)
+        return None
 
     def reserve(self, analyst: str, question: str, charge: Charge) -> Reservation:
         """Put the charge on disk; it must fit every account that takes this analyst's charges.
@@ -178,6 +180,8 @@ class Ledger:
             earlier = self._store.books.exact.check(claim)
             if earlier is not None and not earlier.failed:
                 return earlier
+            if earlier is not None:
+                claim = claim.repeating(earlier.claim)
             self._check_failures(analyst)
             time = self._clock().astimezone(UTC).isoformat(timespec="seconds")
             asked: dict[str, object] = {"analyst": analyst, "time": time}

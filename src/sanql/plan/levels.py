@@ -15,7 +15,6 @@ A set that is asked for twice is one level, and shown twice.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,12 +23,15 @@ from sanql.account import Charge
 from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.parse import Query
-from sanql.parse.tree import AggregateRef, ColumnRef, KeyRef
+from sanql.parse.forms import expression_form
+from sanql.parse.tree import AggregateRef, ColumnRef, Expr, KeyRef
+from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.keys import Beside, OneGroup, PublicKeys, keys_of
 from sanql.plan.plan import Outline, Plan, check_delta, outline, plan
 from sanql.plan.price import price_together
 from sanql.plan.reading import reading
 from sanql.policy import Neighbours, Table
+from sanql.policy.shapes import first_text
 
 Set = tuple[int, ...]
 
@@ -100,13 +102,16 @@ class LevelsPlan:
         """The grouping set of each level, as SQL lists it."""
         return tuple(level_name(self.query, chosen) for chosen in self.sets)
 
-    def digest(self, fingerprint: str) -> str:
-        """Return the name of this question: equal for equal measurements of all levels.
+    def digest(self, data: str) -> str:
+        """Return the name of this question, asked of a version of the data (digest.py).
 
         Which sets are shown how often, and in what order, is not part of it.
         """
-        names = [level.digest(fingerprint) for level in self.levels]
-        return names[0] if len(names) == 1 else hashlib.sha256(repr(names).encode()).hexdigest()
+        return question_digest(self.levels, data)
+
+    def first_digest(self, fingerprint: str) -> str:
+        """Return the name that version 0.1.0 gave this question."""
+        return first_question_digest(self.levels, fingerprint)
 
 
 Outlined = Outline | LevelsOutline
@@ -170,9 +175,14 @@ def _key_name(query: Query, index: int) -> str:
 
 def _different(query: Query) -> tuple[Set, ...]:
     """Return each set once; neither their order nor that of their keys depends on the text's."""
-    named = {index: repr(key) for index, key in enumerate(query.keys)}
+    named = {index: _fixed_name(key) for index, key in enumerate(query.keys)}
     sets = {tuple(sorted(chosen, key=lambda index: named[index])) for chosen in query.sets}
     return tuple(sorted(sets, key=lambda chosen: (-len(chosen), [named[i] for i in chosen])))
+
+
+def _fixed_name(key: Expr) -> str:
+    """Return a text to order keys by: recorded levels are read back in the order of 0.1.0."""
+    return first_text(expression_form(key))
 
 
 def _level(query: Query, chosen: Set) -> Query:
@@ -194,7 +204,7 @@ def _beside(query: Query, others: set[int], tables: Mapping[str, Table]) -> tupl
     """Return those of other levels' keys that not every row has a public value of."""
     source = None if reading(query.source, tables).public else query.source
     found = []
-    for index in sorted(others, key=lambda index: repr(query.keys[index])):
+    for index in sorted(others, key=lambda index: _fixed_name(query.keys[index])):
         keys = keys_of((query.keys[index],), tables, source, query.where)
         assert isinstance(keys, PublicKeys)  # noqa: S101  (it is one of several that are public)
         if keys.columns[0].filtered:

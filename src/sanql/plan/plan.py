@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,7 +10,8 @@ from sanql.account import Charge
 from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.parse import Query
-from sanql.parse.relations import Scan, scans
+from sanql.parse.relations import Scan
+from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.keys import Beside, Keys, OneGroup, PrivateKeys, PublicKeys, keys_of
 from sanql.plan.limits import Limits, limits_of
 from sanql.plan.measurements import Estimate, Measurement, Measuring
@@ -90,33 +90,13 @@ class Plan:
         """What the answer costs."""
         return self.priced.charge
 
-    def digest(self, fingerprint: str) -> str:
-        """Return the name of this question: equal for equal measurements of an unchanged source.
+    def digest(self, data: str) -> str:
+        """Return the name of this question, asked of a version of the data (digest.py)."""
+        return question_digest(self.levels, data)
 
-        What runs on the noisy cells (HAVING, ORDER BY, arithmetic) is not part of it: asking for the
-        same cells again in another form is free.
-        """
-        outline = self.outline
-        inner = (
-            outline.table,
-            outline.query.source,
-            sorted(
-                (scan.table, repr(outline.tables[scan.table]))
-                for scan in scans(outline.query.source)
-            ),
-            outline.query.where,
-            outline.query.keys,
-            outline.neighbours,
-            outline.keys,
-            outline.limits,
-            outline.measuring.measurements,
-            outline.measuring.selection,
-            self.priced,
-            fingerprint,
-            *(("other",) if outline.other else ()),
-            *outline.beside,
-        )
-        return hashlib.sha256(repr(inner).encode()).hexdigest()
+    def first_digest(self, fingerprint: str) -> str:
+        """Return the name that version 0.1.0 gave this question."""
+        return first_question_digest(self.levels, fingerprint)
 
 
 def outline(

@@ -10,7 +10,6 @@ interval hold N consecutive ones with probability alpha·N/(W + 1). The smaller 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -197,8 +196,3 @@ Exact = ExactValues | ExactHistogram
 def _shown(value: Fraction) -> str:
     """Return a number of the column's own units."""
     return f"{value.numerator:,}" if value.denominator == 1 else f"{float(value):,g}"
-
-
-def declaration_digest(declared: Exact) -> str:
-    """Return the name of a declaration: equal exactly when everything that was declared is."""
-    return hashlib.sha256(repr(declared).encode()).hexdigest()

@@ -28,7 +28,8 @@ from sanql.account import ExactClaim, ExactEntry
 from sanql.errors import Refused
 from sanql.mechanisms.noiseless import delta_at, others_enough, threshold_min
 from sanql.mechanisms.noiseless.certificate import Certificate as Certified
-from sanql.policy.exact import Exact, ExactValues, declaration_digest
+from sanql.policy.exact import Exact, ExactValues
+from sanql.policy.forms import declaration_digest, first_declaration_digest
 from sanql.policy.values import show_number
 from sanql.release.certificate import number_upper
 from sanql.theory.constants import composed_delta
@@ -83,6 +84,7 @@ def claim_of(exact: Exact, source: str) -> ExactClaim:
         accept.epsilon,
         accept.delta,
         {},
+        first_declaration_digest(exact),
     )
 
 

@@ -1,0 +1,271 @@
+"""The name of a question: equal for equal measurements of the same version of the data.
+
+What runs on the noisy cells (HAVING, ORDER BY, arithmetic) is no part of it: asking for the same cells
+again in another form is free. Of the tables that are read, the columns that are used are part of it, and
+no others: a policy may declare one column more. `data` names the version of the data by number, never
+by what it holds.
+
+Form 1 is how version 0.1.0 named questions; answers recorded under such names are found by them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, assert_never
+
+from sanql.account import (
+    Charge,
+    Event,
+    FailureEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    SelectionEvent,
+)
+from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, Geometric, Noise, NoNoise
+from sanql.mechanisms.noise import TruncatedGeometric
+from sanql.parse.forms import expression_form, optional_form, relation_form
+from sanql.parse.relations import scans
+from sanql.plan.keys import Beside, KeyColumn, Keys, OneGroup, PrivateKeys, PublicKeys
+from sanql.plan.lookups import Lookup
+from sanql.plan.measurements import Measurement
+from sanql.plan.quantiles import Leaves
+from sanql.policy import Table, TableDomain, ViaUnit
+from sanql.policy.forms import domain_form, table_form
+from sanql.policy.shapes import DIGEST_FORM, Named, Shape, digest_of, first_text, named_inside, word
+
+if TYPE_CHECKING:
+    from sanql.plan.plan import Plan
+
+_MEASURED = {
+    "rows with a value": "VALUES",
+    "distinct values": "DISTINCT",
+    "rows on either side of a value": "PICKS",
+    "rows between values around the picked ones": "LADDER",
+    "units in groups that do not appear": "REST",
+}
+
+
+def question_digest(levels: Sequence[Plan], data: str) -> str:
+    """Return the name of a question with these levels, asked of this version of the data."""
+    shapes = [_level_form(level) for level in levels]
+    return digest_of(Named("Question", {"form": DIGEST_FORM, "data": data, "levels": shapes}))
+
+
+def first_question_digest(levels: Sequence[Plan], fingerprint: str) -> str:
+    """Return the name that version 0.1.0 gave a question, asked of a source with this fingerprint."""
+    names = [_hashed(_first_level_text(level, fingerprint)) for level in levels]
+    return names[0] if len(names) == 1 else _hashed(repr(names))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _level_form(level: Plan) -> Named:
+    outline, priced = level.outline, level.priced
+    read = {
+        "source": relation_form(outline.query.source),
+        "where": optional_form(outline.query.where),
+        "keys": tuple(map(expression_form, outline.query.keys)),
+        "groups": _keys(outline.keys),
+        "beside": tuple(map(_beside, outline.beside)),
+        "measurements": tuple(map(_measurement, outline.measuring.measurements)),
+    }
+    tables = _declared(read.values(), outline.tables)
+    return Named(
+        "Level",
+        read
+        | {
+            "whole": table_form(outline.table, ()),
+            "tables": [table_form(outline.tables[name], tables[name]) for name in sorted(tables)],
+            "neighbours": outline.neighbours,
+            "limits": _limits(level),
+            "selection": outline.measuring.selection,
+            "other": outline.other,
+            "noises": tuple(map(_noise, priced.noises)),
+            "threshold": priced.threshold,
+            "charge": _charge(priced.charge),
+        },
+    )
+
+
+def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, set[str]]:
+    """Return the tables that something reads, those that rows lead to included, and which columns."""
+    found: dict[str, set[str]] = {}
+    for part in named_inside(tuple(read)):
+        match part:
+            case Named("Scan", {"table": str(name)}):
+                for each in _path(name, tables):
+                    found.setdefault(each, set())
+            case Named("ColumnRef", {"origin": (str(name), str(column))}):
+                found.setdefault(name, set()).add(column)
+            case Named("TableDomain", {"table": str(name), "column": str(column)}):
+                found.setdefault(name, set()).add(column)
+            case _:
+                pass
+    return {name: columns & tables[name].columns.keys() for name, columns in found.items()}
+
+
+def _path(name: str, tables: Mapping[str, Table]) -> Iterator[str]:
+    """Yield a table, and the tables that lead from it to the unit."""
+    yield name
+    unit = tables[name].unit
+    if isinstance(unit, ViaUnit):
+        yield from _path(unit.table, tables)
+
+
+def _first_level_text(level: Plan, fingerprint: str) -> str:
+    """Return the text whose hash was the name of a level."""
+    outline = level.outline
+    query = outline.query
+    read = [
+        (scan.table, first_text(table_form(outline.tables[scan.table])))
+        for scan in scans(query.source)
+    ]
+    shape: Shape = (
+        table_form(outline.table),
+        relation_form(query.source),
+        sorted(read),
+        optional_form(query.where),
+        tuple(map(expression_form, query.keys)),
+        outline.neighbours,
+        _keys(outline.keys),
+        _limits(level),
+        tuple(map(_measurement, outline.measuring.measurements)),
+        outline.measuring.selection,
+        _priced(level),
+        fingerprint,
+        *(("other",) if outline.other else ()),
+        *map(_beside, outline.beside),
+    )
+    return first_text(shape)
+
+
+def _keys(keys: Keys) -> Named:
+    match keys:
+        case OneGroup():
+            return Named("OneGroup", {})
+        case PrivateKeys():
+            return Named("PrivateKeys", {})
+        case PublicKeys(columns):
+            return Named("PublicKeys", {"columns": tuple(map(_key_column, columns))})
+        case _:
+            assert_never(keys)
+
+
+def _key_column(column: KeyColumn) -> Named:
+    match column.values:
+        case TableDomain() as domain:
+            values: Shape = domain_form(domain)
+        case Lookup(keys, expressions, source, conditions):
+            values = Named(
+                "Lookup",
+                {
+                    "keys": keys,
+                    "expressions": tuple(map(expression_form, expressions)),
+                    "source": relation_form(source),
+                    "conditions": tuple(map(expression_form, conditions)),
+                },
+            )
+        case tuple() as listed:
+            values = listed
+        case _:
+            assert_never(column.values)
+    return Named("KeyColumn", {"values": values, "filtered": column.filtered})
+
+
+def _beside(beside: Beside) -> Named:
+    return Named(
+        "Beside", {"key": expression_form(beside.key), "column": _key_column(beside.column)}
+    )
+
+
+def _limits(level: Plan) -> Named:
+    limits = level.outline.limits
+    parts = {"groups": limits.groups, "rows": limits.rows, "rows_per_group": limits.rows_per_group}
+    return Named("Limits", parts)
+
+
+def _measurement(part: Measurement) -> Named:
+    bounds = part.sensitivity
+    moved = {"l1": bounds.l1, "linf": bounds.linf, "l2_squared": bounds.l2_squared}
+    return Named(
+        "Measurement",
+        {
+            "kind": word("Measured", part.kind, _MEASURED),
+            "expression": optional_form(part.expression),
+            "sensitivity": Named("Sensitivity", moved),
+            "grid": part.grid,
+            "centre": part.centre,
+            "low": part.low,
+            "high": part.high,
+            "total": part.total,
+            "weight": part.weight,
+            "leaves": None if part.leaves is None else _leaves(part.leaves),
+            "fractions": part.fractions,
+            "of": part.of,
+        },
+    )
+
+
+def _leaves(leaves: Leaves) -> Named:
+    return Named(
+        "Leaves",
+        {
+            "grid": leaves.grid,
+            "bottom": leaves.bottom,
+            "top": leaves.top,
+            "width": leaves.width,
+            "splits": leaves.splits,
+        },
+    )
+
+
+def _priced(level: Plan) -> Named:
+    """Return the price as form 1 has it; form 2 leaves out how the mechanism is called."""
+    priced = level.priced
+    return Named(
+        "Priced",
+        {
+            "noises": tuple(map(_noise, priced.noises)),
+            "threshold": priced.threshold,
+            "charge": _charge(priced.charge),
+            "mechanism": priced.mechanism,
+        },
+    )
+
+
+def _noise(noise: Noise) -> Named:
+    match noise:
+        case NoNoise():
+            return Named("NoNoise", {})
+        case DiscreteLaplace(scale):
+            return Named("DiscreteLaplace", {"scale": scale})
+        case DiscreteGaussian(sigma2):
+            return Named("DiscreteGaussian", {"sigma2": sigma2})
+        case TruncatedGeometric(epsilon, limit):
+            return Named("TruncatedGeometric", {"epsilon": epsilon, "limit": limit})
+        case Geometric(scale):
+            return Named("Geometric", {"scale": scale})
+        case _:
+            assert_never(noise)
+
+
+def _charge(charge: Charge) -> Named:
+    events = tuple(map(_event, charge.events))
+    return Named("Charge", {"events": events, "epsilon": charge.epsilon, "delta": charge.delta})
+
+
+def _event(event: Event) -> Named:
+    match event:
+        case LaplaceEvent(scale, l1, linf):
+            return Named("LaplaceEvent", {"scale": scale, "l1": l1, "linf": linf})
+        case GaussianEvent(sigma2, l2_squared):
+            return Named("GaussianEvent", {"sigma2": sigma2, "l2_squared": l2_squared})
+        case SelectionEvent(epsilon, delta, cells):
+            return Named("SelectionEvent", {"epsilon": epsilon, "delta": delta, "cells": cells})
+        case FailureEvent(delta):
+            return Named("FailureEvent", {"delta": delta})
+        case _:
+            assert_never(event)
