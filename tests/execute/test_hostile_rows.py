@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sanql.execute import Source, Workers, prepare
-from sanql.execute.canonical import CANONICAL, convert
+from sanql.execute.canonical import CANONICAL, convert, identify_unit
 from sanql.policy.model import ColumnType, Policy
 
 MakePolicy = Callable[..., Policy]
@@ -180,6 +180,7 @@ EXTREMES = {
         f"'{text}'::TIMESTAMPTZ"
         for text in ("infinity", "-infinity", "294247-01-10 04:00:54+00", "2024-02-29 23:59:59-12")
     ],
+    "BLOB": [r"'\xff\x00'::BLOB", "''::BLOB"],
     "TIMESTAMP_NS": ["'infinity'::TIMESTAMP_NS", "'2262-04-11 23:47:16.854775806'::TIMESTAMP_NS"],
 }
 
@@ -199,11 +200,20 @@ def test_every_stored_type_at_its_extremes_converts_to_every_type_it_may(
             for value in values:
                 connection.execute(f"INSERT INTO people (c{number}) VALUES ({value})")
         for unit in ("s", "ms", "us", "ns"):
-            arrow = pa.table({"v": seconds.cast(pa.timestamp(unit))})  # noqa: F841  (scanned below)
+            arrow = pa.table({"v": seconds.cast(pa.timestamp(unit))})
             physical = {"us": "TIMESTAMP"}.get(unit, f"TIMESTAMP_{unit.upper()}")
             names[f"t{unit}"] = physical
             connection.execute(f"ALTER TABLE people ADD COLUMN t{unit} {physical}")
             connection.execute(f"INSERT INTO people (t{unit}) SELECT v FROM arrow")
+        raw = pa.array([0, 2**31 - 1, -(2**31), 1 - 2**31, 2**30], pa.int32()).view(pa.date32())
+        for name, physical, values in (
+            ("days", "DATE", raw),
+            ("zoned", "TIMESTAMP WITH TIME ZONE", seconds.cast(pa.timestamp("us", "UTC"))),
+        ):
+            arrow = pa.table({"v": values})  # noqa: F841  (scanned below)
+            names[name] = physical
+            connection.execute(f"ALTER TABLE people ADD COLUMN {name} {physical}")
+            connection.execute(f"INSERT INTO people ({name}) SELECT v FROM arrow")
     tried = 0
     kinds: list[ColumnType] = list(CANONICAL)
     with Workers(
@@ -222,3 +232,41 @@ def test_every_stored_type_at_its_extremes_converts_to_every_type_it_may(
                 ).to_pylist()
                 assert [row["kind"] for row in found] == [CANONICAL[kind]], (physical, kind)
     assert tried > 80
+
+
+UNREADABLE = {
+    "ARRAY", "BIGNUM", "BIT", "GEOMETRY", "INTERVAL", "LIST", "MAP", "NULL", "STRUCT", "TIME",
+    "TIME WITH TIME ZONE", "TIMESTAMPTZ_NS", "TIME_NS", "TUPLE", "TYPE", "UNION", "VARIANT",
+}  # fmt: skip
+
+
+def test_every_type_of_the_engine_is_tried_at_its_extremes_or_refused_by_name() -> None:
+    """A type that a later engine adds is refused until it stands in one of the two lists."""
+    with duckdb.connect() as connection:
+        listed = connection.execute("SELECT DISTINCT logical_type FROM duckdb_types()").fetchall()
+    tried = {physical.split("(")[0] for physical in EXTREMES} | {"TIMESTAMP_S", "TIMESTAMP_MS"}
+    kinds: list[ColumnType] = list(CANONICAL)
+    for (physical,) in listed:
+        readable = [kind for kind in kinds if convert("x", physical, kind) is not None]
+        identifying = identify_unit("x", physical, None) is not None
+        assert (physical in tried) is bool(readable or identifying), physical
+        assert (physical in UNREADABLE) is not (physical in tried), physical
+    for nested in ("INTEGER[]", "INTEGER[3]", "VARCHAR[]", "STRUCT(a INTEGER)", "DATE[]"):
+        assert not any(convert("x", nested, kind) for kind in kinds)
+        assert identify_unit("x", nested, None) is None
+
+
+@pytest.mark.slow
+def test_a_zoned_moment_in_a_database_is_read_in_utc(
+    tmp_path: Path, make_policy: MakePolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT 1 AS id, TIMESTAMPTZ '2024-01-01 00:30+00' AS x"
+        )
+        connection.execute("ALTER TABLE t ADD COLUMN y TIMESTAMPTZ")
+        connection.execute("UPDATE t SET y = x")
+    policy = make_policy({"t": ("id", {"x": "timestamp", "y": "date"})}, "d.duckdb")
+    ((row,),) = read(prepare(policy), policy).values()
+    assert (str(row["x"]), str(row["y"])) == ("2024-01-01 00:30:00", "2024-01-01")

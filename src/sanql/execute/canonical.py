@@ -26,6 +26,13 @@ CANONICAL: dict[ColumnType, str] = {
 # In place of the stored type of a column that is computed when it is read.
 COMPUTED = "GENERATED"
 
+# A 96-bit moment of Parquet, of which the microseconds are read: too coarse to tell units apart.
+OLD_TIME = "INT96"
+# A column of Parquet that holds nothing: writers call it so when no row has a value.
+_EMPTY = '"NULL"'
+
+_ZONED = "TIMESTAMP WITH TIME ZONE"
+
 _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _INTEGERS = _NARROW | {"UBIGINT", "HUGEINT", "UHUGEINT"}
 _FLOATS = {"FLOAT", "DOUBLE"}
@@ -36,7 +43,8 @@ _TIMES = {
     "TIMESTAMP_S",
     "TIMESTAMP_MS",
     "TIMESTAMP_NS",
-    "TIMESTAMP WITH TIME ZONE",
+    _ZONED,
+    OLD_TIME,
 }
 _ACCEPTED: dict[ColumnType, set[str]] = {
     "integer": _NUMBERS | {"VARCHAR"},
@@ -48,7 +56,9 @@ _ACCEPTED: dict[ColumnType, set[str]] = {
     "timestamp": _TIMES | {"VARCHAR"},
 }
 # No rounded numbers: they cannot tell units apart.
-_UNITS = _INTEGERS | _TIMES | {"DECIMAL", "VARCHAR", "ENUM", "UUID", "BOOLEAN", "BLOB"}
+_UNITS = (
+    _INTEGERS | (_TIMES - {OLD_TIME}) | {"DECIMAL", "VARCHAR", "ENUM", "UUID", "BOOLEAN", "BLOB"}
+)
 
 
 def convert(expression: str, physical: str, to: ColumnType) -> str | None:
@@ -63,11 +73,15 @@ def convert(expression: str, physical: str, to: ColumnType) -> str | None:
     >>> convert('"age"', "BIGINT", "integer")
     '"age"'
     """
+    if physical == _EMPTY:
+        return f"CAST(NULL AS {CANONICAL[to]})"
     if family(physical) not in _ACCEPTED[to]:
         return None
     target = CANONICAL[to]
     if physical == "VARCHAR" and target != "VARCHAR":
         expression = f"nullif({expression}, '')"
+    if physical == _ZONED:
+        expression, physical = _in_utc(expression), "TIMESTAMP"
     converted = expression if physical == target else f"TRY_CAST({expression} AS {target})"
     match to:
         case "date":
@@ -79,6 +93,13 @@ def convert(expression: str, physical: str, to: ColumnType) -> str | None:
         case _:
             return converted
     return f"CASE WHEN {converted} BETWEEN {first} AND {last} THEN {converted} END"
+
+
+def _in_utc(expression: str) -> str:
+    """Return a zoned moment as one in UTC, whatever zone the session has; not every one can be cast."""
+    first, last = "0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"
+    held = f"{expression} BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'"
+    return f"CASE WHEN {held} THEN make_timestamp(epoch_us({expression})) END"
 
 
 def identify_unit(expression: str, physical: str, declared: ColumnType | None) -> str | None:

@@ -15,15 +15,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sanql.execute.arrow_values import is_text, plain_type, scanned_type, total
+from sanql.execute.canonical import OLD_TIME
 from sanql.execute.lockdown import literal, quote
 from sanql.execute.messages import Format
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow
+    import pyarrow.parquet
 
 _HEADER_BYTES_MAX = 1 << 20
-_BATCH_ROWS = 1 << 17
+_BATCH_ROWS = 1 << 14
+_READ_BYTES = 1 << 20
 _DELIMITERS = ",;\t|"
 
 
@@ -50,18 +54,34 @@ def readable(
 
 
 def parquet_fields(connection: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str, str]]:
-    """Return names and DuckDB types of a Parquet file, from its footer alone."""
-    import pyarrow.parquet
+    """Return names and DuckDB types of a Parquet file, from its footer alone.
 
-    schema = _decoded(pyarrow.parquet.read_schema(path))
-    fields = []
-    for field in schema:
-        # One by one: a type DuckDB does not know must not hide the others.
+    A type that nothing can be declared as keeps whatever name it has.
+    """
+    file = _parquet_file(path)
+    old_times = _old_times(file)
+    return [
+        (field.name, OLD_TIME if field.name in old_times else _physical(connection, field.type))
+        for field in file.schema_arrow
+    ]
+
+
+def _physical(connection: duckdb.DuckDBPyConnection, stored: pyarrow.DataType) -> str:
+    import duckdb
+    import pyarrow
+
+    if is_text(plain_type(stored)):
+        return "VARCHAR"
+    shown = scanned_type(stored)
+    # One by one: a type DuckDB does not know must not hide the others.
+    field = pyarrow.field("column", plain_type(stored) if shown is None else shown)
+    try:
         connection.register("part", pyarrow.schema([field]).empty_table())
         ((_, physical, *_),) = connection.execute("DESCRIBE part").fetchall()
-        fields.append((field.name, str(physical)))
-        connection.unregister("part")
-    return fields
+    except duckdb.NotImplementedException:
+        return str(stored)
+    connection.unregister("part")
+    return str(physical)
 
 
 def csv_fields(path: Path) -> list[tuple[str, str]]:
@@ -70,61 +90,51 @@ def csv_fields(path: Path) -> list[tuple[str, str]]:
     return [(name, "VARCHAR") for name in names]
 
 
-def _parquet_batches(path: Path, columns: tuple[str, ...]) -> pyarrow.RecordBatchReader:
-    import pyarrow
+def _parquet_file(path: Path, dictionaries: tuple[str, ...] = ()) -> pyarrow.parquet.ParquetFile:
+    """Return a file that is read page by page: a row group may be larger than the memory."""
     import pyarrow.parquet
 
-    stored = pyarrow.parquet.read_schema(path)
-    # Asked for as dictionaries, or Arrow would convert them itself, and stop where text is broken.
-    encoded = [
-        field.name for field in stored if _is_text(_plain(field.type)) and not _is_text(field.type)
-    ]
-    file = pyarrow.parquet.ParquetFile(path, read_dictionary=encoded)
-    schema = pyarrow.schema(
-        [
-            field.with_type(pyarrow.binary()) if _is_text(field.type) else field
-            for field in _decoded(stored)
-            if field.name in columns
-        ]
+    return pyarrow.parquet.ParquetFile(
+        path,
+        read_dictionary=list(dictionaries),
+        buffer_size=_READ_BYTES,
+        coerce_int96_timestamp_unit="us",  # in nanoseconds, years beyond 2262 would wrap around
     )
 
+
+def _old_times(file: pyarrow.parquet.ParquetFile) -> set[str]:
+    """Return the columns of 96-bit moments, whose nanoseconds are cut off."""
+    columns = [file.schema.column(place) for place in range(len(file.schema.names))]
+    return {column.path for column in columns if column.physical_type == "INT96"}
+
+
+def _parquet_batches(path: Path, columns: tuple[str, ...]) -> pyarrow.RecordBatchReader:
+    import pyarrow
+
+    stored = [field for field in _parquet_file(path).schema_arrow if field.name in columns]
+    # Asked for as dictionaries, or Arrow would convert them itself, and stop where text is broken.
+    encoded = [
+        field.name
+        for field in stored
+        if pyarrow.types.is_dictionary(field.type) and is_text(field.type.value_type)
+    ]
+    file = _parquet_file(path, tuple(encoded))
+    # Without what a file says about its fields: DuckDB would take some for types of its own.
+    schema = pyarrow.schema([pyarrow.field(field.name, _shown(field)) for field in stored])
+
     def batches() -> Iterator[pyarrow.RecordBatch]:
-        for batch in file.iter_batches(_BATCH_ROWS, columns=list(columns)):
-            arrays = [_as_type(batch.column(field.name), field.type) for field in schema]
+        for batch in file.iter_batches(_BATCH_ROWS, columns=list(columns), use_threads=False):
+            arrays = [total(batch.column(field.name)) for field in schema]
             yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pyarrow.RecordBatchReader.from_batches(schema, batches())
 
 
-def _decoded(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """Return a schema whose dictionary columns are plain ones."""
-    import pyarrow
-
-    return pyarrow.schema([field.with_type(_plain(field.type)) for field in schema])
-
-
-def _plain(kind: pyarrow.DataType) -> pyarrow.DataType:
-    import pyarrow
-
-    return kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-
-
-def _is_text(kind: pyarrow.DataType) -> bool:
-    import pyarrow
-
-    return bool(
-        pyarrow.types.is_string(kind)
-        or pyarrow.types.is_large_string(kind)
-        or pyarrow.types.is_string_view(kind)
-    )
-
-
-def _as_type(array: pyarrow.Array, kind: pyarrow.DataType) -> pyarrow.Array:
-    import pyarrow
-
-    if pyarrow.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return array if array.type == kind else array.cast(kind)
+def _shown(field: pyarrow.Field) -> pyarrow.DataType:
+    shown = scanned_type(field.type)
+    if shown is None:  # binding has refused it
+        raise TypeError
+    return shown
 
 
 def _csv_relation(path: Path) -> str:

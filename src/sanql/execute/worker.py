@@ -46,6 +46,7 @@ _PART_BYTES = 1 << 20
 _REQUESTS = 0
 _FOR_QUERIES = ("datetime", "decimal", "pyarrow", "uuid")
 _FOR_FILES = (
+    "pyarrow.compute",
     "pyarrow.dataset",
     "pyarrow.parquet",
     "sanql.execute.ingest",
