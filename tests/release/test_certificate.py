@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -89,3 +90,18 @@ def test_several_gaussian_measurements_mean_no_less_than_their_own_trade_off() -
     found = meaning(Charge(events, Fraction(2), Fraction(1, 10**6)), "one row", "add-remove")
     together = GaussianPair(math.sqrt(4 / 100)).tradeoff(0.05)
     assert best_test(0.05, 2.0, 1e-6) < found["missed_at_least"] < together  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ["staircase", "", "discrete laplace", "none"])
+def test_a_mechanism_without_a_theorem_gets_no_certificate(planned: Planned, name: str) -> None:
+    plan = planned("SELECT COUNT(*) FROM rows")
+    unknown = replace(plan, priced=replace(plan.priced, mechanism=name))
+    with pytest.raises(AssertionError):
+        certify(unknown)
+
+
+def test_what_depends_on_somebody_is_never_said_to_depend_on_nobody(planned: Planned) -> None:
+    nothing = planned("SELECT COUNT(*) FROM open").priced.mechanism
+    plan = planned("SELECT COUNT(*) FROM rows")
+    with pytest.raises(AssertionError):
+        certify(replace(plan, priced=replace(plan.priced, mechanism=nothing)))

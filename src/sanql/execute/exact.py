@@ -75,6 +75,8 @@ def _value(exact: ExactValues, table: Table, emitter: Emitter) -> str:
             text = f"TRY_CAST(system.main.floor({steps} + 0.5e0) AS BIGINT)"
         case Type.BOOLEAN:
             text = f"CASE WHEN {text} THEN 1 WHEN NOT {text} THEN 0 END"
-        case _:
+        case Type.INTEGER:
             text = f"CAST({text} AS BIGINT)"
+        case _:
+            raise AssertionError(f"{exact.column} is no number: the policy checked it")
     return f"coalesce({text}, {exact.missing})"

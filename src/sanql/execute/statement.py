@@ -289,9 +289,11 @@ class _Writer:
                 return "system.main.count(*)"
             case Measured.VALUES:
                 return f"system.main.count(x{self._column_of(index)})"
-            case _:
+            case Measured.SUM:
                 sums, counts = f"system.main.sum(x{index})", f"system.main.count(x{index})"
                 return _less_centre(sums, counts, part)
+            case _:
+                raise AssertionError(f"{part.kind} are not added up here")
 
     def _write_distinct(self, index: int) -> None:
         """Count distinct values, at most `rows` of one unit over all the groups it keeps."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 if TYPE_CHECKING:
     from sanql.parse.relations import From, Rows
@@ -286,5 +286,9 @@ def walk(expression: Expr) -> Iterator[Expr]:
                 pending += [operand] if operand is not None else []
             case Window():
                 pending += [*node.args, *node.partition, *(o.expression for o in node.order)]
-            case _:
+            case ColumnRef() | Literal() | KeyRef() | Grouping() | AggregateRef():
                 pass
+            case IntervalEnd() | Identifier():
+                pass
+            case _:
+                assert_never(node)

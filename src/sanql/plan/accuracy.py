@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from sanql.account.numbers import EPSILON_MIN
 from sanql.errors import Refused
-from sanql.mechanisms import Geometric
+from sanql.mechanisms import Geometric, NoNoise
 from sanql.plan.levels import Outlined, plan_question
 from sanql.plan.measurements import (
     AverageOf,
@@ -105,8 +105,9 @@ def _reach(planned: Plan, index: int, confidence: Fraction) -> int:
 def _rank_half_width(planned: Plan, picks: int, confidence: Fraction) -> Fraction:
     """Return how many rows a quantile is off: those of its own pick and of those it lies between."""
     part, noise = planned.measurements[picks], planned.noises[picks]
-    if not isinstance(noise, Geometric) or part.leaves is None:
+    if isinstance(noise, NoNoise):
         return Fraction(0)
+    assert isinstance(noise, Geometric) and part.leaves is not None  # noqa: S101  (picks have both)
     turns = len(levels(part.fractions))
     return turns * rank_error_upper(part.leaves, noise.scale, shared_confidence(confidence, turns))
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from sanql.errors import Refused
 from sanql.plan.keys import Keys, OneGroup, PublicKeys
-from sanql.policy import ColumnUnit, Table
+from sanql.policy import ColumnUnit, RowUnit, Table
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,10 @@ class Limits:
 
 def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> Limits:
     """Return the limits that the policy sets and the question may tighten."""
-    if not isinstance(table.unit, ColumnUnit):
+    if table.unit is None or isinstance(table.unit, RowUnit):
         return Limits(1, 1, 1)
+    if not isinstance(table.unit, ColumnUnit):
+        raise AssertionError("reading.py follows references to the unit they lead to")
     rows = table.rows_per_unit_max
     if rows is None:
         raise Refused(

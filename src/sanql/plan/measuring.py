@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal, assert_never
 
 from sanql.errors import Refused
 from sanql.parse.remedies import stating_bounds
@@ -38,6 +39,7 @@ from sanql.policy import ColumnUnit, Table
 
 GRID_POINTS = 2**24  # steps across the bounds of a value that has no precision of its own
 GRID_POINTS_MAX = 2**52
+Counted = Literal[Measured.ROWS, Measured.VALUES, Measured.UNITS, Measured.DISTINCT]
 SPREADS = {  # whether it is the sample's, and whether its root is asked for
     Aggregation.VARIANCE: (False, False),
     Aggregation.VARIANCE_SAMPLE: (True, False),
@@ -112,16 +114,23 @@ class _Collector:
                 return self._sum(aggregate)
             case Aggregation.AVERAGE:
                 return self._average(aggregate)
-            case kind if kind in SPREADS:
-                sample, rooted = SPREADS[kind]
+            case (
+                Aggregation.VARIANCE
+                | Aggregation.VARIANCE_SAMPLE
+                | Aggregation.DEVIATION
+                | Aggregation.DEVIATION_SAMPLE
+            ):
+                sample, rooted = SPREADS[aggregate.kind]
                 return self._variance(_argument(aggregate), sample, rooted)
             case Aggregation.CORRELATION:
                 return self._correlation(aggregate)
             case Aggregation.QUANTILE:
                 return self._quantile(aggregate)
-            case _:
+            case Aggregation.COVARIANCE | Aggregation.COVARIANCE_SAMPLE:
                 sample = aggregate.kind is Aggregation.COVARIANCE_SAMPLE
                 return self._covariance(*_both(aggregate), sample)
+            case _:
+                assert_never(aggregate.kind)
 
     def _sum(self, aggregate: Aggregate) -> SumOf:
         argument = _argument(aggregate)
@@ -239,10 +248,11 @@ class _Collector:
         if _can_be_null(argument):
             return self._count(Measured.VALUES, argument, weight)
         # where one row of a unit counts, rows and units are the same number, measured once
-        kind = Measured.UNITS if self._setting.limits.rows == 1 else Measured.ROWS
-        return self._count(kind, None, weight)
+        if self._setting.limits.rows == 1:
+            return self._count(Measured.UNITS, None, weight)
+        return self._count(Measured.ROWS, None, weight)
 
-    def _count(self, kind: Measured, expression: Expr | None, weight: float) -> int:
+    def _count(self, kind: Counted, expression: Expr | None, weight: float) -> int:
         setting = self._setting
         if expression is not None:
             setting = replace(setting, always_present=False)
@@ -251,8 +261,10 @@ class _Collector:
                 bounds = sensitivity.of_units(setting)
             case Measured.DISTINCT:
                 bounds = sensitivity.of_distinct(setting)
-            case _:
+            case Measured.ROWS | Measured.VALUES:
                 bounds = sensitivity.of_counts(setting)
+            case _:
+                assert_never(kind)
         return self._add(Measurement(kind, expression, bounds), weight)
 
     def _gridded(self, argument: Expr, centred: bool) -> Measurement:

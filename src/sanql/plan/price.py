@@ -20,6 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from sanql.account import (
     Charge,
@@ -42,6 +43,7 @@ from sanql.mechanisms import (
 from sanql.plan.measurements import Measured, Measurement, Measuring
 
 SHARES = 10**6
+Mechanism = Literal["discrete Laplace", "discrete Gaussian", "none: nothing depends on any unit"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Priced:
     noises: tuple[Noise, ...]
     threshold: int | None
     charge: Charge
-    mechanism: str
+    mechanism: Mechanism
 
 
 def price(measuring: Measuring, epsilon: Fraction, delta: Fraction) -> Priced:

@@ -65,7 +65,7 @@ def of_units(setting: Setting) -> Sensitivity:
         return _always_one(setting)
     if setting.one_group:
         return Sensitivity(1, 1, 1)
-    cells = setting.limits.groups * (2 if setting.neighbours == "change-one" else 1)
+    cells = setting.limits.groups * (1 if setting.neighbours == "add-remove" else 2)
     return Sensitivity(cells, 1, cells)
 
 

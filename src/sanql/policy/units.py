@@ -174,5 +174,7 @@ def unit_path(table: Table, tables: Mapping[str, Table]) -> str:
             return f"{column} = {referred}.{key}: {unit_path(tables[referred], tables)}"
         case ColumnUnit(column):
             return column
-        case _:
+        case RowUnit():
             return "row"
+        case None:
+            raise AssertionError(f"{table.name} is public: its rows lead to nobody")

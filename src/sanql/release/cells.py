@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,8 +102,12 @@ def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
                 pass
             case _ if index == selection:
                 columns[f"m{index}"] = selected
-            case _:
+            case (
+                Measured.ROWS | Measured.VALUES | Measured.UNITS | Measured.SUM | Measured.DISTINCT
+            ):
                 columns[f"m{index}"] = pa.array(_noisy(plan, exact, index, sampler))
+            case _:
+                assert_never(part.kind)
     if not columns:
         columns["present"] = exact.column("present")
     table = pa.table(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
 from sanql.account.numbers import show_upper
@@ -27,6 +27,7 @@ from sanql.plan.measurements import (
     VarianceOf,
 )
 from sanql.plan.plan import unit_in_words
+from sanql.plan.price import Mechanism
 from sanql.policy import ColumnUnit, Neighbours
 from sanql.release.consistency import in_common
 from sanql.release.cuts import cuts_in_words
@@ -225,14 +226,16 @@ def _definition(plan: Planned) -> str:
     return "(epsilon, delta)-differential privacy"
 
 
-def _mechanism(plan: Planned) -> str:
+def _mechanism(plan: Planned) -> Mechanism:
     """Return the mechanism of the levels that have noise: it is one for all of them."""
     noisy = [level for level in plan.levels if not level.outline.free]
     return (noisy or plan.levels)[0].priced.mechanism
 
 
 def _theorem(plan: Planned) -> str:
-    match _mechanism(plan):
+    """Return why the claim is true; a mechanism that is not known here has no theorem, and fails."""
+    mechanism = _mechanism(plan)
+    match mechanism:
         case "discrete Laplace":
             return (
                 "Epsilons and deltas of the measurements add up (basic composition); what is "
@@ -244,8 +247,12 @@ def _theorem(plan: Planned) -> str:
                 "delta) by the bound of Canonne, Kamath & Steinke (2020), optimised over the "
                 "order; selection's failure probability is added to delta."
             )
-        case _:
+        case "none: nothing depends on any unit":
+            if plan.charge.events or not plan.outline.free:
+                raise AssertionError("an answer that depends on units has no such theorem")
             return "Nothing in the answer depends on any unit."
+        case _:
+            assert_never(mechanism)
 
 
 def _measurement(plan: Plan, index: int, part: Measurement) -> dict[str, object]:

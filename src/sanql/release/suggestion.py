@@ -152,7 +152,7 @@ def suggest(
             found = choices(units, epsilon_typical)
         else:
             most = EDGES[max(index for index, count in enumerate(units) if count)]
-            moved = 2 if policy.neighbours == "change-one" else 1
+            moved = 1 if policy.neighbours == "add-remove" else 2
             found = choices(units, epsilon_typical, moved, groups or most)
         best = min(found, key=lambda choice: choice.cost).limit
         limit = min([best, *(each.limit for each in advice)])  # no more groups than rows
