@@ -14,7 +14,7 @@ from sanql.account import Charge
 from sanql.execute import Workers
 from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, public_statement, statement
-from sanql.mechanisms import ExactSampler
+from sanql.mechanisms import ExactSampler, Sampler
 from sanql.mechanisms.noise import SymmetricNoise
 from sanql.parse import Asked
 from sanql.parse.shared import PublicQuery
@@ -22,7 +22,7 @@ from sanql.plan import Planned
 from sanql.release import (
     Answer,
     LevelCells,
-    add_noise_to_levels,
+    NoiseStage,
     certify,
     show_levels,
 )
@@ -121,9 +121,8 @@ def _measure(
     reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
     started = time.monotonic()
     try:
-        exact = _run_all(workers, sent, meanwhile, started + san.policy.engine.deadline_seconds)
-        cells = add_noise_to_levels(planned, exact, san.sampler)
-        del exact
+        deadline = started + san.policy.engine.deadline_seconds
+        cells = _noisy_cells(workers, planned, sent, san.sampler, meanwhile, deadline)
     except Exception:
         # whatever happened must not be told: it could depend on a row
         san.ledger.void(reservation)
@@ -134,16 +133,23 @@ def _measure(
     return cells
 
 
-def _run_all(
-    workers: Workers, sent: Sequence[Statement], meanwhile: Callable[[], None], deadline: float
-) -> list[pyarrow.Table]:
-    """Return the exact cells of every level; all of them have the time that one answer has."""
+def _noisy_cells(
+    workers: Workers,
+    planned: Planned,
+    sent: Sequence[Statement],
+    sampler: Sampler,
+    meanwhile: Callable[[], None],
+    deadline: float,
+) -> LevelCells:
+    """Return the noisy cells of every level; all of them have the time that one answer has."""
     found = []
-    for number, each in enumerate(sent):
+    for number, (level, each) in enumerate(zip(planned.levels, sent, strict=True)):
+        stage = NoiseStage(level, sampler)
         left = deadline - time.monotonic() if number else math.inf
         busy = None if number else meanwhile
-        found.append(workers.run(each.sql, each.parameters, busy, left, each.public))
-    return found
+        workers.stream(each.sql, each.parameters, stage.take, busy, left, each.public)
+        found.append(stage.finish())
+    return LevelCells(tuple(found))
 
 
 @dataclass(frozen=True)

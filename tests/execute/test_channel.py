@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 
 from sanql.execute import worker
-from sanql.execute.channel import ChannelLost, receive, send, send_parts
+from sanql.execute.channel import ChannelLost, receive, send
 from sanql.execute.lockdown import connect, lock
 from sanql.execute.messages import Query
 
@@ -72,20 +73,33 @@ def test_a_reader_that_does_not_read_is_not_waited_for(pipe: tuple[int, int]) ->
         send(write, b"x", soon())
 
 
-def test_a_message_sent_in_parts_arrives_as_one(pipe: tuple[int, int]) -> None:
-    read, write = pipe
-    send_parts(write, [b"T", bytearray(b"ab"), b"", b"c"], soon())
-    assert receive(read, 100, soon()) == b"Tabc"
-    with pytest.raises(ChannelLost):
-        send_parts(write, [b"ab", b"cd"], soon())
-        receive(read, 3, soon())
-
-
-def test_a_result_is_cut_off_in_the_worker_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "RESULT_BYTES_MAX", 1 << 20)
+def frames(sql: str) -> list[pa.Table]:
+    """Return what a worker would send of a result, piece by piece."""
     connection = connect()
     lock(connection, files_confined=False)
-    parts = worker._answer(connection, Query("SELECT range FROM range(1000)", ()))
-    assert sum(map(len, parts)) > 8000
-    with pytest.raises(MemoryError):
-        worker._answer(connection, Query("SELECT range FROM range(1000000)", ()))
+    found = worker._answer(connection, Query(sql, ()))
+    return [pa.ipc.open_stream(frame).read_all() for frame in found]
+
+
+@pytest.mark.parametrize(
+    ("what", "rows"),
+    [("range", 300_000), ("repeat('x', 5000)", 2_000), ("range(range % 300)", 20_000)],
+)
+def test_a_result_is_sent_in_pieces_of_a_bounded_size(what: str, rows: int) -> None:
+    """Long rows too: a piece is about a megabyte, whatever the engine calls a batch."""
+    sent = frames(f"SELECT range AS n, {what} AS wide FROM range({rows})")
+    assert len(sent) > 2
+    assert max(piece.nbytes for piece in sent) < 2 * worker.FRAME_BYTES
+    assert sorted(n for piece in sent for n in piece.column("n").to_pylist()) == list(range(rows))
+
+
+def test_a_row_longer_than_a_piece_is_sent_whole() -> None:
+    sent = frames("SELECT repeat('x', 3000000 + range::INTEGER) AS wide FROM range(5)")
+    lengths = [len(text) for piece in sent for text in piece.column("wide").to_pylist()]
+    assert sorted(lengths) == [3_000_000 + n for n in range(5)]
+    assert [piece.num_rows for piece in sent] == [1] * 5
+
+
+def test_no_rows_are_one_piece_that_has_the_names() -> None:
+    (only,) = frames("SELECT 1 AS n WHERE false")
+    assert (only.num_rows, only.column_names) == (0, ["n"])

@@ -208,10 +208,67 @@ def test_a_result_of_a_quarter_of_the_memory_is_answered(source: Source) -> None
 
 
 @pytest.mark.slow
-def test_a_result_beyond_the_size_limit_is_unavailable(source: Source) -> None:
-    with Workers(source, EngineLimits(1 << 30, 60.0, 1)) as workers:
+def test_a_result_larger_than_the_memory_streams_through_it(source: Source) -> None:
+    """Groups that had to spill, and 440 MB of them: neither side ever holds them all."""
+    rows, size, largest = 0, 0, 0
+
+    def take(some: pa.Table) -> None:
+        nonlocal rows, size, largest
+        rows, size, largest = rows + some.num_rows, size + some.nbytes, max(largest, some.nbytes)
+
+    with Workers(source, EngineLimits(256 << 20, 120.0, 1)) as workers:
+        workers.stream(
+            "SELECT repeat(md5(range::VARCHAR), 8) AS key, count(*) AS n "
+            "FROM range(1600000) GROUP BY ALL",
+            [],
+            take,
+        )
+    assert rows == 1_600_000
+    assert size > 400 << 20
+    assert largest < 4 << 20
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        "CASE WHEN range = 1999999 THEN error('Alice') ELSE 'x' END",
+        "(range // 7000)::UTINYINT",
+    ],
+)
+def test_a_failure_after_some_rows_is_the_same_failure(late: str, workers: Workers) -> None:
+    had: list[int] = []
+    with pytest.raises(Unavailable) as caught:
+        workers.stream(
+            f"SELECT range AS n, {late} AS x FROM range(2000000)", [], lambda t: had.append(len(t))
+        )
+    error = caught.value
+    assert had, "nothing had been sent by then, so nothing was tried"
+    assert (error.code, error.message) == ("unavailable", "the engine could not answer")
+    assert (error.__cause__, error.__context__) == (None, None)
+    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+def test_a_failure_of_whoever_takes_the_rows_is_the_same_failure(workers: Workers) -> None:
+    """And the rows still on their way are nobody's: the worker that sends them is replaced."""
+
+    def refuse(_: pa.Table) -> None:
+        raise MemoryError
+
+    workers.warm()
+    (before,) = processes(workers)
+    with pytest.raises(Unavailable) as caught:
+        workers.stream("SELECT range AS n FROM range(2000000)", [], refuse)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert not running(before)
+    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
+
+
+def test_a_deadline_holds_for_all_rows_together(source: Source, people: Policy) -> None:
+    """A result that goes on for ever, though there is always a next piece of it."""
+    with Workers(source, replace(people.engine, deadline_seconds=1.0)) as workers:
+        workers.warm()
         with pytest.raises(Unavailable):
-            workers.run("SELECT range, repeat('x', 100) FROM range(5000000)", [])
+            workers.stream("SELECT range AS n FROM range(1000000000000)", [], lambda _: None)
         assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
 
 
@@ -314,7 +371,8 @@ def test_a_worker_has_neither_the_parents_environment_nor_its_terminal(
         }
         printed = {str(Path(f"/proc/{pid}/fd/{number}").readlink()) for number in (1, 2)}
     assert printed == {"/dev/null"}
-    assert names <= {b"", b"LC_ALL", b"OPENBLAS_NUM_THREADS", b"PYTHONPATH"}
+    expected = {"ARROW_DEFAULT_MEMORY_POOL", "LC_ALL", "OPENBLAS_NUM_THREADS", "PYTHONPATH"}
+    assert names <= {b"", *map(str.encode, expected)}
 
 
 def test_a_source_replaced_after_opening_is_not_mixed_with_the_new_one(

@@ -11,7 +11,7 @@ import pyarrow as pa
 from privacy.replay import Distance, Key, keyed
 from sanql.plan import Plan
 from sanql.plan.measurements import Measured, Measurement
-from sanql.release.rest import exact_rest
+from sanql.release.rest import Rest
 
 SETS_MAX = 32  # sets of keys tried for one question; all of them up to five keys
 
@@ -41,7 +41,7 @@ class Side:
     def released(self, shown: frozenset[Key]) -> dict[int, dict[object, int]]:
         """Return the exact input of the noise when these keys appear, by measurement and cell."""
         hidden = pa.array([key not in shown for key in self.groups], pa.bool_())
-        rest = exact_rest(self.plan, self.cells.filter(hidden))
+        rest = Rest(self.plan).add(self.cells.filter(hidden)).exact()
         found: dict[int, dict[object, int]] = {i: {"rest": value} for i, value in rest.items()}
         for index, part in enumerate(self.plan.measurements):
             if part.of is None and part.leaves is None:

@@ -32,7 +32,7 @@ from sanql.plan import Plan, outline, plan
 from sanql.plan.measurements import Measured
 from sanql.plan.rest import adds_up
 from sanql.policy import Neighbours, Policy
-from sanql.release.rest import exact_rest
+from sanql.release.rest import Rest
 
 pytestmark = pytest.mark.slow
 
@@ -135,7 +135,7 @@ def test_neighbours_never_exceed_the_declared_sensitivity_of_the_rest(
 
 @pytest.mark.parametrize("neighbours", ORDERS)
 def test_every_number_of_the_row_is_accounted_for(neighbours: Neighbours, tmp_path: Path) -> None:
-    """What exact_rest returns is exactly what adds up, and the count that selects only as REST."""
+    """The rest is exactly what adds up, and the count that selects only as REST."""
     limits = {table: draw_bounding(random.Random(3)) for table in ("visits", "stays")}
     policy = write_policy(tmp_path, neighbours, limits)
     for sql in (question.format(table) for question in QUESTIONS for table in UNITS):
@@ -147,5 +147,5 @@ def test_every_number_of_the_row_is_accounted_for(neighbours: Neighbours, tmp_pa
             for index, part in enumerate(found.measurements)
             if adds_up(part, found.outline.limits) and index != measuring.selection
         }
-        assert set(exact_rest(found, pa.table(zeros))) == expected, sql
+        assert set(Rest(found).add(pa.table(zeros)).exact()) == expected, sql
         assert measuring.selection not in expected

@@ -10,7 +10,6 @@ import os
 import select
 import struct
 import time
-from collections.abc import Sequence
 
 _LENGTH = struct.Struct("!Q")
 _PIPE_CHUNK = 1 << 20
@@ -22,14 +21,7 @@ class ChannelLost(Exception):
 
 def send(pipe: int, payload: bytes, deadline: float | None = None) -> None:
     """Write one message; with a deadline, the pipe must be non-blocking."""
-    send_parts(pipe, [payload], deadline)
-
-
-def send_parts(
-    pipe: int, parts: Sequence[bytes | bytearray], deadline: float | None = None
-) -> None:
-    """Write one message whose payload is in several parts."""
-    for part in (_LENGTH.pack(sum(map(len, parts))), *parts):
+    for part in (_LENGTH.pack(len(payload)), payload):
         rest = memoryview(part)
         while rest:
             _wait(pipe, select.POLLOUT, deadline)

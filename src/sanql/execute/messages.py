@@ -16,7 +16,8 @@ Format = Literal["parquet", "csv"]
 Identity = tuple[int, int, int, int]
 
 READY = b"r"
-TABLE = b"t"
+TABLE = b"t"  # some rows of a result; more may follow
+END = b"e"  # of a result
 JSON = b"j"
 PROGRESS = b"p"
 FAILED = b"f"

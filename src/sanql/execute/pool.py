@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from sanql.errors import Unavailable
 from sanql.execute.channel import ChannelLost
 from sanql.execute.files import identify
-from sanql.execute.messages import READY, TABLE, PublicTable, Query, Serve
+from sanql.execute.messages import END, READY, TABLE, PublicTable, Query, Serve
 from sanql.execute.process import START_SECONDS_MAX, WorkerProcess
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from sanql.execute.sources import Source
     from sanql.policy.model import EngineLimits
 
-_REPLY_BYTES_MAX = 300 << 20
+# A frame is about a megabyte, or one row; this only holds off a worker that has gone mad.
+_FRAME_BYTES_MAX = 2 << 30
 
 
 def unavailable() -> Unavailable:
@@ -101,30 +102,48 @@ class Workers:
         seconds_max: float = math.inf,
         public: tuple[PublicTable, ...] = (),
     ) -> pyarrow.Table:
-        """Return the result of one SELECT, or raise the constant `Unavailable`.
+        """Return the whole result of one SELECT, or raise the constant `Unavailable`."""
+        found: list[pyarrow.Table] = []
+        self.stream(sql, parameters, found.append, meanwhile, seconds_max, public)
+        import pyarrow
 
-        `meanwhile` is done here while the worker is busy. `seconds_max` is what is left of the
-        policy's deadline, where one answer takes several statements. `public` tables are made first.
+        return pyarrow.concat_tables(found).combine_chunks()
+
+    def stream(
+        self,
+        sql: str,
+        parameters: Sequence[object],
+        take: Callable[[pyarrow.Table], object],
+        meanwhile: Callable[[], object] | None = None,
+        seconds_max: float = math.inf,
+        public: tuple[PublicTable, ...] = (),
+    ) -> None:
+        """Give the result of one SELECT to `take`, some rows at a time and at least once.
+
+        Raises the constant `Unavailable` where anything fails, `take` too; it may have had rows by
+        then. `meanwhile` is done here while the worker is busy. `seconds_max` is what is left of
+        the policy's deadline, where one answer takes several statements. `public` tables are made
+        first.
         """
         if seconds_max <= 0:
             raise unavailable()
         server = self._take()
-        table = None
+        done = False
         try:
             query = Query(sql, tuple(parameters), public)
             seconds = min(self._limits.deadline_seconds, seconds_max)
-            table = server.answer(query, seconds, meanwhile)
+            server.answer(query, seconds, take, meanwhile)
+            done = True
         except Exception:  # noqa: S110  (whatever it was must not be told)
             pass
         finally:
             # Also when interrupted: a worker in the middle of a query must not be given another.
-            if table is None:
-                self._replace(server)
-            else:
+            if done:
                 self._give_back(server)
-        if table is None:
+            else:
+                self._replace(server)
+        if not done:
             raise unavailable()
-        return table
 
     def pids(self) -> list[int]:
         """Return the ids of the worker processes there are, for those who watch them."""
@@ -209,9 +228,13 @@ class _Server(WorkerProcess):
             self._ready = True
 
     def answer(
-        self, query: Query, seconds_max: float, meanwhile: Callable[[], object] | None = None
-    ) -> pyarrow.Table:
-        """Return the result; the clock starts when the worker is ready for the query."""
+        self,
+        query: Query,
+        seconds_max: float,
+        take: Callable[[pyarrow.Table], object],
+        meanwhile: Callable[[], object] | None = None,
+    ) -> None:
+        """Give the result to `take` as it comes; the clock starts when the worker is ready."""
         self.await_ready()
         deadline = time.monotonic() + seconds_max
         self.send(query, deadline)
@@ -221,12 +244,14 @@ class _Server(WorkerProcess):
             meanwhile()
             if time.monotonic() > deadline:
                 raise ChannelLost  # also where the reply has come by now: too late is too late
-        kind, stream = self.receive(_REPLY_BYTES_MAX, deadline)
-        if kind != TABLE:
+        kind, frame = self.receive(_FRAME_BYTES_MAX, deadline)
+        while kind == TABLE:
+            table = pyarrow.ipc.open_stream(pyarrow.py_buffer(frame)).read_all()
+            table.validate(full=True)
+            take(table.combine_chunks())
+            kind, frame = self.receive(_FRAME_BYTES_MAX, deadline)
+        if kind != END:
             raise ChannelLost
-        table = pyarrow.ipc.open_stream(pyarrow.py_buffer(stream)).read_all()
-        table.validate(full=True)
-        return table
 
 
 def _discard_all(servers: set[_Server], held: int, owner: int) -> None:

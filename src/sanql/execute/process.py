@@ -128,6 +128,8 @@ def _environment() -> dict[str, str]:
         for place in spec.submodule_search_locations or ()
     )
     return {
+        # Arrow's own allocator would claim a gigabyte at once, which counts against the limit.
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots)),

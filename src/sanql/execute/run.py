@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 @contextmanager
 def running(connection: duckdb.DuckDBPyConnection, query: Query) -> Iterator[None]:
     """Run a query; within, the connection has its result. What is not one SELECT is an error."""
+    with ready(connection, query) as statement:
+        connection.execute(statement, list(query.parameters))
+        yield
+
+
+@contextmanager
+def ready(connection: duckdb.DuckDBPyConnection, query: Query) -> Iterator[duckdb.Statement]:
+    """Give a query that may be run: one SELECT, whose public tables are there until the end."""
     try:
         for table in query.public:
             _make(connection, table)
-        connection.execute(_only_select(connection, query.sql), list(query.parameters))
-        yield
+        yield _only_select(connection, query.sql)
     finally:
         for table in query.public:
             connection.execute(f"DROP TABLE IF EXISTS temp.main.{quote(table.name)}")

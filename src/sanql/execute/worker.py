@@ -16,12 +16,13 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from sanql.execute.channel import ChannelLost, receive, send, send_parts
+from sanql.execute.channel import ChannelLost, receive, send
 from sanql.execute.confine import die_with_parent, limit_files, limit_memory
 from sanql.execute.files import identify
 from sanql.execute.lean import leave_out
 from sanql.execute.lockdown import allow_only, attach, connect, limit, lock, question_cursor
 from sanql.execute.messages import (
+    END,
     FAILED,
     JSON,
     PROGRESS,
@@ -34,15 +35,17 @@ from sanql.execute.messages import (
     Request,
     Serve,
 )
-from sanql.execute.run import running
+from sanql.execute.run import ready
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import duckdb
+    import pyarrow
 
 REQUEST_BYTES_MAX = 64 << 20
-RESULT_BYTES_MAX = 256 << 20
-_BATCH_ROWS = 1 << 17
-_PART_BYTES = 1 << 20
+FRAME_BYTES = 1 << 20  # of a result that are sent together; one row is never divided
+_BATCH_ROWS = 1 << 10
 _REQUESTS = 0
 _FOR_QUERIES = ("datetime", "decimal", "pyarrow", "uuid")
 _FOR_FILES = (
@@ -86,7 +89,9 @@ def _serve(request: Serve, parent: int, spill: Path, replies: int) -> None:
     send(replies, READY)
     while True:
         query = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (the parent's)
-        send_parts(replies, [TABLE, *_answer(connection, query)])
+        for frame in _answer(connection, query):
+            send(replies, TABLE + frame)
+        send(replies, END)
 
 
 def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection:
@@ -103,57 +108,55 @@ def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection
     limit(connection, request.memory_bytes, spill if confined else None, threads)
     lock(connection, files_confined=confined)
     # The first conversion to Arrow loads modules; do it now, while there is time.
-    _answer(connection, Query("SELECT ?::BIGINT AS warm", (1,)))
+    list(_answer(connection, Query("SELECT ?::BIGINT AS warm", (1,))))
     return connection
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> list[bytearray]:
-    """Return the result as an Arrow stream; a statement that is not one SELECT is an error.
-
-    The engine holds the whole result meanwhile, so it is copied once and no more.
-    """
-    import pyarrow
-
+def _answer(connection: duckdb.DuckDBPyConnection, query: Query) -> Iterator[bytes]:
+    """Yield the result piece by piece, made while it is read; it must be one SELECT."""
     cursor = question_cursor(connection)
-    sink = _Parts()
-    with running(cursor, query):
-        batches = cursor.to_arrow_reader(_BATCH_ROWS)
-        assert batches is not None  # noqa: S101  (a SELECT has a result)
-        with (
-            pyarrow.PythonFile(sink, "w") as file,
-            pyarrow.ipc.new_stream(file, batches.schema) as writer,
-        ):
-            for batch in batches:
-                if sink.size + batch.nbytes > RESULT_BYTES_MAX:
-                    raise MemoryError
-                writer.write_batch(batch)
+    with ready(cursor, query) as statement:
+        # cursor.execute() would plan it once and not twice, but hold the whole result in memory
+        found = cursor.sql(statement, params=list(query.parameters))
+        batches = found.to_arrow_reader(_BATCH_ROWS)
+        yield from _frames(batches)
         batches.close()
     cursor.close()
-    return sink.parts
 
 
-class _Parts:
-    """A file kept in parts, because one buffer would be copied as it grows."""
+def _frames(batches: pyarrow.RecordBatchReader) -> Iterator[bytes]:
+    """Yield pieces of a result, each an Arrow stream of its own; at least one, for the names."""
+    waiting: list[pyarrow.RecordBatch] = []
+    size = sent = 0
+    for batch in batches:
+        for part in _divided(batch):
+            waiting.append(part)
+            size += part.nbytes
+            if size >= FRAME_BYTES:
+                yield _frame(batches.schema, waiting)
+                waiting, size, sent = [], 0, sent + 1
+    if waiting or not sent:
+        yield _frame(batches.schema, waiting)
 
-    def __init__(self) -> None:
-        self.parts = [bytearray()]
-        self.size = 0
-        self.closed = False
 
-    def write(self, data: memoryview) -> int:
-        """Add to the last part, or begin another."""
-        if len(self.parts[-1]) >= _PART_BYTES:
-            self.parts.append(bytearray())
-        self.parts[-1] += data
-        self.size += len(data)
-        return len(data)
+def _divided(batch: pyarrow.RecordBatch) -> Iterator[pyarrow.RecordBatch]:
+    """Yield a batch in halves of halves, until each fits a frame or is one row."""
+    if batch.num_rows <= 1 or batch.nbytes <= FRAME_BYTES:
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from _divided(batch.slice(0, half))
+        yield from _divided(batch.slice(half))
 
-    def flush(self) -> None:
-        """Do nothing: what is written is there."""
 
-    def close(self) -> None:
-        """Do nothing but say so."""
-        self.closed = True
+def _frame(schema: pyarrow.Schema, batches: list[pyarrow.RecordBatch]) -> bytes:
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return bytes(sink.getvalue())
 
 
 def _inspect(

@@ -1,4 +1,9 @@
-"""The one place exact values meet noise: exact cells in, noisy cells out, nothing kept."""
+"""The one place exact values meet noise: exact cells in, noisy cells out, nothing else kept.
+
+Cells come from the engine some groups at a time. What is here at once is one such batch, and of the
+batches before what may leave: so it takes no more room than the answer, however many groups there are
+that the threshold hides.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +19,8 @@ from sanql.mechanisms.wheel import Integers
 from sanql.plan import Plan
 from sanql.plan.keys import OneGroup, PublicKeys
 from sanql.plan.measurements import Measured
-from sanql.release.picks import count_around, leaf_rows, pick
-from sanql.release.rest import REST, append_rest
+from sanql.release.picks import pick_quantiles
+from sanql.release.rest import REST, Rest, append_rest
 
 if TYPE_CHECKING:
     import pyarrow
@@ -76,82 +81,102 @@ class NoisyCells:
 
 
 def add_noise(plan: Plan, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
-    """Return noisy cells: only the keys that pass their threshold, and a draw for each cell of them.
+    """Return the noisy cells of exact ones that are all here."""
+    stage = NoiseStage(plan, sampler)
+    stage.take(exact)
+    return stage.finish()
 
-    Draws are independent, so what is left out needs none beyond the one that leaves it out. The
-    engine returns groups in an order that depends on the data, so the cells are sorted by key.
+
+class NoiseStage:
+    """Takes exact cells batch by batch, and gives noisy ones: only the keys that pass their threshold.
+
+    Every cell of theirs has a draw of its own. Draws are independent, so what is left out needs none
+    beyond the one that leaves it out, and it does not matter which batch a group comes in.
     """
-    import pyarrow as pa
 
-    _check_shape(plan, exact)
-    selection, threshold = plan.outline.measuring.selection, plan.priced.threshold
-    selected = hidden = None
-    if selection is not None:
-        assert threshold is not None  # noqa: S101  (what selects has one)
-        noisy = _noisy(plan, exact, selection, sampler)
-        appears = noisy >= threshold
-        hidden = exact.filter(pa.array(~appears)) if plan.outline.other else None
-        exact = exact.filter(pa.array(appears))
-        selected = pa.array(noisy[appears])
-    columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
-    for index, part in enumerate(plan.measurements):
-        match part.kind:
-            case Measured.PICKS:
-                columns[f"m{index}"] = exact.column(f"m{index}")
-            case Measured.LADDER | Measured.REST:
-                pass
-            case _ if index == selection:
-                columns[f"m{index}"] = selected
-            case (
-                Measured.ROWS | Measured.VALUES | Measured.UNITS | Measured.SUM | Measured.DISTINCT
-            ):
-                columns[f"m{index}"] = pa.array(_noisy(plan, exact, index, sampler))
-            case _:
-                assert_never(part.kind)
-    if not columns:
-        columns["present"] = exact.column("present")
-    table = pa.table(columns)
+    def __init__(self, plan: Plan, sampler: Sampler) -> None:
+        self._plan = plan
+        self._sampler = sampler
+        self._groups = 0
+        self._noisy: list[pyarrow.Table] = []
+        self._rest = Rest(plan)
+
+    def take(self, exact: pyarrow.Table) -> None:
+        """Add noise to the cells of some groups, and forget those of the groups that do not appear."""
+        import pyarrow as pa
+
+        self._groups += exact.num_rows
+        self._check_no_more()
+        selection, threshold = self._plan.outline.measuring.selection, self._plan.priced.threshold
+        selected = None
+        if selection is not None:
+            assert threshold is not None  # noqa: S101  (what selects has one)
+            noisy = self._with_noise(exact, selection)
+            appears = noisy >= threshold
+            if self._plan.outline.other:
+                self._rest.add(exact.filter(pa.array(~appears)))
+            exact = exact.filter(pa.array(appears))
+            selected = pa.array(noisy[appears])
+        shown = _sorted(pa.table(self._columns(exact, selected)))
+        self._noisy.append(pick_quantiles(self._plan, shown, self._sampler))
+
+    def finish(self) -> NoisyCells:
+        """Return all noisy cells, in the order of their keys: the engine's depends on the data."""
+        import pyarrow as pa
+
+        if self._expected not in (None, self._groups):
+            raise unavailable()
+        table = _sorted(pa.concat_tables(self._noisy))
+        self._noisy = []
+        if self._plan.outline.other:
+            table = append_rest(self._plan, table, self._rest, self._sampler)
+        return NoisyCells(table.combine_chunks())
+
+    @property
+    def _expected(self) -> int | None:
+        """How many groups there are where that must not depend on the data."""
+        keys = self._plan.outline.keys
+        if isinstance(keys, PublicKeys):
+            return keys.count
+        return 1 if isinstance(keys, OneGroup) else None
+
+    def _check_no_more(self) -> None:
+        if self._expected is not None and self._groups > self._expected:
+            raise unavailable()
+
+    def _columns(
+        self, exact: pyarrow.Table, selected: pyarrow.Array | None
+    ) -> dict[str, pyarrow.Array | pyarrow.ChunkedArray]:
+        """Return the columns of the groups that appear: their keys, noisy integers, and leaves."""
+        import pyarrow as pa
+
+        columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
+        for index, part in enumerate(self._plan.measurements):
+            match part.kind:
+                case Measured.PICKS:
+                    columns[f"m{index}"] = exact.column(f"m{index}")
+                case Measured.LADDER | Measured.REST:
+                    pass
+                case _ if index == self._plan.outline.measuring.selection:
+                    columns[f"m{index}"] = selected
+                case (
+                    Measured.ROWS
+                    | Measured.VALUES
+                    | Measured.UNITS
+                    | Measured.SUM
+                    | Measured.DISTINCT
+                ):
+                    columns[f"m{index}"] = pa.array(self._with_noise(exact, index))
+                case _:
+                    assert_never(part.kind)
+        return columns or {"present": exact.column("present")}
+
+    def _with_noise(self, exact: pyarrow.Table, index: int) -> Integers:
+        values = exact.column(f"m{index}").to_numpy()
+        drawn = self._sampler.sample(self._plan.noises[index], len(values))
+        return add_saturating(values, drawn)
+
+
+def _sorted(table: pyarrow.Table) -> pyarrow.Table:
     keys = [name for name in table.column_names if name.startswith("k")]
-    if keys:
-        table = table.sort_by([(name, "ascending") for name in keys])
-    if hidden is not None:
-        table = append_rest(plan, table, hidden, sampler)
-    return NoisyCells(_pick(plan, table, sampler).combine_chunks())
-
-
-def _noisy(plan: Plan, exact: pyarrow.Table, index: int, sampler: Sampler) -> Integers:
-    values = exact.column(f"m{index}").to_numpy()
-    return add_saturating(values, sampler.sample(plan.noises[index], len(values)))
-
-
-def _pick(plan: Plan, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
-    """Return the cells of the groups that appear with quantiles picked, and no leaf left."""
-    import pyarrow as pa
-
-    for index, part in enumerate(plan.measurements):
-        if part.kind is not Measured.LADDER:
-            continue
-        assert part.of is not None  # noqa: S101  (a ladder stands around picks)
-        picks = plan.measurements[part.of]
-        assert picks.leaves is not None  # noqa: S101
-        picked, counted = [], []
-        for rows in leaf_rows(picks.leaves, table, part.of):
-            places = pick(picks, rows, plan.noises[part.of], sampler)
-            around = count_around(picks.leaves, rows, places, plan.noises[index], sampler)
-            picked.append(places)
-            counted.append(around)
-        whole = pa.list_(pa.int64())
-        table = table.drop_columns([f"l{part.of}", f"m{part.of}"])
-        table = table.append_column(f"m{part.of}", pa.array(picked, whole))
-        table = table.append_column(f"m{index}", pa.array(counted, whole))
-    return table
-
-
-def _check_shape(plan: Plan, exact: pyarrow.Table) -> None:
-    """Refuse cells whose number would depend on the data where it must not."""
-    keys = plan.outline.keys
-    expected = 1 if isinstance(keys, OneGroup) else None
-    if isinstance(keys, PublicKeys):
-        expected = keys.count
-    if expected is not None and exact.num_rows != expected:
-        raise unavailable()
+    return table.sort_by([(name, "ascending") for name in keys]) if keys else table

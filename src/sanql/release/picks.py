@@ -13,13 +13,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanql.mechanisms import Geometric, Noise, NoNoise, Sampler, add_saturating
-from sanql.plan.measurements import Measurement
+from sanql.plan import Plan
+from sanql.plan.measurements import Measured, Measurement
 from sanql.plan.quantiles import ROW, Leaves, Turn, inward, ladder, levels
 
 if TYPE_CHECKING:
     import pyarrow
 
 Integers = NDArray[np.int64]
+
+
+def pick_quantiles(plan: Plan, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
+    """Return the cells of the groups that appear with quantiles picked, and no leaf left."""
+    import pyarrow as pa
+
+    for index, part in enumerate(plan.measurements):
+        if part.kind is not Measured.LADDER:
+            continue
+        assert part.of is not None  # noqa: S101  (a ladder stands around picks)
+        picks = plan.measurements[part.of]
+        assert picks.leaves is not None  # noqa: S101
+        picked, counted = [], []
+        for rows in leaf_rows(picks.leaves, table, part.of):
+            places = pick(picks, rows, plan.noises[part.of], sampler)
+            around = count_around(picks.leaves, rows, places, plan.noises[index], sampler)
+            picked.append(places)
+            counted.append(around)
+        whole = pa.list_(pa.int64())
+        table = table.drop_columns([f"l{part.of}", f"m{part.of}"])
+        table = table.append_column(f"m{part.of}", pa.array(picked, whole))
+        table = table.append_column(f"m{index}", pa.array(counted, whole))
+    return table
 
 
 def leaf_rows(leaves: Leaves, cells: pyarrow.Table, index: int) -> Iterator[Integers]:

@@ -5,7 +5,7 @@ plan/rest.py says why this may be released, and what it costs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sanql.execute.statement import CELL_LIMIT
 from sanql.mechanisms import Sampler, add_saturating
 from sanql.plan import Plan
+from sanql.plan.measurements import Measured
 from sanql.plan.rest import adds_up
+from sanql.release.picks import pick_quantiles
 
 if TYPE_CHECKING:
     import pyarrow
@@ -21,46 +23,58 @@ if TYPE_CHECKING:
 REST = "other"  # the column of the cells that is true in that row
 
 
-def append_rest(
-    plan: Plan, shown: pyarrow.Table, hidden: pyarrow.Table, sampler: Sampler
-) -> pyarrow.Table:
-    """Return noisy cells with a last row for the exact cells of the groups that do not appear."""
+class Rest:
+    """What the groups that do not appear have together, added up batch by batch."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._measuring = plan.outline.measuring
+        self._sums = {
+            index: 0
+            for index, part in enumerate(plan.measurements)
+            if part.of is None and adds_up(part, plan.outline.limits)
+        }
+
+    def add(self, hidden: pyarrow.Table) -> Self:
+        """Add the exact cells of some of these groups."""
+        for index in self._sums:
+            self._sums[index] += _added_up(hidden.column(f"m{index}").to_numpy())
+        return self
+
+    def exact(self) -> dict[int, int]:
+        """Return what every measurement that adds up comes to, held where every cell is held.
+
+        Only the whole sum is held: which groups are in one batch is the engine's choice. Where the
+        count that selects is shown, its rest is there as the measurement made for it.
+        """
+        found = {index: max(-CELL_LIMIT, min(CELL_LIMIT, n)) for index, n in self._sums.items()}
+        measuring = self._measuring
+        units = found.pop(measuring.selection, 0) if measuring.selection is not None else 0
+        return found if measuring.rest is None else found | {measuring.rest: units}
+
+
+def append_rest(plan: Plan, shown: pyarrow.Table, rest: Rest, sampler: Sampler) -> pyarrow.Table:
+    """Return noisy cells with a last row for the groups that do not appear."""
     import pyarrow as pa
 
-    noisy = _noisy_rest(plan, hidden, sampler)
-    row: dict[str, object] = {}
-    for field in shown.schema:
-        if field.name in noisy:
-            row[field.name] = noisy[field.name]
-        elif pa.types.is_list(field.type):
-            row[field.name] = []  # quantiles are picked as where no row is, and never shown
-        else:
-            row[field.name] = None
-    columns = {field.name: pa.array([row[field.name]], field.type) for field in shown.schema}
+    noisy = _noisy_rest(plan, rest, sampler)
+    row = {
+        field.name: pa.array([noisy.get(field.name)], field.type)
+        for field in shown.schema
+        if not pa.types.is_list(field.type)
+    }
+    for index, part in enumerate(plan.measurements):
+        if part.kind is Measured.PICKS:  # as where no row is, and never shown
+            row |= dict.fromkeys((f"l{index}", f"m{index}"), pa.array([[]], pa.list_(pa.int64())))
+    last = pick_quantiles(plan, pa.table(row), sampler).select(shown.column_names)
     told = [np.zeros(shown.num_rows, dtype=np.bool_), np.ones(1, dtype=np.bool_)]
-    both = pa.concat_tables([shown, pa.table(columns)])
+    both = pa.concat_tables([shown, last])
     return both.append_column(REST, pa.array(np.concatenate(told)))
 
 
-def exact_rest(plan: Plan, hidden: pyarrow.Table) -> dict[int, int]:
-    """Return what every measurement that adds up comes to over the groups that do not appear.
-
-    Where the count that selects is shown, its rest is there as the measurement made for it.
-    """
-    measuring = plan.outline.measuring
-    found = {
-        index: _added_up(hidden.column(f"m{index}").to_numpy())
-        for index, part in enumerate(plan.measurements)
-        if part.of is None and adds_up(part, plan.outline.limits)
-    }
-    units = found.pop(measuring.selection, 0) if measuring.selection is not None else 0
-    return found if measuring.rest is None else found | {measuring.rest: units}
-
-
-def _noisy_rest(plan: Plan, hidden: pyarrow.Table, sampler: Sampler) -> dict[str, int]:
+def _noisy_rest(plan: Plan, rest: Rest, sampler: Sampler) -> dict[str, int]:
     """Return the numbers of the row by column, each with a draw of its own."""
     columns = {f"m{i}": 0 for i, part in enumerate(plan.measurements) if part.leaves is None}
-    for index, exact in exact_rest(plan, hidden).items():
+    for index, exact in rest.exact().items():
         drawn = sampler.sample(plan.noises[index], 1)
         of = plan.measurements[index].of
         place = index if of is None else of
@@ -69,10 +83,10 @@ def _noisy_rest(plan: Plan, hidden: pyarrow.Table, sampler: Sampler) -> dict[str
 
 
 def _added_up(values: NDArray[np.int64]) -> int:
-    """Return the exact sum, held where every cell is held; half of the bits at a time, to have room.
+    """Return the exact sum; half of the bits at a time, to have room.
 
-    >>> _added_up(np.array([2**62, 2**62, 2**62, -(2**62), -(2**62), -7])) == 2**62 - 7
+    >>> _added_up(np.array([2**62, 2**62, 2**62, 2**62, 7])) == 2**64 + 7
     True
     """
     low, high = int(np.sum(values & 0xFFFFFFFF)), int(np.sum(values >> 32))
-    return max(-CELL_LIMIT, min(CELL_LIMIT, (high << 32) + low))
+    return (high << 32) + low
