@@ -83,17 +83,27 @@ def test_a_join_that_repeats_more_rows_than_count_is_said_under_the_answer(
     ]
 
 
-def test_limits_are_not_said_where_the_owner_declares_one_row_for_each(planned: Planned) -> None:
+def test_limits_are_said_of_a_table_declared_unique_as_of_any_other(planned: Planned) -> None:
     line = "limits: 1 row a person_id; what they cut is not in the intervals"
-    assert said(planned, "SELECT SUM(age) FROM first") == [line]
-    assert said(planned, "SELECT COUNT(*) FROM first") == [line]
-    assert said(planned, "SELECT COUNT(DISTINCT person_id) FROM first") == []
-    assert said(planned, "SELECT SUM(age) FROM unique") == []
-    assert said(planned, "SELECT city, SUM(age) FROM unique GROUP BY city", "1e-6") == []
-    inner = "(SELECT person_id, MAX(age) AS age FROM unique GROUP BY person_id) AS people"
-    assert said(planned, f"SELECT AVG(age) FROM {inner}") == []
-    assert said(planned, "SELECT AVG(age) FROM (SELECT age FROM unique WHERE age > 9) AS old") == []
+    for table in ("first", "unique"):
+        assert said(planned, f"SELECT SUM(age) FROM {table}") == [line]
+        assert said(planned, f"SELECT COUNT(*) FROM {table}") == [line]
+        assert said(planned, f"SELECT COUNT(DISTINCT person_id) FROM {table}") == []
+        by_city = f"SELECT city, SUM(age) FROM {table} GROUP BY city"
+        assert said(planned, by_city, "1e-6") == [line]
+        older = f"SELECT AVG(age) FROM (SELECT age FROM {table} WHERE age > 9) AS old"
+        assert said(planned, older) == [line]
+        inner = f"(SELECT person_id, MAX(age) AS age FROM {table} GROUP BY person_id) AS people"
+        assert said(planned, f"SELECT AVG(age) FROM {inner}") == [line]
+        whole = f"(SELECT person_id, sex FROM {table} GROUP BY person_id, sex) AS people"
+        assert said(planned, f"SELECT COUNT(*) FROM {whole}") == [line]
     held = said(planned, f"SELECT AVG(age) FROM {inner.replace('unique', 'visits')}")
     assert held == [line.replace("1 row", "3 rows")]  # of which the subquery makes one
     joined = "SELECT COUNT(*) FROM unique u JOIN visits v ON u.person_id = v.person_id"
     assert "limits: 3 rows a person_id" in said(planned, joined)[-1]
+
+
+def test_limits_are_not_said_where_a_unit_has_one_row_by_construction(planned: Planned) -> None:
+    for table in ("first", "unique", "visits"):
+        each = f"(SELECT person_id FROM {table} GROUP BY person_id) AS people"
+        assert said(planned, f"SELECT COUNT(*) FROM {each}") == []

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from sanql.parse.relations import Derived, From, Grouped, Rows, Scan, Selected
+from sanql.parse.relations import Derived, From, Grouped, Rows, Selected
 from sanql.parse.tree import Aggregation
 from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.keys import OneGroup, PublicKeys
 from sanql.plan.reading import limits_joined
-from sanql.policy import ColumnUnit, Table
+from sanql.policy import ColumnUnit
 
 
 def cuts_in_words(plan: Planned) -> str:
@@ -27,7 +25,7 @@ def cuts_in_words(plan: Planned) -> str:
 
 def _of_level(plan: Plan) -> str:
     unit = plan.outline.table.unit
-    alone = _one_row(plan.query.source, plan.outline.tables)
+    alone = _one_row(plan.query.source)
     if not isinstance(unit, ColumnUnit) or plan.outline.free or alone:
         return ""
     limits = plan.outline.limits
@@ -50,22 +48,20 @@ def _rows_that_count(plan: Plan) -> int:
             return plan.outline.limits.rows
 
 
-def _one_row(source: From | Rows, tables: Mapping[str, Table]) -> bool:
-    """Return whether a unit has one row at most by what is declared, so that nothing can be cut.
+def _one_row(source: From | Rows) -> bool:
+    """Return whether a unit has one row by construction, so that nothing can be cut.
 
-    Joins repeat rows, and unions add them. A subquery that has one row for each unit cuts none; what
-    it counts and sums up of their rows is held within limits all the same.
+    That a table is declared `unique` is no such thing: should the data have a unit twice, one row of
+    it counts, and nothing would say so. A subquery that is grouped by the unit alone has one row for
+    each; what it counts and sums up of their rows is held within limits all the same.
     """
     match source:
-        case Scan(_, name):
-            return tables[name].unique
         case Derived(_, rows):
-            return _one_row(rows, tables)
+            return _one_row(rows)
         case Grouped():
-            whole = source.one_each and not source.aggregates
-            return whole or _one_row(source.source, tables)
+            return source.one_each and not source.aggregates and len(source.keys) == 1
         case Selected():
-            return _one_row(source.source, tables)
+            return _one_row(source.source)
         case _:
             return False
 
