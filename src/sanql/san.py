@@ -23,6 +23,7 @@ from sanql.parse import Asked, Parameters, Question, parse
 from sanql.parse.nearest import teach
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Outlined, Plan, Planned, outline_question, plan_question
+from sanql.plan.default_delta import default_delta
 from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
 from sanql.plan.posing import guessed
@@ -52,8 +53,6 @@ from sanql.wishes import (
     finish_of,
     one,
 )
-
-DELTA_SHARE = 100  # of an analyst's delta, for a question that needs one and names none
 
 
 class San:
@@ -357,8 +356,12 @@ class San:
         check_groups(outlined.table, groups)
         for level in outlined.levels:
             check_strategy(level.keys, question.options.group_selection_strategy)
-        delta = self._delta(outlined, one("delta", question.options.delta, wishes.delta))
         epsilon = one("epsilon", question.options.epsilon, wishes.epsilon)
+        typed = one("delta", question.options.delta, wishes.delta)
+        own: Fraction | None = None
+        if typed is None and outlined.selects_keys:
+            own = epsilon_of(outlined, epsilon, self._delta(outlined, None, None), wishes, bounded)
+        delta = self._delta(outlined, typed, own)
         own = epsilon_of(outlined, epsilon, delta, wishes, bounded)
         return plan_question(outlined, own, delta)
 
@@ -383,14 +386,16 @@ class San:
             self.balances,
         )
 
-    def _delta(self, outlined: Outlined, typed: Number | None) -> Fraction:
+    def _delta(
+        self, outlined: Outlined, typed: Number | None, epsilon: Fraction | None
+    ) -> Fraction:
         if typed is not None:
             return parse_delta(typed)
         if not outlined.selects_keys:
             return Fraction(0)
         if self.policy.delta_per_query is not None:
             return self.policy.delta_per_query
-        return min(budget.delta for budget in self._budgets()) / DELTA_SHARE
+        return default_delta(epsilon, self._budgets(), self.policy.accounting)
 
     def _budgets(self) -> list[Budget]:
         analyst = self.policy.analysts.get(self.analyst)

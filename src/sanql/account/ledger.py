@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
 from sanql.account.chain import FORMAT, Record
 from sanql.account.charge import Charge
+from sanql.account.events import leak
 from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter
 from sanql.account.numbers import show_lower, show_upper
@@ -366,14 +367,26 @@ def _exceeded(
     remedy = "ask the data owner for a greater budget; identical questions stay free"
     if len(fitting) == len(states):
         remedy = f"ask with epsilon {show_lower(min(fitting))} or less, or {remedy}"
-    elif charge.delta > remaining.delta > 0 and charge.epsilon <= remaining.epsilon:
-        remedy = f"ask with delta {show_lower(remaining.delta)} or less, or {remedy}"
+    elif charge.delta > remaining.delta and charge.epsilon <= remaining.epsilon:
+        remedy = f"{_less_delta(charge, states)}{remedy}"
     return BudgetExceeded(
         "budget_exceeded",
         f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
         f"the {account.kind} account {account.name!r} has epsilon "
         f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left",
         remedy,
+    )
+
+
+def _less_delta(charge: Charge, states: list[tuple[Filter, Totals]]) -> str:
+    """Return what helps where delta is used up and epsilon is not: less of it, or known keys."""
+    left = min(rule.remaining_lower(totals).delta for rule, totals in states)
+    less = f"ask with delta {show_lower(left)} or less, or " if left > 0 else ""
+    if leak(charge.events) == 0:
+        return less
+    return (
+        f"{less}let the owner declare the domain of the columns in GROUP BY (keys that are "
+        "declared need no delta), or "
     )
 
 

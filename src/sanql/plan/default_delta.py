@@ -1,0 +1,47 @@
+"""The delta of a question that selects keys and names none: delta lasts as long as epsilon.
+
+A question that spends the share r of an account's epsilon may use of the account's delta D
+
+- r D under pure accounting, where epsilons add up: after 1/r such questions both are used up;
+- r² D / 2 under Rényi accounting, where about 1/r² questions fit (a budget of Gaussian noise falls with
+  the square of epsilon) and half of D at the least is there for keys that surface.
+
+Thresholds grow with the logarithm of 1/delta, so that a much smaller delta hides few groups more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import assert_never
+
+from sanql.account.numbers import round_down_to_digits
+from sanql.policy import Accounting, Budget
+
+DIGITS = 3
+TYPICAL = Fraction(1, 100)  # of epsilon, while an accuracy has not yet said how much is needed
+
+
+def default_delta(
+    epsilon: Fraction | None, budgets: Iterable[Budget], accounting: Accounting
+) -> Fraction:
+    """Return the delta for a question of this epsilon that is charged to all these accounts.
+
+    >>> account = Budget(Fraction(10), Fraction(1, 10**6))
+    >>> [f"{float(default_delta(Fraction(1, 10), [account], kind)):g}" for kind in ("pure", "renyi")]
+    ['1e-08', '5e-11']
+    """
+    return min(_share(epsilon, budget, accounting) for budget in budgets)
+
+
+def _share(epsilon: Fraction | None, budget: Budget, accounting: Accounting) -> Fraction:
+    spent = TYPICAL if epsilon is None else min(Fraction(1), epsilon / budget.epsilon)
+    match accounting:
+        case "pure":
+            share = spent
+        case "renyi":
+            share = spent * spent / 2
+        case _:
+            assert_never(accounting)
+    delta = budget.delta * share
+    return round_down_to_digits(delta, DIGITS) if delta else delta
