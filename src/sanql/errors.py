@@ -8,7 +8,7 @@
     └── LedgerError      the account cannot be trusted; nothing is answered exit code 5
 
 Each carries a stable `code`, a `message` (what, the value typed, the rule) and a `remedy`. They
-quote what the analyst typed or the owner configured, never what a row contains.
+quote what the analyst typed or the owner configured, never what a row contains, and are safe to show.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sanql.visible import visible
+
 
 class SanqlError(Exception):
     """The base of every deliberate error: a code, a message and a remedy."""
@@ -24,10 +26,10 @@ class SanqlError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, code: str, message: str, remedy: str) -> None:
-        super().__init__(message)
         self.code = code
-        self.message = message
-        self.remedy = remedy
+        self.message = visible(message, lines=True)
+        self.remedy = visible(remedy, lines=True)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message

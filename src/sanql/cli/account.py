@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sanql.cli.failing import reported
+from sanql.cli.saying import say_json
 
 POLICY = click.option(
     "--policy",
@@ -41,7 +42,7 @@ def budget(policy: Path, analyst: str | None, form: str) -> None:
 
         if form == "json":
             accounts = balances_to_dicts(balances, others)
-            click.echo(json.dumps({"accounts": accounts, "exact": releases_to_dicts(releases)}))
+            say_json({"accounts": accounts, "exact": releases_to_dicts(releases)})
         else:
             print_balances(balances, others=others, renyi=loaded.accounting == "renyi")
             print_releases(releases)
@@ -63,7 +64,7 @@ def list_records(policy: Path, form: str) -> None:
 
         lines = list(export(load(policy).ledger))
         if form == "json":
-            click.echo(json.dumps([json.loads(line) for line in lines]))
+            say_json([json.loads(line) for line in lines])
         else:
             from sanql.cli.tables import print_records
 
@@ -79,7 +80,7 @@ def export_records(policy: Path) -> None:
         from sanql.policy import load
 
         for line in export(load(policy).ledger):
-            click.echo(line)
+            say_json(json.loads(line))
 
 
 @ledger.command("verify")
@@ -98,6 +99,6 @@ def verify_records(policy: Path, form: str) -> None:
         if not found.sound:
             raise LedgerError("ledger_damaged", f"the ledger is damaged: {found.fault}", RESTORE)
         if form == "json":
-            click.echo(json.dumps(verification_to_dict(found)))
+            say_json(verification_to_dict(found))
         else:
             print_verification(found)

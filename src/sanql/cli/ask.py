@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from sanql.cli.failing import reported
 from sanql.cli.parameters import typed
+from sanql.cli.saying import say, say_json
 
 if TYPE_CHECKING:
     from sanql.release import Answer
@@ -86,7 +86,7 @@ def _text(sql: str) -> str:
 
 
 def _progress(message: str) -> None:
-    click.echo(message, err=True)
+    say(message, err=True)
 
 
 @click.command()
@@ -132,7 +132,7 @@ def _write(answer: Answer, form: str) -> None:
 def _say_beside(answer: Answer) -> None:
     """Say beside the rows what they do not carry: limits, the price and what is left."""
     for line in answer.footer():
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 @click.command()
@@ -155,8 +155,8 @@ def explain(
         with open_policy(policy, analyst, progress=_progress) as san:
             explanation = san.explain(_text(sql), parameters=values, **wishes)
         if form == "json":
-            click.echo(json.dumps(explanation.to_dict()))
+            say_json(explanation.to_dict())
             return
-        click.echo(str(explanation))
+        say(str(explanation))
         if show_sql:
-            click.echo(f"SQL sent to the engine:\n{explanation.statement.in_full()}")
+            say(f"SQL sent to the engine:\n{explanation.statement.in_full()}")

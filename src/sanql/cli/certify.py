@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sanql.cli.failing import reported
+from sanql.cli.saying import say, say_json
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
@@ -318,11 +318,11 @@ def _write(
     found: Certificate, told: dict[str, object], form: str, words: str, plot: Path | None
 ) -> None:
     if form == "json":
-        click.echo(json.dumps(told, ensure_ascii=False))
+        say_json(told)
         return
     if words:
-        click.echo(words)
+        say(words)
     for sentence in found.sentences():
-        click.echo(sentence)
+        say(sentence)
     if plot is not None:
-        click.echo(f"written: {plot}")
+        say(f"written: {plot}")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from sanql.account import ExactEntry, VerifiedExact
 from sanql.account.numbers import show_upper
+from sanql.cli.saying import say
 from sanql.policy.exact import ExactValues
 
 if TYPE_CHECKING:
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 def print_releases(entries: Sequence[ExactEntry]) -> None:
     """Print exact releases under the accounts, which they are no part of."""
     if entries:
-        click.echo("exact releases, each with a guarantee of its own and no part of any budget:")
+        say("exact releases, each with a guarantee of its own and no part of any budget:")
     for entry in entries:
-        click.echo(f"  {_line(entry)}")
+        say(f"  {_line(entry)}")
 
 
 def _line(entry: ExactEntry) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import click
-
+from sanql.cli.saying import say, say_json
 from sanql.errors import SanqlError
 
 TYPED_HERE = {  # remedies that speak of Python's arguments, as options
@@ -26,11 +24,11 @@ def reported(form: str) -> Iterator[None]:
         yield
     except SanqlError as error:
         if form == "json":
-            click.echo(json.dumps(error.to_dict(), ensure_ascii=False))
+            say_json(error.to_dict())
         else:
-            click.echo(f"{_kind(error)} [{error.code}]: {error}", err=True)
+            say(f"{_kind(error)} [{error.code}]: {error}", err=True)
             if error.code in TYPED_HERE:
-                click.echo(f"  at the command line: {TYPED_HERE[error.code]}", err=True)
+                say(f"  at the command line: {TYPED_HERE[error.code]}", err=True)
         sys.exit(error.exit_code)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from typing import Any
 
 import click
+
+from sanql.visible import visible
 
 COMMANDS = {
     "init": ("sanql.cli.policy", "init", "Draft a policy from the schemas of data files."),
@@ -31,6 +35,19 @@ COMMANDS = {
 
 class LateGroup(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command; what was typed wrongly is quoted so that it cannot steer the terminal."""
+        try:
+            result = super().main(*args, **extra | {"standalone_mode": False})
+        except click.ClickException as error:
+            error.message = visible(error.message, lines=True)  # type: ignore[misc]
+            error.show()
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo("Aborted!", err=True)
+            sys.exit(1)
+        sys.exit(result if isinstance(result, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, in the order of the flow."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sanql.cli.failing import reported
+from sanql.cli.saying import say, say_json
 from sanql.errors import Fault, PolicyError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _deliver(text: str, output: Path | None) -> None:
     if output.exists():
         raise click.UsageError(f"{output} exists already; choose another name")
     output.write_text(text, encoding="utf-8")
-    click.echo(f"wrote {output}; fill in what is left blank, then run: sanql check {output}")
+    say(f"wrote {output}; fill in what is left blank, then run: sanql check {output}")
 
 
 @click.command()
@@ -86,18 +86,18 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
             exact = {term.exact.name: terms_to_dict(term) for term in terms}
             noted = [asdict(note) for note in notes]
             found = {"policy": loaded.name, "faults": [], "notes": noted, "exact": exact}
-            click.echo(json.dumps(found))
+            say_json(found)
         else:
-            click.echo(f"{policy}: the policy of {loaded.name} has no faults")
+            say(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
                 whose = _whose(table, loaded.tables)
                 undecided = not table.public and table.rows_per_unit_max is None
                 wait = f"; until it has limits only `sanql suggest -t {table.name}` can be asked"
-                click.echo(f"  {table.name}: {whose}{wait if undecided else ''}")
+                say(f"  {table.name}: {whose}{wait if undecided else ''}")
             for term in terms:
-                click.echo(f"  {terms_line(term)}")
+                say(f"  {terms_line(term)}")
             for note in notes:
-                click.echo(f"  note: {note}")
+                say(f"  note: {note}")
 
 
 def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Note], Sequence[Fault]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sanql.cli.failing import reported
+from sanql.cli.saying import say
 
 
 @click.command()
@@ -42,10 +43,8 @@ def suggest(
     with reported(form):
         from sanql.san import open_policy
 
-        with open_policy(
-            policy, analyst, progress=lambda message: click.echo(message, err=True)
-        ) as san:
+        with open_policy(policy, analyst, progress=lambda message: say(message, err=True)) as san:
             found = san.suggest_limits(
                 table, epsilon=epsilon, by=by, typical_epsilon=typical_epsilon
             )
-        click.echo(found.to_json() if form == "json" else str(found))
+        say(found.to_json() if form == "json" else str(found))

@@ -14,6 +14,7 @@ from sanql.account import Balance, Verification
 from sanql.account.numbers import show_lower, show_upper
 from sanql.cli.exact_tables import cells_in_words, verified_lines, verified_to_dicts
 from sanql.policy import Budget
+from sanql.visible import visible
 
 if TYPE_CHECKING:
     from sanql.release import Answer
@@ -194,4 +195,4 @@ def _numbers(epsilon: Any, delta: Any, show: Any) -> dict[str, float]:
 
 def _safe(text: str) -> str:
     """Return text that cannot steer the terminal: control characters are shown, not sent."""
-    return escape("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text))
+    return escape(visible(text))

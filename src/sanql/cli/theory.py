@@ -4,7 +4,6 @@ plots."""
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from fractions import Fraction
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sanql.cli.saying import say, say_json
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, as_positive, float_lower, float_read, float_upper
 
@@ -33,9 +33,9 @@ def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
             command(*args, **kwargs)
         except TheoryError as error:
             if kwargs.get("form") == "json":
-                click.echo(json.dumps(error.to_dict()))
+                say_json(error.to_dict())
             else:
-                click.echo(f"error: {error}", err=True)
+                say(f"error: {error}", err=True)
             raise SystemExit(2) from None
 
     return run
@@ -90,18 +90,18 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
             "findings": [finding.to_dict() for finding in findings],
             "skipped": [asdict(left_out) for left_out in skipped],
         }
-        click.echo(json.dumps(told, indent=2))
+        say_json(told, indent=2)
         return
-    click.echo("\n".join(given.as_read()))
+    say("\n".join(given.as_read()))
     rows = [
         (finding.definition, finding.shown_parameters(), finding.status, finding.why)
         for finding in findings
     ]
     _table(("definition", "parameters", "status", "why"), rows)
     if skipped:
-        click.echo(f"NOT CHECKED: {len(skipped)} definitions")
+        say(f"NOT CHECKED: {len(skipped)} definitions")
     for left_out in skipped:
-        click.echo(f"  {left_out.definition}: {left_out.reason}; {left_out.remedy}")
+        say(f"  {left_out.definition}: {left_out.reason}; {left_out.remedy}")
 
 
 @theory.command()
@@ -140,9 +140,9 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
             "unchanged_by": list(closures(given)),
             "not_applied": [{"edge": e.name, "source": e.source, "needs": n} for e, n in lacking],
         }
-        click.echo(json.dumps(told, indent=2))
+        say_json(told, indent=2)
         return
-    click.echo(f"{given}: {given.meaning}")
+    say(f"{given}: {given.meaning}")
     rows = [
         (str(item.guarantee), item.guarantee.meaning, item.source, _as_printed(item))
         for item in found
@@ -150,11 +150,11 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
     if rows:
         _table(("implies", "which says", "source", "as printed"), rows)
     else:
-        click.echo(f"nothing follows: {_why_nothing(starts(given), lacking)}")
+        say(f"nothing follows: {_why_nothing(starts(given), lacking)}")
     if closures(given):
-        click.echo(f"unchanged by: {', '.join(closures(given))}")
+        say(f"unchanged by: {', '.join(closures(given))}")
     for edge, needs in lacking:
-        click.echo(f"not applied: {edge.source} needs: {'; '.join(needs)}")
+        say(f"not applied: {edge.source} needs: {'; '.join(needs)}")
 
 
 @theory.command()
@@ -192,10 +192,10 @@ def meaning(form: str, mechanism: str, **choice: Any) -> None:
     allowed = failure if failure is not None else min(1.0, 10 * delta)
     told = meaning_of(_pair(mechanism=mechanism, **numbers), prior, failure=allowed)
     if form == "json":
-        click.echo(json.dumps(told.to_dict(), indent=2))
+        say_json(told.to_dict(), indent=2)
         return
     for sentence in told.sentences():
-        click.echo(sentence)
+        say(sentence)
 
 
 @theory.command()
@@ -217,7 +217,10 @@ def plot(name: str, output: Path, form: str, **levels: Any) -> None:
     _refuse_unused(levels, [level for level in levels if level not in used], f"the plot {name}")
     given = {level: value for level, value in levels.items() if value is not None}
     plots.draw(name, output, **_floats(given, *used))
-    click.echo(json.dumps({"written": str(output)}) if form == "json" else f"written: {output}")
+    if form == "json":
+        say_json({"written": str(output)})
+    else:
+        say(f"written: {output}")
 
 
 def _refuse_unused(options: dict[str, Any], unused: Sequence[str], by: str) -> None:

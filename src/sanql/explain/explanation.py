@@ -22,6 +22,7 @@ from sanql.release.certificate import Certificate, certify, certify_public, numb
 from sanql.release.finding import Bounded, whole_charge, with_found
 from sanql.release.finish import AS_THEY_ARE, Finish, widened
 from sanql.release.remaining import left_in_words, remaining_to_dict
+from sanql.visible import visible
 
 GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows they are over
@@ -124,7 +125,7 @@ class Explanation:
             for part in self.certificate.measurements
         ]
         lines += [f"  {note}" for note in self.notes]
-        return "\n".join([*lines, str(self.certificate.meaning["words"])])
+        return visible("\n".join([*lines, str(self.certificate.meaning["words"])]), lines=True)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"

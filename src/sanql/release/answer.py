@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +20,7 @@ from sanql.errors import Refused
 from sanql.release.bands import Reals
 from sanql.release.certificate import Certificate, number_upper
 from sanql.release.remaining import left_in_words, remaining_to_dict
+from sanql.visible import csv_text, json_text, visible
 
 if TYPE_CHECKING:
     import pandas
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Interval = tuple[float | None, float | None]
-FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+CSV_QUOTED = ',;|"'  # what parts cells in some place of the world, and what quotes them
 TYPE_NAMES = {"int64": "integer", "double": "real", "string": "text", "bool": "boolean"}
 NO_ROWS = "no rows: a key appears only where enough units share it, and explain says how many"
 
@@ -122,25 +120,25 @@ class Answer:
 
     def to_json(self) -> str:
         """Return the JSON form."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        return json_text(self.to_dict(), allow_nan=False)
 
     def to_csv(self) -> str:
         """Return the rows as CSV, with columns for interval ends; cells cannot become formulas."""
         header: list[str] = []
         for name in self.columns:
             header += [name, f"{name}_low", f"{name}_high"] if name in self.intervals else [name]
-        lines = [_csv_line([guarded(name) for name in header])]
+        lines = [_csv_line(header)]
         for number, row in enumerate(self.rows):
             cells: list[object] = []
             for name, value in zip(self.columns, row, strict=True):
-                cells.append(guarded(value) if isinstance(value, str) else _plain(value))
+                cells.append(_plain(value))
                 if name in self.intervals:
                     cells += list(self.intervals[name][number])
-            lines.append(_csv_line(["" if cell is None else cell for cell in cells]))
+            lines.append(_csv_line(cells))
         return "".join(lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._headings())
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self.cells()
@@ -149,8 +147,11 @@ class Answer:
             f"<p>{html.escape(line)}</p>" for line in self.footer()
         )
 
+    def _headings(self) -> list[str]:
+        return [visible(name) for name in self.columns]
+
     def cells(self) -> list[list[str]]:
-        """Return every cell as text, noisy ones with their interval."""
+        """Return every cell as text that is safe to show, noisy ones with their interval."""
         shown = []
         noisy = {} if self.free else self.intervals
         statistics = {*self.intervals, *self.without_interval}
@@ -172,11 +173,11 @@ class Answer:
 
     def footer(self) -> list[str]:
         """Return what stands under the rows: what they do not show, and the summary."""
-        bare = "" if self.free else ", ".join(self.without_interval)
+        bare = "" if self.free else ", ".join(map(visible, self.without_interval))
         unsaid = [f"no interval for {bare}"] if bare else []
         if not self.rows and self.certificate.selects_keys:
             unsaid.append(NO_ROWS)
-        return [*unsaid, *self.certificate.beside(), self.summary()]
+        return [visible(line) for line in [*unsaid, *self.certificate.beside(), self.summary()]]
 
     def summary(self) -> str:
         """Return one line: the confidence, bounds that were found, the price and what is left."""
@@ -197,14 +198,9 @@ class Answer:
         return str(self)
 
     def __str__(self) -> str:
-        widths = [
-            max(len(name), *(len(row[i]) for row in self.cells()), 1) if self.rows else len(name)
-            for i, name in enumerate(self.columns)
-        ]
-        lines = ["  ".join(name.ljust(widths[i]) for i, name in enumerate(self.columns))]
-        lines += [
-            "  ".join(cell.ljust(widths[i]) for i, cell in enumerate(row)) for row in self.cells()
-        ]
+        table = [self._headings(), *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)) for row in table]
         return "\n".join([*lines, *self.footer()])
 
 
@@ -224,16 +220,20 @@ def _need(extra: str) -> None:
         )
 
 
-def guarded(text: str) -> str:
-    """Return text that a spreadsheet will not run as a formula."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
-
-
 def _csv_line(cells: Sequence[object]) -> str:
-    """Return one line; both kinds of line end inside a cell are quoted, so no key can add a row."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow(cells)
-    return out.getvalue().removesuffix("\r\n") + "\n"
+    """Return one line; a text with anything in it that may part cells is quoted."""
+    return ",".join(map(_csv_cell, cells)) + "\n"
+
+
+def _csv_cell(cell: object) -> str:
+    if cell is None:
+        return ""
+    if not isinstance(cell, str):
+        return str(cell)  # a number stays one, below zero too
+    text = csv_text(cell)
+    if any(sign in text for sign in CSV_QUOTED) or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def _as_intervals(lows: Reals, highs: Reals) -> list[Interval]:
@@ -269,7 +269,7 @@ def _cell(value: object, interval: Interval | None) -> str:
     if value is None:
         return "NULL"
     grouped = isinstance(value, int | Decimal) and not isinstance(value, bool)
-    text = f"{value:,}" if grouped else str(value)
+    text = f"{value:,}" if grouped else visible(str(value))
     if isinstance(value, float):
         text = _rounded(value, _digits(interval))
     if interval is None:

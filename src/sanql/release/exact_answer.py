@@ -20,6 +20,7 @@ from sanql.release.answer import Answer
 from sanql.release.exact_cells import ExactCells, Released
 from sanql.release.exact_terms import ExactCertificate, certificate_of
 from sanql.release.outer import arrange, run_on_cells
+from sanql.visible import visible
 
 if TYPE_CHECKING:
     import pyarrow
@@ -47,7 +48,7 @@ class ExactAnswer(Answer):
 
     def footer(self) -> list[str]:
         """Return what stands under the rows: no limits cut exact cells."""
-        return [self.summary()]
+        return [visible(self.summary())]
 
     def summary(self) -> str:
         """Return one line: that there is no noise, what differs from SQL, and the guarantee."""
@@ -212,10 +213,11 @@ class ExactExplanation:
     def __str__(self) -> str:
         recorded = "recorded already" if self.cached else "not released yet"
         count = self.plan.exact.cells.count
-        return "\n".join(
+        lines = "\n".join(
             [
                 f"exact, no noise: from {count:,} {'cell' if count == 1 else 'cells'}, {recorded}",
                 *self.certificate.sentences(),
                 *([self.noise] if self.noise else []),
             ]
         )
+        return visible(lines, lines=True)

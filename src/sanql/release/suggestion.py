@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +27,7 @@ from sanql.policy.draft import toml_key
 from sanql.release.certificate import number_upper
 from sanql.release.remaining import left_in_words, remaining_to_dict
 from sanql.release.till import Till, together
+from sanql.visible import json_text, visible
 
 EPSILON_TYPICAL = Fraction(1, 10)
 
@@ -104,7 +104,7 @@ class Suggestion:
 
     def to_json(self) -> str:
         """Return the JSON form."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        return json_text(self.to_dict(), allow_nan=False)
 
     def __repr__(self) -> str:
         return str(self)
@@ -123,7 +123,7 @@ class Suggestion:
             f"noise and loss are those of a count at epsilon {show_upper(self.epsilon_typical)}; "
             f"price: {price}; {left_in_words(self.remaining)}"
         )
-        return "\n".join([*lines, "", self.toml()])
+        return visible("\n".join([*lines, "", self.toml()]), lines=True)
 
 
 def suggest(
