@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sanql.errors import Refused
@@ -24,6 +25,7 @@ class KeyWriter:
         self._outline = plan.outline
         self._keys = plan.query.keys
         self._source = source
+        self._relations = relations
         self._emitter = relations.emitter
 
     def domains(self) -> list[str]:
@@ -48,7 +50,7 @@ class KeyWriter:
 
     def _looked_up(self, lookup: Lookup) -> str:
         """Return the different keys that public tables have; NULL is none."""
-        public = RelationWriter(self._source, self._outline.tables, self._emitter.parameters)
+        public = RelationWriter(self._source, self._outline.tables)
         public.enter(lookup.source, None)
         columns = [
             on_grid(public.emitter.sql(key), _key_grid(key))
@@ -60,7 +62,13 @@ class KeyWriter:
         tests += [f"({column}) IS NOT NULL" for column in columns]
         named = [f"{c} AS v{i}" for c, i in zip(columns, lookup.keys, strict=True)]
         rows = public.filtered(lookup.source, None, tests)
-        return f"SELECT DISTINCT {', '.join(named)} FROM {rows}"
+        sql = public.once(f"SELECT DISTINCT {', '.join(named)} FROM {rows}")
+        return self._finished(sql, public.emitter.parameters)
+
+    def _finished(self, sql: str, parameters: Sequence[object] = ()) -> str:
+        """Return values that public tables have, read before anything private."""
+        assert self._relations.public is not None  # noqa: S101  (keys are those of a private answer)
+        return f"SELECT * FROM {self._relations.public.add(sql, parameters)}"
 
     def _values(self, index: int, key: Expr, domain: tuple[LiteralValue, ...] | TableDomain) -> str:
         if isinstance(domain, TableDomain):
@@ -68,7 +76,8 @@ class KeyWriter:
             relation = self._source.relations[domain.table]
             if key.facts.type is Type.REAL:
                 scan = on_grid(scan, _key_grid(key))
-            return f"SELECT DISTINCT {scan} AS v{index} FROM {relation} WHERE {scan} IS NOT NULL"
+            sql = f"SELECT DISTINCT {scan} AS v{index} FROM {relation} WHERE {scan} IS NOT NULL"
+            return self._finished(sql)
         engine_type = ENGINE_TYPES[key.facts.type]
         values: list[object] = list(domain)
         if key.facts.type is Type.REAL:

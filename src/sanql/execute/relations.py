@@ -8,12 +8,15 @@ units never meet, and nothing an analyst writes can make them.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.errors import Refused
 from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, scanned, wide
 from sanql.execute.followed import followed
 from sanql.execute.lockdown import quote
+from sanql.execute.public_first import PublicTables, stands_alone, tied_to_a_key
 from sanql.execute.sources import Description, Source
 from sanql.execute.tables import TableReader
 from sanql.execute.unit_values import unit_aggregate
@@ -29,6 +32,7 @@ from sanql.parse.relations import (
     Union,
     UnitAggregate,
     conjuncts,
+    is_private,
     scans,
     slots,
 )
@@ -51,6 +55,9 @@ from sanql.policy import RowUnit, Table
 PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value"])
 AGGREGATED = frozenset(["count", "sum", "avg", "min", "max", "bool_or", "bool_and"])
 TIES = "\x00ties\x00"
+ASKED = "\x00asked\x00"
+_MARK = re.compile("\x00ask(\\d+)\x00")
+_SPLIT_SLOT = 1_000_000  # slots of subqueries that the writer makes itself begin here
 
 
 class RelationWriter:
@@ -60,9 +67,14 @@ class RelationWriter:
         self,
         source: Description | Source,
         tables: Mapping[str, Table],
-        parameters: list[object] | None = None,
+        public: PublicTables | None = None,
     ) -> None:
-        """Write over a source; `parameters`, where given, are shared with another writer."""
+        """Write over a source.
+
+        What reads only public tables goes into `public`; without it, the whole statement does.
+        """
+        self.public = public
+        self._source = source
         self._tables = tables
         self._readers = TableReader(source, tables)
         self._used: dict[int, dict[str, None]] = {}
@@ -70,10 +82,10 @@ class RelationWriter:
         self._scans: dict[int, Scan] = {}
         self._matched_once: set[int] = set()
         self._groups: list[tuple[list[str], list[str]]] = []
+        self._asked_texts: list[str] = []
+        self._asked_places: dict[tuple[Subquery, tuple[str, ...]], int] = {}
         self._names = 0
         self.emitter = Emitter(self._leaf, raw=lambda column: self._read(column.slot, column.name))
-        if parameters is not None:
-            self.emitter.parameters = parameters
 
     def enter(self, source: From, where: Expr | None) -> None:
         """Prepare a FROM: find out which foreign keys are followed by its joins anyway."""
@@ -108,6 +120,8 @@ class RelationWriter:
             case Scan():
                 return f"{self._scan(source)} AS t{source.slot}"
             case Derived(slot, rows):
+                if self.public is not None and stands_alone(rows):
+                    return f"{self._finished(rows, self.public)} AS t{slot}"
                 return f"({self.rows(rows)}) AS t{slot}"
             case Join(kind, left, right, on):
                 conditions = [self.emitter.sql(part) for part in conjuncts(on)] + [*more]
@@ -124,14 +138,30 @@ class RelationWriter:
         """Return a subquery's SELECT: `u`, its values c0… and its identifiers i0…."""
         return _within_length(self._rows(rows))
 
+    def _finished(self, rows: Rows, public: PublicTables) -> str:
+        """Return where rows of public tables are found, computed before this statement."""
+        apart = RelationWriter(self._source, self._tables)
+        sql = apart.rows(rows)
+        return public.add(sql, apart.emitter.parameters)
+
     def _rows(self, rows: Rows) -> str:
-        match rows:
-            case Selected():
-                return self._selected(rows)
-            case Grouped():
-                return self._grouped(rows)
-            case Union():
-                return self._union(rows)
+        match self._tied(rows):
+            case Selected() as selected:
+                return self._selected(selected)
+            case Grouped() as grouped:
+                return self._grouped(grouped)
+            case Union() as union:
+                return self._union(union)
+
+    def _tied(self, rows: Rows) -> Rows:
+        """Return rows whose sums of public real numbers are picked by key from a finished table."""
+        if self.public is None or not isinstance(rows, Grouped) or is_private(rows):
+            return rows
+        return tied_to_a_key(rows, self._new_slot)
+
+    def _new_slot(self) -> int:
+        self._names += 1
+        return _SPLIT_SLOT + self._names
 
     def _by_unit(self, rows: Rows) -> bool:
         private = [scan for scan in scans(rows) if scan.private]
@@ -170,16 +200,52 @@ class RelationWriter:
                 return self._groups[-1][0][index]
             case AggregateRef(index):
                 return self._groups[-1][1][index]
-            case Subquery(operand=operand):
-                text = _within_length(self._subquery(expression))
-                if isinstance(operand, Identifier):
-                    # NULL is in no list and out of none, also if the unit has nothing in it
-                    return f"(CASE WHEN {self._leaf(operand)} IS NOT NULL THEN {text} END)"
-                return text
+            case Subquery():
+                return self._placed(expression)
             case Window():
                 return self._window(expression)
             case _:
                 raise AssertionError(type(expression))
+
+    def _placed(self, asked: Subquery) -> str:
+        """Return a mark that stands for a subquery until it is known how often it is written."""
+        groups = tuple(name for names in self._groups[-1] for name in names) if self._groups else ()
+        if (asked, groups) not in self._asked_places:
+            text = _within_length(self._subquery(asked))
+            if isinstance(asked.operand, Identifier):
+                # NULL is in no list and out of none, also if the unit has nothing in it
+                text = f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"
+            self._asked_texts.append(self._once_inside(text))  # its operand may ask, too
+            self._asked_places[asked, groups] = len(self._asked_texts) - 1
+        return f"\x00ask{self._asked_places[asked, groups]}\x00"
+
+    def once(self, select: str) -> str:
+        """Return a SELECT in which each subquery stands once.
+
+        Clamps and guards write their operand several times, and a subquery that the engine meets
+        sixty times it plans and computes sixty times. One that is written more than once becomes a
+        column beside the rows of FROM.
+        """
+        text, computed = self._shared(select)
+        return text.replace(ASKED, f" CROSS JOIN LATERAL {computed}" if computed else "")
+
+    def _once_inside(self, value: str) -> str:
+        """Return a value in which each subquery stands once, wherever the value is written."""
+        text, computed = self._shared(value)
+        return f"(SELECT {text} FROM {computed})" if computed else text
+
+    def _shared(self, text: str) -> tuple[str, str]:
+        """Return a text without marks, and what computes the subqueries that it names twice."""
+        copies = Counter(int(found) for found in _MARK.findall(text))
+        twice = [number for number in sorted(copies) if copies[number] > 1]
+        beside = self._fresh("s")
+
+        def written(found: re.Match[str]) -> str:
+            number = int(found[1])
+            return f"{beside}.q{number}" if number in twice else self._asked_texts[number]
+
+        columns = ", ".join(f"{self._asked_texts[number]} AS q{number}" for number in twice)
+        return _MARK.sub(written, text), f"(SELECT {columns}) AS {beside}" if twice else ""
 
     def _scan(self, scan: Scan) -> str:
         """Return a table with its unit and the columns that are read."""
@@ -211,12 +277,12 @@ class RelationWriter:
         conditions += [] if moved else plain
         conditions += [self._asked(part) for part in asking]
         conditions += more
-        text = self._from(source, plain if moved else [])
+        text = self._from(source, plain if moved else []) + ASKED
         return f"{text} WHERE {' AND '.join(conditions)}" if conditions else text
 
     def _asked(self, condition: Expr) -> str:
         """Return a condition of WHERE, in which it is the same whether one is false or unknown."""
-        if isinstance(condition, Subquery):
+        if isinstance(condition, Subquery) and isinstance(condition.operand, Identifier):
             return _within_length(self._subquery(condition))
         return self.emitter.sql(condition)
 
@@ -238,7 +304,7 @@ class RelationWriter:
         text = self._select(rows.source, rows.where, columns) + qualify
         if rows.distinct:
             text = text.replace("SELECT ", "SELECT DISTINCT ", 1)
-        return text.replace(TIES, self._ties(rows.source))
+        return self.once(text.replace(TIES, self._ties(rows.source)))
 
     def _value(self, expression: Expr) -> str:
         """Return a value as a subquery shows it or groups by it.
@@ -265,17 +331,16 @@ class RelationWriter:
                     listed.append(f"system.main.signbit({column})")  # tells the zeros apart
         return ", ".join(listed) or "1"
 
-    def _grouped(self, rows: Grouped) -> str:
+    def _grouped(self, rows: Grouped, tie: Sequence[str] | None = None) -> str:
+        """Return groups; with a `tie` to the unit of a row outside, all its rows are one group."""
         self.enter(rows.source, rows.where)
-        unit = self.unit(rows.source)
+        unit = self.unit(rows.source) if tie is None else None
         grouped = [f"{unit} AS u"] if unit is not None else []
         grouped += [f"{self._value(key)} AS k{i}" for i, key in enumerate(rows.keys)]
         identities = dict.fromkeys(f.identity for f in rows.fields if f.identity is not None)
         grouped += [f"{self.emitter.sql(each)} AS j{i}" for i, each in enumerate(identities)]
-        measured = [
-            f"{unit_aggregate(self.emitter, a)} AS a{i}" for i, a in enumerate(rows.aggregates)
-        ]
-        inner = self._select(rows.source, rows.where, grouped + measured)
+        measured = [f"{self._aggregate(a)} AS a{i}" for i, a in enumerate(rows.aggregates)]
+        inner = self._select(rows.source, rows.where, grouped + measured, tie or ())
         if grouped:
             inner += f" GROUP BY {', '.join(str(place + 1) for place in range(len(grouped)))}"
         name = self._fresh("g")
@@ -294,7 +359,11 @@ class RelationWriter:
                 columns.append(f"{places[field.identity]} AS i{index}")
         having = f" WHERE {self.emitter.sql(rows.having)}" if rows.having is not None else ""
         self._groups.pop()
-        return f"SELECT {', '.join(columns) or '1'} FROM ({inner}) AS {name}{having}"
+        listed = ", ".join(columns) or "1"
+        return self.once(f"SELECT {listed} FROM ({self.once(inner)}) AS {name}{ASKED}{having}")
+
+    def _aggregate(self, part: UnitAggregate, over: str = "") -> str:
+        return unit_aggregate(self.emitter, part, over, apart=self.public is None)
 
     def _union(self, rows: Union) -> str:
         parts = []
@@ -312,36 +381,40 @@ class RelationWriter:
         return f" UNION {'' if rows.distinct else 'ALL '}".join(parts)
 
     def _subquery(self, asked: Subquery) -> str:
+        if self.public is not None and stands_alone(asked.rows):
+            return self._looked_up(asked, self.public)
         outer = self.unit(asked.unit_of) if asked.unit_of is not None else None
+        rows = self._tied(asked.rows)
         if asked.ask is Ask.VALUE:
-            return self._single(asked.rows, outer)
-        rows = asked.rows
+            assert isinstance(rows, Grouped)  # noqa: S101  (the binder made it one aggregate)
+            self.enter(rows.source, rows.where)
+            return f"({self._grouped(rows, self._tie(rows, outer))})"
         if asked.ask is Ask.EXISTS and isinstance(rows, Selected) and rows.qualify is None:
             self.enter(rows.source, rows.where)
-            tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []
-            return f"EXISTS ({self._select(rows.source, rows.where, ['1'], tie)})"
+            tie = self._tie(rows, outer)
+            return f"EXISTS ({self.once(self._select(rows.source, rows.where, ['1'], tie))})"
         name = self._fresh("w")
         conditions = [f"{name}.u = {outer}"] if outer is not None else []
         column = "i0" if isinstance(asked.operand, Identifier) else "c0"
         if isinstance(asked.operand, Identifier):  # NULL identifies nobody
             conditions.append(f"{name}.i0 IS NOT NULL")
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        rows_text = f"({self.rows(asked.rows)}) AS {name}{where}"
+        rows_text = f"({self.rows(rows)}) AS {name}{where}"
         if asked.operand is None:
             return f"EXISTS (SELECT 1 FROM {rows_text})"
         return f"({self.emitter.sql(asked.operand)} IN (SELECT {name}.{column} FROM {rows_text}))"
 
-    def _single(self, rows: Rows, outer: str | None) -> str:
-        assert isinstance(rows, Grouped)  # noqa: S101  (the binder made it one aggregate)
-        self.enter(rows.source, rows.where)
-        self._groups.append(([], [unit_aggregate(self.emitter, part) for part in rows.aggregates]))
-        value = rows.fields[0].value
-        assert value is not None  # noqa: S101
-        column = self.emitter.sql(value)
-        having = f" HAVING {self.emitter.sql(rows.having)}" if rows.having is not None else ""
-        self._groups.pop()
-        tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []
-        return f"({self._select(rows.source, rows.where, [column], tie)}{having})"
+    def _tie(self, rows: Selected | Grouped, outer: str | None) -> list[str]:
+        return [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []
+
+    def _looked_up(self, asked: Subquery, public: PublicTables) -> str:
+        """Return what is asked of public tables alone: a constant, or a list that is finished."""
+        if asked.operand is not None:
+            place = self._finished(asked.rows, public)
+            return f"({self.emitter.sql(asked.operand)} IN (SELECT c0 FROM {place}))"
+        apart = RelationWriter(self._source, self._tables)
+        sql = f"SELECT {apart._subquery(asked)} AS c0"
+        return f"(SELECT c0 FROM {public.add(sql, apart.emitter.parameters)})"
 
     def _window(self, window: Window) -> str:
         unit = self.unit(window.unit_of)
@@ -359,7 +432,7 @@ class RelationWriter:
         if window.function in AGGREGATED:
             argument = window.args[0] if window.args else None
             part = UnitAggregate(window.function, argument, False, window.facts)
-            return unit_aggregate(self.emitter, part, over)
+            return self._aggregate(part, over)
         args = ", ".join(self.emitter.sql(arg) for arg in window.args)
         return f"system.main.{window.function}({args}){over}"
 

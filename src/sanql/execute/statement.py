@@ -29,6 +29,7 @@ from sanql.execute.group_keys import KeyWriter, listing, place
 from sanql.execute.leaves import leaf_counts
 from sanql.execute.measured_values import measured_value
 from sanql.execute.messages import PublicTable
+from sanql.execute.public_first import PublicTables
 from sanql.execute.relations import RelationWriter
 from sanql.execute.sources import Description, Source
 from sanql.parse.shared import PublicQuery
@@ -86,7 +87,8 @@ class _Writer:
         self._plan = plan
         self._source = source
         self._table = plan.outline.table
-        self._relations = RelationWriter(source, plan.outline.tables)
+        self._public = PublicTables()
+        self._relations = RelationWriter(source, plan.outline.tables, public=self._public)
         self._emitter = self._relations.emitter
         self._group_keys = KeyWriter(plan, source, self._relations)
         self._parts: list[str] = []
@@ -110,7 +112,7 @@ class _Writer:
             if part.kind is Measured.PICKS:
                 self._parts += leaf_counts(index, self._keys, self._secret, self._by_unit)
         sql = "WITH " + ",\n".join(self._parts) + "\n" + self._final()
-        return Statement(sql, tuple(self._emitter.parameters))
+        return Statement(sql, tuple(self._emitter.parameters), tuple(self._public.made))
 
     def _add(self, name: str, body: str) -> None:
         self._parts.append(f"{name} AS ({body})")
@@ -138,7 +140,8 @@ class _Writer:
                 f"{self._group_keys.grouped(other.key)} IN (SELECT v0 FROM beside{index})"
             )
         rows = self._relations.filtered(query.source, query.where, listed)
-        self._add("input", f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}")
+        text = f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}"
+        self._add("input", self._relations.once(text))
 
     def _column_of(self, index: int) -> int:
         """Return the measurement whose column has this one's values: a sum's serves its count."""

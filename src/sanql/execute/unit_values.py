@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sanql.execute.emit import Emitter, real, within, within_or_nan
+from sanql.errors import Refused
+from sanql.execute.emit import Emitter, finite, real, within, within_or_nan
 from sanql.execute.grid import on_grid
+from sanql.execute.public_first import depends_on_order
 from sanql.parse.relations import UnitAggregate
+from sanql.parse.remedies import stating_bounds
 from sanql.parse.tree import Expr, Type
 from sanql.plan.measuring import grid_for
 
 SUMMED_MAX = 2**62  # of one value in a unit's sum: any number of them fits 128 bits
 
 
-def unit_aggregate(emitter: Emitter, part: UnitAggregate, over: str = "") -> str:
-    """Return an exact aggregate (or a window's), held within what was proved about it."""
+def unit_aggregate(
+    emitter: Emitter, part: UnitAggregate, over: str = "", *, apart: bool = False
+) -> str:
+    """Return an exact aggregate (or a window's), held within what was proved about it.
+
+    `apart` says that the statement reads public tables only.
+    """
     distinct = "DISTINCT " if part.distinct else ""
     if part.function == "count":
         counted = "*" if part.argument is None else distinct + emitter.sql(part.argument)
@@ -23,6 +31,10 @@ def unit_aggregate(emitter: Emitter, part: UnitAggregate, over: str = "") -> str
     text = emitter.sql(part.argument)
     if part.function in ("sum", "avg") and part.argument.facts.bounded:
         return _number(part, part.argument, text, distinct, over)
+    if depends_on_order(part):
+        if not apart:
+            raise _mixed(part)
+        return _sorted_sum(part, text, distinct, over)
     found = f"system.main.{part.function}({distinct}{text}){over}"
     if part.facts.type is Type.REAL:
         found = f"({found} + (0e0)::DOUBLE)"  # one zero, as in relations.py
@@ -30,6 +42,30 @@ def unit_aggregate(emitter: Emitter, part: UnitAggregate, over: str = "") -> str
     if part.facts.type is Type.REAL and isinstance(low, Fraction) and isinstance(high, Fraction):
         return within(found, real(low), real(high), check_finite=True)
     return found
+
+
+def _sorted_sum(part: UnitAggregate, text: str, distinct: str, over: str) -> str:
+    """Return a sum or mean of real numbers on no grid, added from the smallest to the largest.
+
+    So it has the same bits in whatever order rows are met; one that is not finite is none.
+    """
+    listed = f"system.main.list({distinct}{text}) FILTER (({text}) IS NOT NULL){over}"
+    total = f"system.main.list_sum(system.main.list_sort({listed}))"
+    if part.function == "avg":
+        total = f"({total} / system.main.len({listed}))"
+    return f"({finite(f'({total} + (0e0)::DOUBLE)')})"
+
+
+def _mixed(part: UnitAggregate) -> Refused:
+    name = part.function.upper()
+    return Refused(
+        "bounds_missing",
+        f"{name} adds real numbers that have no bounds, for each row of a private table anew: its last "
+        "digits would hang on the order in which rows are met",
+        "let the owner declare bounds for the column; or tie the subquery by equal columns only (WHERE "
+        "p.k = t.k), with nothing of the row outside in what is added; or state bounds: "
+        + stating_bounds(name),
+    )
 
 
 def _number(part: UnitAggregate, argument: Expr, text: str, distinct: str, over: str) -> str:
