@@ -255,15 +255,8 @@ class San:
         return list(self._ledger.balances())
 
     def balances(self) -> tuple[Balance, ...]:
-        """Return the accounts this analyst's questions are charged to."""
-        mine = {self.analyst} | {
-            name for name, group in self.policy.coalitions.items() if self.analyst in group.members
-        }
-        return tuple(
-            balance
-            for balance in self._ledger.balances()
-            if balance.kind == "dataset" or balance.account in mine
-        )
+        """Return the accounts this analyst is shown: their own, or else those they share."""
+        return self._ledger.balances_of(self.analyst)
 
     def close(self) -> None:
         """Stop the engine's workers and close the ledger."""

@@ -22,9 +22,10 @@ from sanql.account import (
     GaussianEvent,
     LaplaceEvent,
     SelectionEvent,
+    Spent,
     Totals,
 )
-from sanql.account.filter import order_limits, order_weights
+from sanql.account.filter import Odometer, order_conversions, order_weights
 from sanql.account.renyi import ORDERS, UNIT_BITS
 from sanql.policy.model import Accounting, Budget
 
@@ -36,13 +37,13 @@ def budget(epsilon: str, delta: str) -> Budget:
     return Budget(Fraction(epsilon), Fraction(delta))
 
 
-def fill(rule: Filter, charge: Charge, most: int = 10_000) -> tuple[int, Totals]:
-    """How many times a charge fits, and the totals then."""
-    totals = Totals()
+def fill(rule: Filter, charge: Charge, most: int = 10_000) -> tuple[int, Spent]:
+    """How many times a charge fits, and what is spent then."""
+    spent = Spent()
     for count in range(most):
-        if not rule.fits(totals, charge):
-            return count, totals
-        totals = totals.add(charge)
+        if not rule.fits(spent, charge):
+            return count, spent
+        spent = rule.take(spent, charge)
     raise AssertionError("the budget never ends")
 
 
@@ -53,7 +54,7 @@ def test_ten_tenths_fit_one_and_an_eleventh_does_not(laplace: Laplace) -> None:
 
 
 def test_without_a_delta_renyi_accounting_takes_no_gaussian(gaussian: Gaussian) -> None:
-    assert not Filter(budget("10", "0"), "renyi").fits(Totals(), gaussian("0.1", "1e-9"))
+    assert not Filter(budget("10", "0"), "renyi").fits(Spent(), gaussian("0.1", "1e-9"))
 
 
 def test_pure_accounting_adds_claims_of_delta_too(gaussian: Gaussian) -> None:
@@ -61,9 +62,18 @@ def test_pure_accounting_adds_claims_of_delta_too(gaussian: Gaussian) -> None:
     assert fill(rule, gaussian("0.1", "1e-7"))[0] == 10
 
 
-def test_leaks_take_at_most_half_of_delta() -> None:
+def test_leaks_alone_use_all_of_delta_and_seven_eighths_once_charges_are_counted_together(
+    laplace: Laplace,
+) -> None:
     leaky = Charge((FailureEvent(Fraction(1, 10**7)),), Fraction(0), Fraction(1, 10**7))
-    assert fill(Filter(budget("1", "1e-6"), "renyi"), leaky)[0] == 5
+    rule = Filter(budget("1", "1e-6"), "renyi")
+    assert fill(rule, leaky)[0] == 10
+    spent = rule.take(Spent(), laplace("0.1"))
+    for number in range(9):
+        left = rule.remaining_lower(spent).delta
+        assert left == max(Fraction(0), Fraction(875 - 100 * number, 10**9))
+        assert rule.fits(spent, leaky) is (number < 8)
+        spent = rule.take(spent, leaky)
 
 
 @given(
@@ -71,27 +81,31 @@ def test_leaks_take_at_most_half_of_delta() -> None:
     st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(1, 100)),
 )
 @settings(max_examples=25, deadline=None)
-def test_the_orders_limits_solve_their_equation_with_weights_that_add_up_to_one(
+def test_the_orders_conversions_solve_their_equation_with_weights_that_add_up_to_one(
     epsilon: Fraction, delta: Fraction
 ) -> None:
     mpmath.mp.dps = 50
-    weights, limits = (f(Budget(epsilon, delta)) for f in (order_weights, order_limits))
+    odometer = Odometer(epsilon, delta)
+    weights, conversions = order_weights(odometer), order_conversions(odometer)
     assert sum(weights) == 1
     assert sorted(weights)[-1] == Fraction(1, 2)
     spent = mpf(0)
-    for order, limit in zip(ORDERS, limits, strict=True):
-        a, b = mpf(order), mpf(limit) / 2**UNIT_BITS
+    for order, conversion in zip(ORDERS, conversions, strict=True):
+        a, above = mpf(order), mpf(conversion) / 2**UNIT_BITS
         c = (1 / a) * (1 - 1 / a) ** (a - 1)
-        spent += c * mpmath.exp((a - 1) * (b - mpf(epsilon.numerator) / epsilon.denominator))
-    half = mpf(delta.numerator) / delta.denominator / 2
-    assert half * (1 - mpf(10) ** -6) <= spent <= half
+        spent += c * mpmath.exp((1 - a) * above)
+    whole = mpf(delta.numerator) / delta.denominator
+    assert whole * (1 - mpf(10) ** -6) <= spent <= whole
 
 
 def test_the_heavy_order_is_the_best_for_gaussian_charges() -> None:
     for epsilon, delta in [("4", "1e-6"), ("1", "1e-7"), ("0.1", "1e-9")]:
-        limits = order_limits(budget(epsilon, delta))
-        weights = order_weights(budget(epsilon, delta))
-        rhos = [limit / order for limit, order in zip(limits, ORDERS, strict=True)]
+        odometer = Odometer(Fraction(epsilon), Fraction(delta))
+        weights, whole = order_weights(odometer), Fraction(epsilon) * 2**UNIT_BITS
+        rhos = [
+            (whole - conversion) / Fraction(order)
+            for conversion, order in zip(order_conversions(odometer), ORDERS, strict=True)
+        ]
         assert weights[rhos.index(max(rhos))] == Fraction(1, 2)
 
 
@@ -110,28 +124,28 @@ def test_no_adaptive_adversary_exceeds_delta(epsilon: str, delta: str) -> None:
     rule = Filter(budget(epsilon, delta), "renyi")
     charges = [Charge((SelectionEvent(e, leak, 1),), e, leak) for e, leak in steps]
 
-    @cache
-    def totals(counts: tuple[int, ...]) -> Totals:
-        if not any(counts):
-            return Totals()
-        last = max(i for i, n in enumerate(counts) if n)
-        fewer = tuple(n - (i == last) for i, n in enumerate(counts))
-        return totals(fewer).add(charges[last])
+    states = {Spent(): 0}  # numbered: a number is hashed faster
 
     @cache
-    def value(counts: tuple[int, ...], tenths: int) -> float:
+    def taken(state: int, charge: Charge) -> int | None:
+        after = rule.take(list(states)[state], charge)
+        return states.setdefault(after, len(states)) if rule.within(after) else None
+
+    @cache
+    def value(spent: int, asked: int, tenths: int) -> float:
         """The most that can still be reached from a loss of so many tenths."""
         best = max(0.0, 1 - math.exp(float(epsilon) - tenths / 10))
-        for i, (e, leak) in enumerate(steps):
-            after = tuple(n + (i == j) for j, n in enumerate(counts))
-            if sum(after) > 14 or not rule.within(totals(after)):
+        for charge, (e, leak) in zip(charges, steps, strict=True):
+            after = taken(spent, charge)
+            if asked == 14 or after is None:
                 continue
             truth, move = 1 / (1 + math.exp(-float(e))), int(e * 10)
-            stays = truth * value(after, tenths + move) + (1 - truth) * value(after, tenths - move)
+            rises, falls = (value(after, asked + 1, tenths + by) for by in (move, -move))
+            stays = truth * rises + (1 - truth) * falls
             best = max(best, float(leak) + (1 - float(leak)) * stays)
         return best
 
-    assert 0 < value((0, 0, 0), 0) <= float(delta)
+    assert 0 < value(0, 0, 0) <= float(delta)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +185,9 @@ def test_laplaces_that_fit_never_exceed_the_budget_in_truth_and_go_further_than_
 def test_a_mixture_that_fits_never_exceeds_the_budget_in_truth(gaussian: Gaussian) -> None:
     laplace = Charge((LaplaceEvent(Fraction(100), 1, 1),), Fraction(1, 100), Fraction(0))
     normal = gaussian("0.1", "1e-9")
-    rule, totals, count = Filter(budget("1", "1e-6"), "renyi"), Totals(), 0
-    while rule.fits(totals.add(laplace), normal):
-        totals, count = totals.add(laplace).add(normal), count + 1
+    rule, totals, count = Filter(budget("1", "1e-6"), "renyi"), Spent(), 0
+    while rule.fits(rule.take(totals, laplace), normal):
+        totals, count = rule.take(rule.take(totals, laplace), normal), count + 1
     event = normal.events[0]
     assert isinstance(event, GaussianEvent)
     accountant = PLDAccountant(value_discretization_interval=1e-4)
@@ -191,11 +205,11 @@ def test_a_purely_private_query_up_to_what_remains_still_fits(
     data: st.DataObject, accounting: Accounting
 ) -> None:
     scales = st.fractions(min_value=1, max_value=100, max_denominator=100)
-    rule, totals = Filter(budget("2", "1e-6"), accounting), Totals()
+    rule, totals = Filter(budget("2", "1e-6"), accounting), Spent()
     for scale in data.draw(st.lists(scales, max_size=30)):
         charge = Charge((LaplaceEvent(scale, 1, 1),), 1 / scale, Fraction(0))
         if rule.fits(totals, charge):
-            totals = totals.add(charge)
+            totals = rule.take(totals, charge)
     left = rule.remaining_lower(totals).epsilon
     if left > 0:
         assert rule.fits(totals, Charge((LaplaceEvent(1 / left, 1, 1),), left, Fraction(0)))
@@ -211,7 +225,7 @@ def test_the_suggested_epsilon_fits_and_is_nearly_the_largest(
 ) -> None:
     for accounting in ("pure", "renyi"):
         rule = Filter(budget("1", "1e-6"), accounting)
-        totals = Totals().add(laplace("0.7"))
+        totals = rule.take(Spent(), laplace("0.7"))
         found = rule.largest_epsilon_that_fits(totals, laplace("0.9"))
         assert found is not None
         assert rule.fits(totals, laplace(str(found)))
@@ -225,10 +239,10 @@ def test_the_suggested_epsilon_fits_and_is_nearly_the_largest(
 
 def test_where_no_epsilon_fits_none_is_suggested(laplace: Laplace) -> None:
     rule = Filter(budget("1", "0"), "pure")
-    totals = Totals().add(laplace("1"))
+    totals = rule.take(Spent(), laplace("1"))
     assert rule.largest_epsilon_that_fits(totals, laplace("0.1")) is None
     leaky = Charge((FailureEvent(Fraction(1, 10)),), Fraction(1), Fraction(1, 10))
-    assert Filter(budget("1", "1e-6"), "renyi").largest_epsilon_that_fits(Totals(), leaky) is None
+    assert Filter(budget("1", "1e-6"), "renyi").largest_epsilon_that_fits(Spent(), leaky) is None
 
 
 def test_totals_do_not_depend_on_the_order_of_charges(laplace: Laplace, gaussian: Gaussian) -> None:

@@ -102,8 +102,51 @@ def test_what_a_charge_would_leave_is_what_it_leaves(
         after = ledger.balances_after("ana", laplace("0.25"))
         assert after is not None and ledger.balances_after("ana", laplace("1.25")) is None
         ledger.reserve("ana", question("second"), laplace("0.25"))
-        left = {balance.account: balance.remaining_lower for balance in ledger.balances()}
-        assert {balance.account: balance.remaining_lower for balance in after} == left
+        assert [balance.remaining_lower for balance in after] == [
+            balance.remaining_lower for balance in ledger.balances_of("ana")
+        ]
+        shared = ledger.balances_after("bob", laplace("0.25"))
+        ledger.reserve("bob", question("third"), laplace("0.25"))
+        assert shared is not None
+        assert [balance.remaining_lower for balance in shared] == [
+            balance.remaining_lower for balance in ledger.balances_of("bob")
+        ]
+
+
+def test_an_analyst_with_an_account_sees_nothing_of_what_others_have_spent(
+    make_policy: MakePolicy, laplace: Laplace
+) -> None:
+    """Balances, forecasts and refusals are the same whatever bob was answered and asked next."""
+    seen = []
+    for number, bobs in enumerate(("0.5", "1.5")):
+        ledger_path = make_policy().ledger.with_name(f"{number}.ledger")
+        with Ledger.open(make_policy(ledger=ledger_path), TERMS) as ledger:
+            ledger.reserve("ana", question("first"), laplace("0.25"))
+            ledger.reserve("bob", question("first"), laplace(bobs))
+            after = ledger.balances_after("ana", laplace("0.125"))
+            assert [balance.kind for balance in ledger.balances_of("ana")] == ["analyst"]
+            with pytest.raises(BudgetExceeded) as own:
+                ledger.reserve("ana", question("second"), laplace("2"))
+            seen.append((ledger.balances_of("ana"), after, str(own.value)))
+            kinds = [balance.kind for balance in ledger.balances_of("bob")]
+            assert kinds == ["dataset", "coalition"]
+    assert seen[0] == seen[1]
+
+
+def test_a_refusal_for_want_of_a_shared_budget_says_no_number_of_it(
+    make_policy: MakePolicy, laplace: Laplace
+) -> None:
+    messages = set()
+    for number, bobs in enumerate(("1.5", "1.75")):
+        ledger_path = make_policy().ledger.with_name(f"{number}.ledger")
+        with Ledger.open(make_policy(ledger=ledger_path), TERMS) as ledger:
+            ledger.reserve("bob", question("first"), laplace(bobs))
+            with pytest.raises(
+                BudgetExceeded, match="coalition account 'both', which others"
+            ) as no:
+                ledger.reserve("ana", question("first"), laplace("0.75"))
+            messages.add(str(no.value))
+    assert len(messages) == 1
 
 
 def test_analysts_without_a_budget_are_listed_with_what_they_spent(
@@ -243,9 +286,12 @@ def test_accounting_may_change_and_still_counts_everything(
         for i in range(20):
             ledger.reserve("ana", question(str(i)), gaussian("0.3", "1e-9"))
     with Ledger.open(replace(policy, accounting="pure"), TERMS) as ledger:
-        assert ledger.balances()[0].spent_upper.epsilon == 6
+        counted = ledger.balances()[0].spent_upper.epsilon
+        assert 1 < counted < 2  # what was counted together stays so, and the next is added to it
+        ledger.reserve("ana", question("x"), gaussian("0.3", "1e-9"))
+        assert ledger.balances()[0].spent_upper.epsilon == counted + Fraction(3, 10)
         with pytest.raises(BudgetExceeded):
-            ledger.reserve("ana", question("x"), gaussian("0.3", "1e-9"))
+            ledger.reserve("ana", question("y"), gaussian("3", "1e-9"))
     assert verify(policy.ledger).sound
 
 

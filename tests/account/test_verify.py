@@ -70,8 +70,13 @@ def test_gaussians_beyond_the_filters_limit_are_found(renyi: Policy, gaussian: G
     assert fault_of(renyi) == (sequence, "the dataset account 'hospital' exceeds its budget")
 
 
-def test_leaks_beyond_half_of_delta_are_found(renyi: Policy) -> None:
-    leaky = Charge((FailureEvent(Fraction(6, 10**7)),), Fraction(1, 100), Fraction(6, 10**7))
+def test_leaks_beyond_seven_eighths_of_delta_are_found_once_charges_are_counted_together(
+    renyi: Policy, laplace: Laplace
+) -> None:
+    leaky = Charge((FailureEvent(Fraction(45, 10**8)),), Fraction(1, 100), Fraction(45, 10**8))
+    forge_charge(renyi, laplace("0.1").to_dict())
+    forge_charge(renyi, leaky.to_dict())
+    assert verify(renyi.ledger).sound
     sequence = forge_charge(renyi, leaky.to_dict())
     assert fault_of(renyi) == (sequence, "the dataset account 'hospital' exceeds its budget")
 

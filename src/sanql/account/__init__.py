@@ -6,7 +6,7 @@ from sanql.account.charge import Charge
 from sanql.account.conversion import epsilon_upper, gaussian_rho_lower
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.account.exact_book import ExactBook, ExactClaim, ExactEntry
-from sanql.account.filter import Filter
+from sanql.account.filter import Filter, Spent
 from sanql.account.ledger import Balance, Ledger, Reservation
 from sanql.account.numbers import parse_delta, parse_epsilon
 from sanql.account.totals import Totals
@@ -27,6 +27,7 @@ __all__ = [
     "Record",
     "Reservation",
     "SelectionEvent",
+    "Spent",
     "Totals",
     "Verification",
     "VerifiedExact",

@@ -14,9 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sanql.account.filter import order_weights
+from sanql.account.filter import Odometer, order_weights
 from sanql.account.renyi import ORDERS
-from sanql.policy.model import Budget
 
 _CONTEXT = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MARGIN = Decimal("1e-30")
@@ -57,28 +56,34 @@ def cost_of(events: Events, epsilon: Fraction, delta: Fraction, accounting: str)
     return Cost(epsilon, delta, _leaks(events), _pure(events), renyi)
 
 
-def keeps_to(total: Cost, accounting: str, epsilon: Fraction, delta: Fraction) -> bool:
-    """Return whether the total is within the budget (epsilon, delta)."""
-    if accounting == "pure":
-        return total.epsilon <= epsilon and total.delta <= delta
-    if total.leaks > delta / 2:
-        return False
-    if total.pure is not None and total.pure <= epsilon:
-        return True
-    return delta > 0 and _least_epsilon(total, epsilon, delta) <= epsilon
+@dataclass(frozen=True)
+class Meter:
+    """What the auditor knows of an odometer: the epsilon and delta it was opened with."""
+
+    epsilon: Fraction
+    delta: Fraction
 
 
-def spent(
-    total: Cost, accounting: str, epsilon: Fraction, delta: Fraction
-) -> tuple[Fraction, Fraction]:
-    """Return the least epsilon, with its delta, that is proved within the budget's delta."""
+def read(total: Cost, meter: Meter) -> Fraction | None:
+    """Return the epsilon that charges counted together come to; None when it is infinite."""
+    found = [] if total.pure is None else [total.pure]
+    if meter.delta > 0:
+        shares = _conversions(meter)
+        with localcontext(_CONTEXT):
+            least = min(units + share for units, share in zip(total.renyi, shares, strict=True))
+            found.append(max(Fraction(0), Fraction(least + _MARGIN)))
+    return min(found, default=None)
+
+
+def proofs(total: Cost, meter: Meter) -> list[tuple[Fraction, Fraction]]:
+    """Return every (epsilon, delta) proved for charges fixed in advance, their claims first."""
     found = [(total.epsilon, total.delta)]
-    if accounting == "renyi":
-        if total.pure is not None:
-            found.append((total.pure, total.leaks))
-        if delta > 0:
-            found.append((_least_epsilon(total, epsilon, delta), total.leaks + delta / 2))
-    return min((pair for pair in found if pair[1] <= delta), default=found[0])
+    if total.pure is not None:
+        found.append((total.pure, total.leaks))
+    epsilon = read(total, meter)
+    if epsilon is not None:
+        found.append((epsilon, total.leaks + meter.delta))
+    return found
 
 
 def claim_holds(events: Events, epsilon: Fraction, delta: Fraction) -> bool:
@@ -185,23 +190,15 @@ def _conversion(order: Decimal, delta: Fraction) -> Decimal:
     return (log_c - _decimal(delta).ln()) / (order - 1)
 
 
-def _least_epsilon(total: Cost, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the least epsilon over the filter's orders, each with its share of delta/2."""
-    weights = order_weights(Budget(epsilon, delta))
+@lru_cache(maxsize=256)
+def _conversions(meter: Meter) -> tuple[Decimal, ...]:
+    """Return what each of the filter's orders adds, each with its share of the meter's delta."""
+    weights = order_weights(Odometer(meter.epsilon, meter.delta))
     if sum(weights) > 1:
         raise ValueError("the weights of the orders add up to more than 1")
-    shares = _conversions(epsilon, delta)
-    with localcontext(_CONTEXT):
-        least = min(units + share for units, share in zip(total.renyi, shares, strict=True))
-        return max(Fraction(0), Fraction(least + _MARGIN))
-
-
-@lru_cache(maxsize=256)
-def _conversions(epsilon: Fraction, delta: Fraction) -> tuple[Decimal, ...]:
-    weights = order_weights(Budget(epsilon, delta))
     with localcontext(_CONTEXT):
         return tuple(
-            _conversion(Decimal(order), weight * delta / 2)
+            _conversion(Decimal(order), weight * meter.delta)
             for order, weight in zip(ORDERS, weights, strict=True)
         )
 

@@ -1,8 +1,8 @@
 """What the ledger's records add up to: limits, totals, open reservations, recorded answers.
 
 A pure state machine: it sees records in order and nothing else, so every balance is derived and
-none is stored. Totals are kept for each analyst and for everybody; those of a coalition are its
-members' sums, so one declared late still counts what its members have already spent.
+none is stored. Each account in force has its standing; totals are kept besides for each analyst and
+for everybody, so that an account declared late still counts what its members have already spent.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, assert_never, cast
+from typing import Any, Literal, assert_never, cast
 
 from sanql.account.chain import BEGINNING, Head, Record, check_format, damaged
 from sanql.account.charge import Charge
 from sanql.account.events import rational, rational_text
 from sanql.account.exact_book import ExactBook
-from sanql.account.filter import Filter
+from sanql.account.filter import Filter, Spent
+from sanql.account.standing import Standing, spent_before
 from sanql.account.tally import Tally
 from sanql.account.totals import Totals
 from sanql.policy.model import Accounting, Budget, Policy
 
 AccountKind = Literal["dataset", "analyst", "coalition"]
+Identity = tuple[AccountKind, str, frozenset[str] | None]
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Account:
     name: str
     members: frozenset[str] | None
     budget: Budget
+
+    @property
+    def identity(self) -> Identity:
+        """What stays the same when limits change; other members make another account."""
+        return self.kind, self.name, self.members
 
     def takes(self, analyst: str) -> bool:
         """Return whether this analyst's charges count here."""
@@ -65,7 +72,7 @@ class Limits:
         """Return the rule of one account."""
         return Filter(account.budget, self.accounting)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the limits in the ledger's words."""
         return {
             "accounting": self.accounting,
@@ -118,6 +125,7 @@ class Books:
     format: int = 0
     limits: Limits | None = None
     tally: Tally = field(default_factory=Tally)
+    standings: dict[Identity, Standing] = field(default_factory=dict)
     pending: dict[int, Pending] = field(default_factory=dict)
     answers: dict[tuple[str, str], Recorded] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
@@ -131,17 +139,39 @@ class Books:
             raise damaged(record.sequence, "makes no sense after the records before it") from fault
         self.head = Head(record.sequence, record.hash)
 
-    def totals_of(self, account: Account) -> Totals:
-        """Return what the account has taken, as far as the accounting in force needs to know."""
-        accounting = self.current_limits.accounting
-        if account.members is None:
-            return self.tally.totals(None, accounting)
-        return self.tally.together(account.members, accounting)
+    def spent_by(self, account: Account) -> Spent:
+        """Return what an account in force has spent."""
+        return self.standings[account.identity].spent
+
+    def limits_content(self, limits: Limits) -> dict[str, object]:
+        """Return the body of a record of these limits.
+
+        An account that is new, though its members are not, begins with what they have spent.
+        """
+        shape = limits.to_dict()
+        for account, words in zip(limits.accounts, shape["accounts"], strict=True):
+            if account.identity not in self.standings:
+                before = spent_before(limits.filter_of(account), self._history(account, limits))
+                if before.epsilon or before.delta:
+                    words["spent_before"] = {
+                        "epsilon": rational_text(before.epsilon),
+                        "delta": rational_text(before.delta),
+                    }
+        return shape
 
     def accounts_of(self, analyst: str) -> list[Account]:
         """Return every account that a charge of this analyst must fit."""
         limits = self.current_limits
         return [account for account in limits.accounts if account.takes(analyst)]
+
+    def accounts_shown_to(self, analyst: str) -> list[Account]:
+        """Return the accounts whose state an analyst may see: their own, if they have one.
+
+        What is left in a shared account tells what others have spent, which can depend on the
+        others' answers; somebody with an account of their own is promised not to be told.
+        """
+        charged = self.accounts_of(analyst)
+        return [account for account in charged if account.kind == "analyst"] or charged
 
     @property
     def current_limits(self) -> Limits:
@@ -161,7 +191,7 @@ class Books:
             case "format":
                 self._set_format(content)
             case "limits":
-                self.limits = Limits.from_dict(content)
+                self._set_limits(content)
             case "reserve":
                 self._reserve(record.sequence, content)
             case "exact":
@@ -189,6 +219,40 @@ class Books:
             raise ValueError("a ledger goes on in a later format")
         self.format = later
 
+    def _set_limits(self, content: Mapping[str, object]) -> None:
+        limits = Limits.from_dict(content)
+        words = cast(list[Mapping[str, object]], content["accounts"])
+        self.standings = {
+            account.identity: self._standing(account, limits, own)
+            for account, own in zip(limits.accounts, words, strict=True)
+        }
+        if len(self.standings) != len(limits.accounts):
+            raise ValueError("an account is declared twice")
+        self.limits = limits
+
+    def _standing(self, account: Account, limits: Limits, words: Mapping[str, object]) -> Standing:
+        """Return an account under new limits: format 1 judges its whole past by them, format 2 none."""
+        rule, earlier = limits.filter_of(account), self.standings.get(account.identity)
+        if self.format == 1:
+            return Standing.of_format_1(rule, self._history(account, limits))
+        if earlier is not None:
+            if "spent_before" in words:
+                raise ValueError("only a new account begins with what was spent before it")
+            return earlier.under(rule)
+        match words.get("spent_before"):
+            case None:
+                return Standing(rule, Spent())
+            case {"epsilon": epsilon, "delta": delta, **rest} if not rest:
+                return Standing(rule, Spent(Budget(rational(epsilon), rational(delta))))
+            case _:
+                raise ValueError("not what was spent before")
+
+    def _history(self, account: Account, limits: Limits) -> Totals:
+        """Return what the account's members have ever been charged, as far as limits ask for it."""
+        if account.members is None:
+            return self.tally.totals(None, limits.accounting)
+        return self.tally.together(account.members, limits.accounting)
+
     def _reserve(self, sequence: int, content: Mapping[str, object]) -> None:
         if self.limits is None:
             raise ValueError("reserved before there were limits")
@@ -197,6 +261,8 @@ class Books:
         moment = datetime.fromisoformat(_text(content["time"]))
         self.pending[sequence] = Pending(analyst, _text(content["question"]), moment)
         self.tally.take(analyst, charge)
+        for account in self.accounts_of(analyst):
+            self.standings[account.identity].take(charge)
 
     def _settle(self, content: Mapping[str, object]) -> tuple[Pending, int]:
         sequence = content["reservation"]

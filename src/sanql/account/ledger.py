@@ -22,10 +22,10 @@ from sanql.account.chain import FORMAT, Record
 from sanql.account.charge import Charge
 from sanql.account.events import leak
 from sanql.account.exact_book import ExactClaim, ExactEntry
-from sanql.account.filter import Filter
+from sanql.account.filter import Filter, Spent
 from sanql.account.numbers import show_lower, show_upper
+from sanql.account.standing import spent_before
 from sanql.account.store import Store
-from sanql.account.totals import Totals
 from sanql.errors import BudgetExceeded, LedgerError, Refused, Unavailable
 from sanql.policy.model import Budget, Policy
 
@@ -233,20 +233,37 @@ class Ledger:
         with self._store.reading():
             books = self._store.books
             return [
-                self._balance(account, books.totals_of(account))
+                self._balance(account, books.spent_by(account))
                 for account in books.current_limits.accounts
             ]
 
+    def balances_of(self, analyst: str) -> tuple[Balance, ...]:
+        """Return the accounts that an analyst is shown: their own, or else those they share."""
+        with self._store.reading():
+            books = self._store.books
+            return tuple(
+                self._balance(account, books.spent_by(account))
+                for account in books.accounts_shown_to(analyst)
+            )
+
     def balances_after(self, analyst: str, charge: Charge) -> tuple[Balance, ...] | None:
-        """Return the accounts of an analyst as a charge would leave them; None if it does not fit."""
+        """Return what an analyst is shown as a charge would leave it; None if it does not fit."""
         with self._store.reading():
             books = self._store.books
             accounts = books.accounts_of(analyst)
-            totals = [books.totals_of(account).add(charge) for account in accounts]
             rules = [books.current_limits.filter_of(account) for account in accounts]
-            if not all(map(Filter.within, rules, totals)):
+            after = [
+                rule.take(books.spent_by(account), charge)
+                for rule, account in zip(rules, accounts, strict=True)
+            ]
+            if not all(map(Filter.within, rules, after)):
                 return None
-            return tuple(map(self._balance, accounts, totals))
+            shown = books.accounts_shown_to(analyst)
+            return tuple(
+                self._balance(account, spent)
+                for account, spent in zip(accounts, after, strict=True)
+                if account in shown
+            )
 
     def spent_without_budget(self) -> list[tuple[str, Budget]]:
         """Return what each analyst without a budget of their own has spent at most, by name.
@@ -259,7 +276,7 @@ class Ledger:
             own = {account.name for account in limits.accounts if account.kind == "analyst"}
             rule = limits.filter_of(limits.accounts[0])
             return [
-                (name, Budget(*rule.spent_upper(books.tally.totals(name, limits.accounting))))
+                (name, spent_before(rule, books.tally.totals(name, limits.accounting)))
                 for name in books.tally.analysts
                 if name not in own
             ]
@@ -291,7 +308,7 @@ class Ledger:
                     self._store.append("open", opening | {"format": FORMAT})
                 _check_opening(_terms_of(self._store.books.opening), opening)
                 if self._store.books.limits != limits:
-                    self._store.append("limits", limits.to_dict())
+                    self._store.append("limits", self._store.books.limits_content(limits))
         self._store.pin()
 
     def _check_analyst(self, analyst: str) -> None:
@@ -323,15 +340,20 @@ class Ledger:
             )
 
     def _check_fits(self, analyst: str, charge: Charge) -> None:
-        limits = self._store.books.current_limits
+        books = self._store.books
+        limits, shown = books.current_limits, books.accounts_shown_to(analyst)
         states = [
-            (account, limits.filter_of(account), self._store.books.totals_of(account))
-            for account in self._store.books.accounts_of(analyst)
+            (account, limits.filter_of(account), books.spent_by(account))
+            for account in books.accounts_of(analyst)
         ]
         full = [state for state in states if not state[1].fits(state[2], charge)]
+        known = [state for state in full if state[0] in shown]
+        if known:
+            binding = min(known, key=lambda state: state[1].remaining_lower(state[2]).epsilon)
+            told = [state[1:] for state in states if state[0] in shown]
+            raise _exceeded(*binding, charge, told)
         if full:
-            binding = min(full, key=lambda state: state[1].remaining_lower(state[2]).epsilon)
-            raise _exceeded(*binding, charge, [state[1:] for state in states])
+            raise _exceeded_together(full[0][0], charge)
 
     def _check_pending(self, reservation: Reservation) -> None:
         pending = self._store.books.pending.get(reservation.sequence)
@@ -342,14 +364,14 @@ class Ledger:
                 "reserve again; the charge stays",
             )
 
-    def _balance(self, account: Account, totals: Totals) -> Balance:
+    def _balance(self, account: Account, spent: Spent) -> Balance:
         rule = self._store.books.current_limits.filter_of(account)
         return Balance(
             account.name,
             account.kind,
             account.budget,
-            Budget(*rule.spent_upper(totals)),
-            rule.remaining_lower(totals),
+            Budget(*rule.spent_upper(spent)),
+            rule.remaining_lower(spent),
             pending_of(self._store.books.pending.values(), account),
         )
 
@@ -357,12 +379,12 @@ class Ledger:
 def _exceeded(
     account: Account,
     rule: Filter,
-    totals: Totals,
+    spent: Spent,
     charge: Charge,
-    states: list[tuple[Filter, Totals]],
+    states: list[tuple[Filter, Spent]],
 ) -> BudgetExceeded:
-    remaining = rule.remaining_lower(totals)
-    largest = [rule.largest_epsilon_that_fits(totals, charge) for rule, totals in states]
+    remaining = rule.remaining_lower(spent)
+    largest = [rule.largest_epsilon_that_fits(spent, charge) for rule, spent in states]
     fitting = [epsilon for epsilon in largest if epsilon is not None]
     remedy = "ask the data owner for a greater budget; identical questions stay free"
     if len(fitting) == len(states):
@@ -378,15 +400,27 @@ def _exceeded(
     )
 
 
-def _less_delta(charge: Charge, states: list[tuple[Filter, Totals]]) -> str:
+def _less_delta(charge: Charge, states: list[tuple[Filter, Spent]]) -> str:
     """Return what helps where delta is used up and epsilon is not: less of it, or known keys."""
-    left = min(rule.remaining_lower(totals).delta for rule, totals in states)
+    left = min(rule.remaining_lower(spent).delta for rule, spent in states)
     less = f"ask with delta {show_lower(left)} or less, or " if left > 0 else ""
     if leak(charge.events) == 0:
         return less
     return (
         f"{less}let the owner declare the domain of the columns in GROUP BY (keys that are "
         "declared need no delta), or "
+    )
+
+
+def _exceeded_together(account: Account, charge: Charge) -> BudgetExceeded:
+    """Return the refusal that says nothing of what others have left."""
+    return BudgetExceeded(
+        "budget_exceeded",
+        f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
+        f"your own account has that left, but the {account.kind} account {account.name!r}, which "
+        "others are charged to as well, has not",
+        "ask with a smaller epsilon, or ask the data owner for a greater budget; "
+        "identical questions stay free",
     )
 
 

@@ -18,8 +18,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sanql.account.audit_accounts import AuditedAccount, AuditedCharge, under_limits
 from sanql.account.audit_exact import ExactAudit, VerifiedExact
-from sanql.account.audit_math import Cost, claim_holds, cost_of, keeps_to, spent
+from sanql.account.audit_math import claim_holds
 from sanql.account.chain import BEGINNING, Head, check_head, damaged, head_path, linked, read_head
 from sanql.errors import LedgerError
 
@@ -114,30 +115,13 @@ class _Wrong(Exception):
 
 
 @dataclass
-class _Account:
-    kind: str
-    name: str
-    members: list[str] | None
-    epsilon: Fraction
-    delta: Fraction
-    charges: int = 0
-    total: Cost = field(default_factory=Cost)
-
-    def take(self, cost: Cost) -> None:
-        self.charges += 1
-        self.total = self.total + cost
-
-
-@dataclass
 class _Audit:
     sequence: int = 0
     hashes: dict[int, str] = field(default_factory=lambda: {0: "0" * 64})
     format: int = 0
     accounting: str = ""
-    accounts: list[_Account] = field(default_factory=list)
-    history: list[tuple[str, list[dict[str, Any]], Fraction, Fraction]] = field(
-        default_factory=list
-    )
+    accounts: list[AuditedAccount] = field(default_factory=list)
+    history: list[AuditedCharge] = field(default_factory=list)
     open_reservations: set[int] = field(default_factory=set)
     answers: dict[int, tuple[int, str]] = field(default_factory=dict)
     exact: ExactAudit = field(default_factory=ExactAudit)
@@ -194,7 +178,7 @@ class _Audit:
                 account.kind,
                 account.name,
                 account.charges,
-                *spent(account.total, self.accounting, account.epsilon, account.delta),
+                *account.spent(),
             )
             for account in self.accounts
         )
@@ -208,7 +192,7 @@ class _Audit:
             case "format":
                 self._set_format(sequence, body)
             case "limits":
-                self._set_limits(body)
+                self._set_limits(sequence, body)
             case "reserve":
                 self._judge_charge(sequence, body)
             case "exact":
@@ -236,43 +220,30 @@ class _Audit:
             raise ValueError("a ledger goes on in a later format")
         self.format = body["format"]
 
-    def _set_limits(self, body: dict[str, Any]) -> None:
+    def _set_limits(self, sequence: int, body: dict[str, Any]) -> None:
         self.accounting = body["accounting"]
-        self.accounts = [
-            _Account(
-                account["kind"],
-                account["name"],
-                account["members"],
-                Fraction(account["epsilon"]),
-                Fraction(account["delta"]),
-            )
-            for account in body["accounts"]
-        ]
-        for analyst, events, epsilon, delta in self.history:
-            self._charge(analyst, cost_of(events, epsilon, delta, self.accounting))
+        self.accounts, wrong = under_limits(body, self.format, self.accounts, self.history)
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
 
     def _judge_charge(self, sequence: int, body: dict[str, Any]) -> None:
-        charge = body["charge"]
-        events: list[dict[str, Any]] = charge["events"]
-        epsilon, delta = Fraction(charge["epsilon"]), Fraction(charge["delta"])
-        if not claim_holds(events, epsilon, delta):
+        words = body["charge"]
+        charge = AuditedCharge(
+            body["analyst"], words["events"], Fraction(words["epsilon"]), Fraction(words["delta"])
+        )
+        if not claim_holds(charge.events, charge.epsilon, charge.delta):
             raise _Wrong(sequence, "its events do not satisfy the epsilon and delta it claims")
-        self.history.append((body["analyst"], events, epsilon, delta))
+        touched = [account for account in self.accounts if account.takes(charge.analyst)]
+        if not any(account.kind == "dataset" for account in touched):
+            raise ValueError("there is no account of the dataset")
+        self.history.append(charge)
         self.open_reservations.add(sequence)
-        touched = self._charge(body["analyst"], cost_of(events, epsilon, delta, self.accounting))
         for account in touched:
-            if not keeps_to(account.total, self.accounting, account.epsilon, account.delta):
+            account.take(charge, self.accounting)
+            if not account.keeps_to_its_budget():
                 raise _Wrong(
                     sequence, f"the {account.kind} account {account.name!r} exceeds its budget"
                 )
-
-    def _charge(self, analyst: str, cost: Cost) -> list[_Account]:
-        touched = [a for a in self.accounts if a.members is None or analyst in a.members]
-        if not any(account.kind == "dataset" for account in touched):
-            raise ValueError("there is no account of the dataset")
-        for account in touched:
-            account.take(cost)
-        return touched
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:

@@ -23,7 +23,7 @@ FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), de
 
 @click.command()
 @POLICY
-@click.option("--analyst", "-a", help="Only the accounts this analyst is charged to.")
+@click.option("--analyst", "-a", help="Only what this analyst is shown: an account of their own.")
 @FORM
 def budget(policy: Path, analyst: str | None, form: str) -> None:
     """Show every account: its budget, what is spent at most and what is left at least."""

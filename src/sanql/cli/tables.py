@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sanql.release import Answer
 
 FIGURES = ("int", "double", "decimal")  # Arrow types that are lined up on the right
-RENYI_HALF = (
-    "Rényi accounting keeps half of each delta for its conversion; questions use the other half"
+RENYI_SHARE = (
+    "Rényi accounting keeps an eighth of each delta for its conversion (half, in ledgers of 0.1.0)"
 )
 
 
@@ -70,7 +70,7 @@ def print_balances(
     out = terminal or console()
     out.print(table)
     if renyi:
-        out.print(RENYI_HALF, style="dim")
+        out.print(RENYI_SHARE, style="dim")
 
 
 def balances_to_dicts(
