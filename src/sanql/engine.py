@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge
-from sanql.execute import Workers
+from sanql.execute import Opened, Workers
 from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, public_statement, statement
 from sanql.mechanisms import ExactSampler, Sampler
@@ -19,6 +19,7 @@ from sanql.mechanisms.noise import SymmetricNoise
 from sanql.parse import Asked
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Planned
+from sanql.policy import Policy
 from sanql.release import (
     Answer,
     LevelCells,
@@ -48,7 +49,7 @@ TIME_BUCKET_SECONDS = 0.01
 def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
     """Parse, plan, price, reserve (durably, before any row is read), run, add noise, spend."""
     confidence = confidence_of(wishes)
-    desk = san.bounds_desk(asked, reads=True)
+    desk = san.bounds_desk(asked)
     posed = desk.pose()
     finish = finish_of(posed.question, wishes)
     if isinstance(posed.question.query, PublicQuery):
@@ -64,14 +65,16 @@ def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
     bounded, paid = desk.find(posed, planned_with)
     planned = planned_with(bounded)
     preparation = _Preparation(planned, confidence, finish, bounded)
-    cells, cached = cells_of(san, planned, preparation.make)
-    return _shown(san, preparation, cells, together([*paid, planned.charge]), cached)
+    taken = cells_of(san, planned, preparation.make, fresh=wishes.fresh)
+    return _shown(san, preparation, taken, together([*paid, planned.charge]))
 
 
 def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answer:
     """Return rows of public tables as they are: nothing is charged, and nothing needs noise."""
-    sent = public_statement(query, san.source, san.tables)
-    found = san.workers.run(sent.sql, sent.parameters)
+    opened = san.data.open()
+    sent = public_statement(query, opened.source, san.tables)
+    found = opened.workers.run(sent.sql, sent.parameters)
+    san.data.check(opened)
     return Answer(
         table=found.rename_columns([field.name for field in query.shown]),
         ends={},
@@ -81,48 +84,62 @@ def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answe
         remaining=san.balances(),
         certificate=certify_public(query, san.policy.neighbours),
         cached=False,
+        version=opened.version.number,
     )
 
 
 def answer_exactly(san: San, asked: Asked) -> ExactAnswer:
     """Return an exact answer; cells are reserved in the ledger's exact book before they are read."""
 
-    def run(sent: Statement) -> pyarrow.Table:
+    def run(opened: Opened, sent: Statement) -> pyarrow.Table:
         started = time.monotonic()
         try:
-            return san.workers.run(sent.sql, sent.parameters)
+            found = opened.workers.run(sent.sql, sent.parameters)
+            san.data.check(opened)
+            return found
         finally:
             _wait_for_bucket(started)
 
     with san._noise_instead(asked):
-        return san._desk.answer(asked, san.source, run, san.balances)
+        return san._desk.answer(asked, san.data, run, san.balances)
 
 
-def cells_of(san: San, planned: Planned, meanwhile: Callable[[], None]) -> tuple[LevelCells, bool]:
-    """Return a plan's noisy cells, and whether they were on record, where they are free."""
-    sent = [statement(level, san.source, san.sampler.secret()) for level in planned.levels]
-    digest = planned.digest(san.source.fingerprint)
-    older = planned.first_digest(san.source.fingerprint)
-    recorded = san.ledger.find(san.analyst, digest, older)
+@dataclass(frozen=True)
+class Taken:
+    """Noisy cells, whether they were on record, and of which version of the data they are."""
+
+    cells: LevelCells
+    cached: bool
+    version: int
+
+
+def cells_of(
+    san: San, planned: Planned, meanwhile: Callable[[], None], *, fresh: bool = False
+) -> Taken:
+    """Return a plan's noisy cells: from the record, where they are free, unless asked for afresh."""
+    recorded = None if fresh else san.recorded(planned)
+    if recorded is None:
+        opened = san.data.open()
+        # it may have been opened as another version than was looked for, or for the first time
+        recorded = None if fresh else san.recorded(planned)
     if recorded is not None:
-        return LevelCells.from_bytes(recorded, planned), True
-    return _measure(san, planned, sent, digest, meanwhile), False
+        content, version = recorded
+        return Taken(LevelCells.from_bytes(content, planned), True, version)
+    return Taken(_measure(san, planned, opened, meanwhile), False, opened.version.number)
 
 
 def _measure(
-    san: San,
-    planned: Planned,
-    sent: Sequence[Statement],
-    digest: str,
-    meanwhile: Callable[[], None],
+    san: San, planned: Planned, opened: Opened, meanwhile: Callable[[], None]
 ) -> LevelCells:
     """Return noisy cells, charged before any row is read; a failure keeps its charge."""
-    workers = san.workers
+    sent = [statement(level, opened.source, san.sampler.secret()) for level in planned.levels]
+    digest = planned.digest(data_name(san.policy, opened.version.number))
     reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
     started = time.monotonic()
     try:
         deadline = started + san.policy.engine.deadline_seconds
-        cells = _noisy_cells(workers, planned, sent, san.sampler, meanwhile, deadline)
+        cells = _noisy_cells(opened.workers, planned, sent, san.sampler, meanwhile, deadline)
+        san.data.check(opened)
     except Exception:
         # whatever happened must not be told: it could depend on a row
         san.ledger.void(reservation)
@@ -175,17 +192,20 @@ class _Preparation:
         self.certificate  # noqa: B018  (the property remembers it)
 
 
+def data_name(policy: Policy, version: int) -> str:
+    """Return how digests call a version of a dataset."""
+    return f"{policy.name}, version {version}"
+
+
 def _wait_for_bucket(started: float) -> None:
     """Let time show only in steps: what took 3 ms and what took 9 ms look the same."""
     elapsed = time.monotonic() - started
     time.sleep(-elapsed % TIME_BUCKET_SECONDS)
 
 
-def _shown(
-    san: San, preparation: _Preparation, cells: LevelCells, charge: Charge, cached: bool
-) -> Answer:
+def _shown(san: San, preparation: _Preparation, taken: Taken, charge: Charge) -> Answer:
     planned, confidence = preparation.plan, preparation.confidence
-    shown = show_levels(planned, cells, confidence, preparation.finish)
+    shown = show_levels(planned, taken.cells, confidence, preparation.finish)
     return Answer(
         table=shown.table,
         ends=shown.intervals,
@@ -194,8 +214,9 @@ def _shown(
         charge=charge,
         remaining=san.balances(),
         certificate=preparation.certificate,
-        cached=cached,
+        cached=taken.cached,
         without_interval=shown.without,
+        version=taken.version,
     )
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sanql.account import Balance, Charge, Ledger, parse_delta, parse_epsilon
-from sanql.engine import answer, answer_exactly, cells_of
+from sanql.account import Balance, Charge, Ledger, Version, parse_delta, parse_epsilon
+from sanql.engine import answer, answer_exactly, cells_of, data_name
 from sanql.errors import BudgetExceeded, Refused
-from sanql.execute import Description, Source, Workers, describe, prepare
+from sanql.execute import Data, Description, Source, Workers
 from sanql.execute.statement import public_statement, statement
 from sanql.explain import Explanation, explain, explain_public
 from sanql.explain.before_bounds import WIDTHS, before_bounds
@@ -75,10 +75,7 @@ class San:
         self.analyst = _analyst(policy, analyst)
         self._sampler = sampler or ExactSampler()
         self._ledger = Ledger.open(policy, _terms(policy))
-        self._progress = progress
-        self._description_known: Description | None = None
-        self._source_known: Source | None = None
-        self._workers_known: Workers | None = None
+        self.data = Data(policy, self._ledger, progress)
         self._closed = False
 
     def query(
@@ -95,6 +92,7 @@ class San:
         nonnegative: bool | None = None,
         rounded: Number | None = None,
         exact: bool = False,
+        fresh: bool = False,
     ) -> Answer:
         """Return a private answer, charged to the ledger; an identical question is free.
 
@@ -105,9 +103,10 @@ class San:
         `other` names one row more that adds up the groups too small to appear; `nonnegative` and
         `rounded` (to multiples of a number) change how noisy counts and sums are shown.
         `parameters` are constants for ? and $1 (a list), or $name and :name (values by name).
+        With `fresh` a recorded answer is not used: the question is measured, and charged, again.
         """
         limits = accuracy, confidence, max_groups_contributed
-        wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded)
+        wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded, fresh)
         self._check_open()
         asked = Asked(sql, parameters)
         with self._teaching(asked):
@@ -139,7 +138,7 @@ class San:
             if not asks_exactly(asked, exact, asdict(wishes)):
                 return self._explain(asked, wishes)
             with self._noise_instead(asked):
-                return self._desk.explain(asked, self.description, partial(self._with_noise, asked))
+                return self._desk.explain(asked, self.data, partial(self._with_noise, asked))
 
     def suggest_limits(
         self,
@@ -156,7 +155,7 @@ class San:
         """
         self._check_open()
         typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
-        price, till = parse_epsilon(epsilon), self._till(reads=True)
+        price, till = parse_epsilon(epsilon), self._till()
         return suggest(table, by, self.policy, self.tables, price, typical, till)
 
     def _explain(self, asked: Asked, wishes: Wishes) -> Explanation:
@@ -188,7 +187,7 @@ class San:
         check_finish(planned, finish)
         known = self.description
         sent = tuple(statement(level, known, secret=0) for level in planned.levels)
-        cached = self._recorded(planned, known.fingerprint) is not None
+        cached = self.recorded(planned) is not None
         return explain(
             planned,
             sent,
@@ -249,6 +248,15 @@ class San:
             return False
         return True
 
+    def refresh(self) -> Version:
+        """Open the next version of the data: from now on questions are about the source as it is.
+
+        It is the owner's to say, whether or not anything has changed: what was answered before is of the
+        versions before, and whatever is asked again is charged again.
+        """
+        self._check_open()
+        return self.data.refresh()
+
     def budget(self) -> list[Balance]:
         """Return every account of the dataset as it stands."""
         self._check_open()
@@ -261,9 +269,7 @@ class San:
     def close(self) -> None:
         """Stop the engine's workers and close the ledger."""
         self._closed = True
-        if self._workers_known is not None:
-            self._workers_known.close()
-            self._workers_known = None
+        self.data.close()
         self._ledger.close()
 
     def _check_open(self) -> None:
@@ -294,27 +300,19 @@ class San:
         return self._sampler
 
     @property
-    def description(self) -> Description | Source:
+    def description(self) -> Description:
         """The data's names and types; no row has been read for it."""
-        if self._source_known is not None:
-            return self._source_known
-        if self._description_known is None:
-            self._description_known = describe(self.policy)
-        return self._description_known
+        return self.data.describe()
 
     @property
     def source(self) -> Source:
         """The data as the engine sees it, prepared on first use."""
-        if self._source_known is None:
-            self._source_known = prepare(self.policy, self._progress, self._description_known)
-        return self._source_known
+        return self.data.open().source
 
     @property
     def workers(self) -> Workers:
         """The engine's processes, started on first use."""
-        if self._workers_known is None:
-            self._workers_known = Workers(self.source, self.policy.engine)
-        return self._workers_known
+        return self.data.open().workers
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -358,24 +356,27 @@ class San:
         own = epsilon_of(outlined, epsilon, delta, wishes, bounded)
         return plan_question(outlined, own, delta)
 
-    def bounds_desk(self, asked: str | Asked, *, reads: bool = False) -> BoundsDesk:
+    def bounds_desk(self, asked: str | Asked) -> BoundsDesk:
         """Return where the bounds that a question needs are found, or only looked up."""
-        return BoundsDesk(self.policy, self.tables, partial(parse, asked), self._till(reads))
+        return BoundsDesk(self.policy, self.tables, partial(parse, asked), self._till())
 
-    def _recorded(self, planned: Planned, source: str) -> bytes | None:
-        older = planned.first_digest(source)
-        return self._ledger.find(self.analyst, planned.digest(source), older)
+    def recorded(self, planned: Planned) -> tuple[bytes, int] | None:
+        """Return the cells on record for a question about the newest version, and its number."""
+        version, formerly = self.data.known_as()
+        older = [planned.first_digest(formerly)] if formerly else []
+        name = planned.digest(data_name(self.policy, version))
+        found = self._ledger.find(self.analyst, name, *older)
+        return None if found is None else (found, version)
 
-    def _till(self, reads: bool) -> Till:
+    def _till(self) -> Till:
         def recorded(planned: Plan) -> NoisyCells | None:
-            source = self.source if reads else self.description
-            found = self._recorded(planned, source.fingerprint)
-            return NoisyCells.from_bytes(found) if found is not None else None
+            found = self.recorded(planned)
+            return NoisyCells.from_bytes(found[0]) if found is not None else None
 
         return Till(
             recorded,
             partial(self._ledger.would_fit, self.analyst),
-            lambda planned: cells_of(self, planned, lambda: None)[0].levels[0],
+            lambda planned: cells_of(self, planned, lambda: None).cells.levels[0],
             self.balances,
         )
 

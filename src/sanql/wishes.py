@@ -41,6 +41,7 @@ class Wishes:
     other: str | None = None
     nonnegative: bool | None = None
     rounded: Number | None = None
+    fresh: bool = False
 
 
 def one(name: str, in_text: str | None, passed: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Protocol
 import duckdb
 import pytest
 
+from sanql.errors import Refused
 from sanql.policy import Policy
 from sanql.san import San
 
@@ -72,6 +73,14 @@ def test_a_repeat_is_free_a_changed_source_and_another_analyst_are_not(
     stamp = changed.stat().st_mtime_ns + 1_000_000
     os.utime(changed, ns=(stamp, stamp))
     with San(asked, "ana") as ana:
-        assert not ana.query(ASKED, epsilon=1).cached
+        # nobody reads the changed file yet, and what is on record needs no file
+        assert ana.query(ASKED, epsilon=1).cached
+        with pytest.raises(Refused) as caught:
+            ana.query(ASKED, epsilon=3)
+        assert caught.value.code == "source_changed"
+        assert spent(ana)["ana"] == 4.0
+        ana.refresh()
+        later = ana.query(ASKED, epsilon=1)
+        assert (later.cached, later.version) == (False, 2)
         assert ana.query(ASKED, epsilon=1).cached
         assert spent(ana)["ana"] == 5.0

@@ -11,6 +11,7 @@ from sanql.account.ledger import Balance, Ledger, Reservation
 from sanql.account.numbers import parse_delta, parse_epsilon
 from sanql.account.totals import Totals
 from sanql.account.verify import Verification, export, verify
+from sanql.account.versions import Version
 
 __all__ = [
     "Balance",
@@ -31,6 +32,7 @@ __all__ = [
     "Totals",
     "Verification",
     "VerifiedExact",
+    "Version",
     "epsilon_upper",
     "export",
     "gaussian_rho_lower",

@@ -27,6 +27,7 @@ class ExactAudit:
 
     latest: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     states: dict[int, str] = field(default_factory=dict)
+    formerly: dict[str, str] = field(default_factory=dict)  # sources as 0.1.0 called them
 
     def take(self, sequence: int, body: dict[str, Any]) -> str | None:
         """Take a release; return what is wrong with it after the ones before, or None."""
@@ -34,7 +35,7 @@ class ExactAudit:
         if not (epsilon > 0 and 0 < delta < 1 and body["cells"] >= 1):
             return "an exact release without a guarantee"
         for name, (earlier, made) in self.latest.items():
-            if made["source"] != body["source"]:
+            if self._source(made) != self._source(body):
                 return f"the source had changed since the exact release of record {earlier}"
             if name == body["name"]:
                 if made["declaration"] != body["declaration"]:
@@ -46,6 +47,10 @@ class ExactAudit:
         self.latest[body["name"]] = (sequence, body)
         self.states[sequence] = "open"
         return None
+
+    def _source(self, body: dict[str, Any]) -> str:
+        source = str(body["source"])
+        return self.formerly.get(source, source)
 
     def settle(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
         """Take the end of a reservation, if it is one of this book."""

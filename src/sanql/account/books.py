@@ -21,6 +21,7 @@ from sanql.account.filter import Filter, Spent
 from sanql.account.standing import Standing, spent_before
 from sanql.account.tally import Tally
 from sanql.account.totals import Totals
+from sanql.account.versions import Version, version_after
 from sanql.policy.model import Accounting, Budget, Policy
 
 AccountKind = Literal["dataset", "analyst", "coalition"]
@@ -130,6 +131,7 @@ class Books:
     answers: dict[tuple[str, str], Recorded] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
     exact: ExactBook = field(default_factory=ExactBook)
+    version: Version | None = None
 
     def apply(self, record: Record) -> None:
         """Take one more record; LedgerError when it makes no sense after the ones before."""
@@ -192,6 +194,8 @@ class Books:
                 self._set_format(content)
             case "limits":
                 self._set_limits(content)
+            case "version":
+                self._open_version(content)
             case "reserve":
                 self._reserve(record.sequence, content)
             case "exact":
@@ -252,6 +256,13 @@ class Books:
         if account.members is None:
             return self.tally.totals(None, limits.accounting)
         return self.tally.together(account.members, limits.accounting)
+
+    def _open_version(self, content: Mapping[str, object]) -> None:
+        if self.format < 2:
+            raise ValueError("a record that format 1 does not have")
+        self.version = version_after(self.version, content, cast(int, self.opening["format"]))
+        if self.version.formerly:
+            self.exact.call_source(self.version.formerly, self.version.name)
 
     def _reserve(self, sequence: int, content: Mapping[str, object]) -> None:
         if self.limits is None:

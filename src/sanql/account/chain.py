@@ -19,7 +19,7 @@ from typing import Literal, cast, get_args
 
 from sanql.errors import LedgerError
 
-Kind = Literal["open", "format", "limits", "reserve", "exact", "spend", "void"]
+Kind = Literal["open", "format", "limits", "version", "reserve", "exact", "spend", "void"]
 
 CREATION_RECORDS = 2
 """A new ledger is committed with this many records; with more, its head may not be missing."""

@@ -4,11 +4,12 @@ An exact release is not charged to a budget: its guarantee is another one (again
 only) and does not add up with epsilons. What must never happen is a *second* exact release of the
 same records that is not a function of the first. So the book knows three outcomes for a claim:
 
-* the same declaration from the same source: the recorded cells, or another try to compute them
-  after a crash or a failure (exact cells are the same whenever they are computed);
+* the same declaration: the recorded cells, as of the version of the data they were read from; or, from
+  the same version, another try to compute them after a crash or a failure (exact cells are the same
+  whenever they are computed);
 * another column of the same records, where each class holds for somebody who knows the other:
   one more release (coupled-worlds Theorem 6);
-* anything else (another source, a declaration that has changed since, other cells): refused.
+* anything else (another version, a declaration that has changed since, other cells): refused.
 
 A reservation counts as a release from the moment it is on disk, whether or not an answer follows:
 after a crash nobody can tell what had left.
@@ -37,7 +38,7 @@ class ExactClaim:
     """An exact release as it is asked for: what, from which source, and on which guarantee.
 
     `declaration` is the digest of everything the owner declared; `certificate` is for people.
-    `first_declaration` is the digest that a ledger written by version 0.1.0 has for the same.
+    `first_declaration` and `first_source` are what a ledger written by version 0.1.0 has for the same.
     """
 
     footprint: Footprint
@@ -49,10 +50,15 @@ class ExactClaim:
     delta: Fraction
     certificate: Mapping[str, object]
     first_declaration: str = ""
+    first_source: str = ""
 
     def declares(self, declaration: str) -> bool:
         """Return whether this is the name of what is declared here, now or in an older ledger."""
         return declaration in (self.declaration, self.first_declaration)
+
+    def is_from(self, source: str) -> bool:
+        """Return whether this is the name of the data meant here, now or in an older ledger."""
+        return source in (self.source, self.first_source)
 
     def repeating(self, made: ExactClaim) -> ExactClaim:
         """Return the claim in the words of an earlier record of the same release."""
@@ -127,6 +133,11 @@ class ExactEntry:
     refusal: str | None = None
 
     @property
+    def settled(self) -> bool:
+        """Whether there is nothing left to find out: its cells are on record, or why there are none."""
+        return not self.open and not self.failed
+
+    @property
     def failed(self) -> bool:
         """Whether it ended without cells for no reason in the data: it may be tried again."""
         return not self.open and self.answer is None and self.refusal is None
@@ -137,15 +148,33 @@ class ExactBook:
     """The exact releases of a ledger, by name."""
 
     entries: dict[str, ExactEntry] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def call_source(self, formerly: str, name: str) -> None:
+        """Take it that a source which earlier records call by one name is called by another now."""
+        self.sources[formerly] = name
+
+    def source_of(self, claim: ExactClaim) -> str:
+        """Return the version of the data that a release was made from, as it is called now."""
+        return self.sources.get(claim.source, claim.source)
+
+    def sources_known(self) -> set[str]:
+        """Return what the sources of all releases are called."""
+        return {self.source_of(entry.claim) for entry in self.entries.values()}
 
     def check(self, claim: ExactClaim) -> ExactEntry | None:
         """Return the entry this claim is a repeat of, or None for a release that may be made.
 
-        Raises Refused when the claim would be a second release of records that have left.
+        Cells that are on record may be shown again, as of the version they were read from, whatever
+        the data are now. Raises Refused when the claim would be a second release of records that have
+        left.
         """
+        own = self.entries.get(claim.name)
+        if own is not None and own.settled and claim.declares(own.claim.declaration):
+            return own
         for entry in self.entries.values():
             made = entry.claim
-            if made.source != claim.source:
+            if not claim.is_from(self.source_of(made)):
                 raise _source_changed(entry)
             if made.name == claim.name:
                 if not claim.declares(made.declaration):
@@ -205,8 +234,8 @@ _ASKED = ("analyst", "time")
 def _source_changed(entry: ExactEntry) -> Refused:
     return Refused(
         "exact_source_changed",
-        f"the source has changed since record {entry.sequence} released exact cells of it; an"
-        " exact release of updated records overlaps with the earlier one, and their difference is"
+        f"the data have another version since record {entry.sequence} released exact cells of them;"
+        " an exact release of updated records overlaps with the earlier one, and their difference is"
         " about the few who changed",
         "ask with noise: pass an epsilon; the book of exact releases stays closed",
     )

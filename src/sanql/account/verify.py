@@ -21,6 +21,7 @@ from typing import Any
 from sanql.account.audit_accounts import AuditedAccount, AuditedCharge, under_limits
 from sanql.account.audit_exact import ExactAudit, VerifiedExact
 from sanql.account.audit_math import claim_holds
+from sanql.account.audit_versions import VersionAudit
 from sanql.account.chain import BEGINNING, Head, check_head, damaged, head_path, linked, read_head
 from sanql.errors import LedgerError
 
@@ -125,6 +126,7 @@ class _Audit:
     open_reservations: set[int] = field(default_factory=set)
     answers: dict[int, tuple[int, str]] = field(default_factory=dict)
     exact: ExactAudit = field(default_factory=ExactAudit)
+    versions: VersionAudit = field(default_factory=VersionAudit)
 
     def take(self, row: tuple[Any, ...]) -> None:
         sequence, kind, body, previous, digest = row
@@ -189,10 +191,13 @@ class _Audit:
         match kind:
             case "open":
                 self._set_format(sequence, body)
+                self.versions.begun = self.format
             case "format":
                 self._set_format(sequence, body)
             case "limits":
                 self._set_limits(sequence, body)
+            case "version":
+                self._open_version(sequence, body)
             case "reserve":
                 self._judge_charge(sequence, body)
             case "exact":
@@ -219,6 +224,13 @@ class _Audit:
         if body["format"] <= self.format:
             raise ValueError("a ledger goes on in a later format")
         self.format = body["format"]
+
+    def _open_version(self, sequence: int, body: dict[str, Any]) -> None:
+        wrong = "is of a kind that format 1 lacks" if self.format < 2 else self.versions.take(body)
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
+        if body.get("formerly"):
+            self.exact.formerly[body["formerly"]] = f"version {body['version']}"
 
     def _set_limits(self, sequence: int, body: dict[str, Any]) -> None:
         self.accounting = body["accounting"]

@@ -1,4 +1,4 @@
-"""`sanql budget` and `sanql ledger`."""
+"""`sanql refresh`, `sanql budget` and `sanql ledger`."""
 
 from __future__ import annotations
 
@@ -46,6 +46,31 @@ def budget(policy: Path, analyst: str | None, form: str) -> None:
         else:
             print_balances(balances, others=others, renyi=loaded.accounting == "renyi")
             print_releases(releases)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("-p", "--policy", "named", type=click.Path(path_type=Path), help="The same as FILE.")
+@FORM
+def refresh(file: Path | None, named: Path | None, form: str) -> None:
+    """Open the next version of the data of a policy (policy.toml), whether or not they changed.
+
+    From then on questions are about the source as it is now; what is asked again is charged again.
+    """
+    if file is not None and named is not None:
+        raise click.UsageError(f"{file} and {named} are two policies; name one")
+    with reported(form):
+        from sanql.policy import load
+        from sanql.san import San
+
+        loaded = load(file or named or Path("policy.toml"))
+        # whoever refreshes asks nothing, so any name will do
+        with San(loaded, next(iter(loaded.analysts), "analyst")) as san:
+            opened = san.refresh()
+        if form == "json":
+            click.echo(json.dumps({"dataset": loaded.name, "version": opened.number}))
+        else:
+            click.echo(f"{loaded.name}: version {opened.number} of the data is open")
 
 
 @click.group()

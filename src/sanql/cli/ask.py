@@ -91,6 +91,7 @@ def _progress(message: str) -> None:
 
 @click.command()
 @asking(["table", "json", "csv", "arrow"])
+@click.option("--fresh", is_flag=True, help="Measure and pay again, whatever is on record.")
 def query(
     policy: Path,
     analyst: str | None,

@@ -21,6 +21,7 @@ COMMANDS = {
     ),
     "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
     "explain": ("sanql.cli.ask", "explain", "Show the price and exactness of an answer first."),
+    "refresh": ("sanql.cli.account", "refresh", "Say that the data have a new version."),
     "budget": ("sanql.cli.account", "budget", "Show what is spent and what is left."),
     "ledger": ("sanql.cli.account", "ledger", "List, verify or export the account."),
     "demo": ("sanql.cli.demo", "demo", "Make a small hospital and ask it questions."),

@@ -129,6 +129,8 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "reserve":
             asked = f"{body['analyst']} asks {str(body['question'])[:12]}…"
             return f"{asked}: {_recorded(body['charge'])}"
+        case "version":
+            return f"version {body['version']} of the data: {', '.join(sorted(body['stamps']))}"
         case "exact":
             became = {"spend": "released", "void": "asked for, void"}.get(end, "asked for")
             return (

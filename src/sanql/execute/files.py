@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.errors import Fault, PolicyError
-from sanql.execute.messages import Format, Identity, Parts
+from sanql.execute.messages import Format, Identity, Parts, Stamp
 
 if TYPE_CHECKING:
     from sanql.policy.model import Policy, Table
@@ -86,15 +86,19 @@ def paths_of(location: Location) -> tuple[Path, ...]:
             return tuple(path for parts in tables for path in parts.paths)
 
 
-def stamp(location: Location) -> list[tuple[str, Identity]]:
-    """Return path, device, inode, size and time of every file: what changes when bytes do."""
-    return [(str(path), identify(path)) for path in paths_of(location)]
+def stamp(location: Location) -> Stamp:
+    """Return path, device, inode, size and times of every file: what changes when bytes do."""
+    return tuple((str(path), identify(path)) for path in paths_of(location))
 
 
 def identify(path: Path) -> Identity:
-    """Return what changes when a file is replaced or rewritten."""
+    """Return what changes when a file is replaced or rewritten.
+
+    The last number is the time of the last change of any kind, which no program can set back.
+    """
     status = path.stat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, *times
 
 
 def nearest(name: str, existing: Iterable[str]) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 Format = Literal["parquet", "csv"]
-Identity = tuple[int, int, int, int]
+Identity = tuple[int, int, int, int, int]
+Stamp = tuple[tuple[str, Identity], ...]
 
 READY = b"r"
 TABLE = b"t"  # some rows of a result; more may follow
@@ -25,10 +26,10 @@ FAILED = b"f"
 
 @dataclass(frozen=True)
 class Serve:
-    """Answer queries from a database until the pipe closes."""
+    """Answer queries from a database until the pipe closes; it must be the one with this stamp."""
 
     database: Path
-    identity: Identity
+    stamp: Stamp
     memory_bytes: int
 
 

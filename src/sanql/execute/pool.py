@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Self
 
 from sanql.errors import Unavailable
 from sanql.execute.channel import ChannelLost
-from sanql.execute.files import identify
+from sanql.execute.files import DatabaseFile, stamp
 from sanql.execute.messages import END, READY, TABLE, PublicTable, Query, Serve
 from sanql.execute.process import START_SECONDS_MAX, WorkerProcess
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from sanql.execute.messages import Stamp
     from sanql.execute.sources import Source
     from sanql.policy.model import EngineLimits
 
@@ -50,7 +51,8 @@ class Workers:
         vanished = False
         try:
             database = source.database.resolve()
-            self._serve = Serve(database, identify(database), limits.memory_bytes)
+            own = source.stamp if source.stamp is not None else stamp(DatabaseFile(database))
+            self._serve = Serve(database, own, limits.memory_bytes)
             self._begin()
         except OSError:
             vanished = True
@@ -145,6 +147,20 @@ class Workers:
         if not done:
             raise unavailable()
 
+    @property
+    def stamp(self) -> Stamp:
+        """What the files of the source were when they were taken for the data."""
+        return self._serve.stamp
+
+    def retire(self) -> None:
+        """Take no more questions; those that run are finished, and then the workers end."""
+        with self._free:
+            self._closed = True
+            while self._idle:
+                self._drop(self._idle.pop())
+            self._end_if_unused()
+            self._free.notify_all()
+
     def pids(self) -> list[int]:
         """Return the ids of the worker processes there are, for those who watch them."""
         with self._free:
@@ -209,6 +225,11 @@ class Workers:
     def _drop(self, server: _Server) -> None:
         self._started.discard(server)
         server.discard()
+        self._end_if_unused()
+
+    def _end_if_unused(self) -> None:
+        if self._closed and not self._started:
+            self._finalizer()
 
 
 class _Server(WorkerProcess):

@@ -1,4 +1,9 @@
-"""A policy's data made ready for the workers: checked, and copied once if it is Parquet or CSV."""
+"""A policy's data made ready for the workers: checked, and copied once if it is Parquet or CSV.
+
+An entry of the cache is named by what the bytes are (stamps.py) and by what shapes their preparation,
+so files that were touched or copied are not prepared again. Which version of the data they are, and
+whether they may be read at all, is decided elsewhere (data.py).
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from sanql.account.versions import WHOLE
 from sanql.errors import Fault, PolicyError
 from sanql.execute.binding import BoundTable, SourceFormat, bind
 from sanql.execute.cache import Cache
 from sanql.execute.channel import ChannelLost
-from sanql.execute.files import DatabaseFile, Location, PartFiles, locate, stamp
+from sanql.execute.files import DatabaseFile, Location, PartFiles, locate, paths_of, stamp
 from sanql.execute.lockdown import CATALOG, quote
 from sanql.execute.messages import (
     JSON,
@@ -24,10 +30,12 @@ from sanql.execute.messages import (
     Ingest,
     InspectDatabase,
     InspectParts,
+    Stamp,
     StoredTable,
 )
 from sanql.execute.notes import Note, notes
 from sanql.execute.process import WorkerProcess
+from sanql.execute.stamps import Stamped, Stamps
 from sanql.policy.units import identifiers
 
 if TYPE_CHECKING:
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 
-# Part of every fingerprint: raise it when the same files would be prepared differently.
+# Part of every entry's name: raise it when the same files would be prepared differently.
 _PREPARATION_VERSION = 2
 _INSPECT_SECONDS_MAX = 300.0
 _REPLY_BYTES_MAX = 64 << 20
@@ -48,11 +56,11 @@ class Description:
 
     `scans` are expressions over a relation's columns that give the canonical type whatever a row
     holds, and `types` what the engine calls those types; `columns` are the facts about public tables
-    whose columns the policy left to the source. `schema` is what was found, before it was bound;
-    `notes` are what the owner should know of it.
+    whose columns the policy left to the source. `schema` is what was found, before it was bound, in
+    files with this `stamp` (None: in a copy made of them); `notes` are what the owner should know of it.
     """
 
-    fingerprint: str
+    stamp: Stamp | None
     relations: Mapping[str, str]
     scans: Mapping[str, Mapping[str, str]]
     types: Mapping[str, Mapping[str, str]]
@@ -63,7 +71,10 @@ class Description:
 
 @dataclass(frozen=True)
 class Source:
-    """Data the workers can open: the database file that holds it, and its description."""
+    """Data the workers can open: the database file that holds it, and its description.
+
+    `stamp` is what its files were when they were taken for the data; None leaves it to whoever opens.
+    """
 
     database: Path
     fingerprint: str
@@ -71,17 +82,23 @@ class Source:
     scans: Mapping[str, Mapping[str, str]]
     types: Mapping[str, Mapping[str, str]]
     columns: Mapping[str, Mapping[str, Column]]
+    stamp: Stamp | None = None
 
 
-def describe(policy: Policy) -> Description:
-    """Check a policy against its source; raise PolicyError with every fault, touching no cache."""
+def describe(policy: Policy, stamps: Mapping[str, str] | None = None) -> Description:
+    """Check a policy against its source; raise PolicyError with every fault, touching no cache.
+
+    Where tables with these `stamps` have been prepared, what was found then is found again, without
+    looking at the source.
+    """
     location = locate(policy)
-    fingerprint = _fingerprint(policy, location)
-    schema = Cache(policy.ledger).schema(fingerprint) or _inspect(policy, location)
+    prepared = None if stamps is None else Cache(policy.ledger).schema(entry_name(policy, stamps))
+    looked = None if prepared is not None else _stamp(location)
+    schema = prepared if prepared is not None else _inspect(policy, location)
     formats = _formats(policy, location)
     bound = bind(policy, formats, schema)
     return Description(
-        fingerprint,
+        looked,
         _relations(bound),
         _scans(bound, location),
         _types(bound),
@@ -91,25 +108,36 @@ def describe(policy: Policy) -> Description:
     )
 
 
+def is_prepared(policy: Policy, stamps: Mapping[str, str]) -> bool:
+    """Return whether tables with these stamps have been looked at for this policy."""
+    return Cache(policy.ledger).schema(entry_name(policy, stamps)) is not None
+
+
 def prepare(
-    policy: Policy, progress: Progress | None = None, known: Description | None = None
+    policy: Policy,
+    progress: Progress | None = None,
+    known: Description | None = None,
+    stamps: Stamps | None = None,
+    stamped: Stamped | None = None,
 ) -> Source:
     """Return the policy's source, ready to open; copies Parquet and CSV files the first time.
 
-    A description of the same files saves looking at them again.
+    A description of the same files saves looking at them again, and so does what they are `stamped`
+    as; files that are something else by now are a PolicyError then.
     """
     cache = Cache(policy.ledger)
+    stamps = stamps if stamps is not None else Stamps(policy.ledger)
     for _ in range(_ATTEMPTS_MAX):
         location = locate(policy)
-        fingerprint = _fingerprint(policy, location)
-        source = _recall(policy, location, fingerprint, cache)
+        found = stamped if stamped is not None else stamps.of(location)
+        source = _recall(policy, location, found, cache)
         if source is not None:
             return source
         with cache.writing():
-            source = _recall(policy, location, fingerprint, cache)
+            source = _recall(policy, location, found, cache)
             if source is None:
-                _build(policy, location, fingerprint, cache, progress, known)
-            cache.clear(keep=fingerprint)
+                _build(policy, location, found, cache, progress, known, stamps)
+            cache.clear(keep=entry_name(policy, found.hashes))
     raise PolicyError(
         [
             Fault(
@@ -121,19 +149,21 @@ def prepare(
     )
 
 
-def _recall(policy: Policy, location: Location, fingerprint: str, cache: Cache) -> Source | None:
+def _recall(policy: Policy, location: Location, found: Stamped, cache: Cache) -> Source | None:
     """Return the source if its entry is complete."""
+    fingerprint = entry_name(policy, found.hashes)
     schema = cache.schema(fingerprint)
     if schema is None:
         return None
     bound = bind(policy, _formats(policy, location), schema)
     match location:
         case DatabaseFile(path):
-            database = path
+            database, own = path, found.stamp
         case PartFiles():
             database = cache.database(fingerprint)
-    if not database.is_file():
-        return None
+            if not database.is_file():
+                return None
+            own = stamp(DatabaseFile(database.resolve()))
     cache.touch(fingerprint)
     return Source(
         database,
@@ -142,19 +172,22 @@ def _recall(policy: Policy, location: Location, fingerprint: str, cache: Cache) 
         _scans(bound, location),
         _types(bound),
         _inferred_columns(bound),
+        own,
     )
 
 
 def _build(
     policy: Policy,
     location: Location,
-    fingerprint: str,
+    found: Stamped,
     cache: Cache,
     progress: Progress | None,
     known: Description | None,
+    stamps: Stamps,
 ) -> None:
     """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
-    same = known is not None and known.fingerprint == fingerprint
+    fingerprint = entry_name(policy, found.hashes)
+    same = known is not None and known.stamp == found.stamp
     schema = known.schema if known is not None and same else _inspect(policy, location)
     bound = bind(policy, _formats(policy, location), schema)
     if isinstance(location, PartFiles):
@@ -164,7 +197,7 @@ def _build(
         except BaseException:
             target.unlink(missing_ok=True)
             raise
-    if _fingerprint(policy, locate(policy)) == fingerprint:
+    if stamps.of(locate(policy)) == found:
         cache.record(fingerprint, schema)
 
 
@@ -236,9 +269,30 @@ def _stored(table: BoundTable) -> tuple[Mapping[str, str], tuple[Filling, ...]]:
     return {"row": "BOOLEAN"}, tuple(Filling(part.columns, ("true",)) for part in table.fillings)
 
 
-def _fingerprint(policy: Policy, location: Location) -> str:
-    """Return a digest of the files' stamps and of everything that shapes their preparation."""
-    declared = [
+def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
+    """Return the name of a prepared copy: what the bytes are, and everything that shapes it."""
+    own = [(table.name, hashes.get(table.name)) for table in policy.tables.values()]
+    content = json.dumps([_PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy)])
+    return hashlib.sha256(content.encode()).hexdigest()[:40]
+
+
+def first_fingerprint(policy: Policy, location: Location) -> str:
+    """Return the name that version 0.1.0 gave a source, by which older ledgers may know it."""
+    stamps = [(str(path), _stamp_of_first(path)) for path in paths_of(location)]
+    content = json.dumps([1, stamps, _declared(policy)])
+    return hashlib.sha256(content.encode()).hexdigest()[:40]
+
+
+def _stamp_of_first(path: Path) -> tuple[int, int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        raise vanished() from None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _declared(policy: Policy) -> list[tuple[object, ...]]:
+    return [
         (
             table.name,
             table.public,
@@ -247,14 +301,20 @@ def _fingerprint(policy: Policy, location: Location) -> str:
         )
         for table in policy.tables.values()
     ]
+
+
+def _stamp(location: Location) -> Stamp:
     try:
-        stamps = stamp(location)
+        return stamp(location)
     except OSError:
-        raise PolicyError(
-            [Fault("dataset.source", "a file of it has vanished", "wait until it is complete")]
-        ) from None
-    content = json.dumps([_PREPARATION_VERSION, stamps, declared])
-    return hashlib.sha256(content.encode()).hexdigest()[:40]
+        raise vanished() from None
+
+
+def vanished() -> PolicyError:
+    """Return the error of a source that was there a moment ago."""
+    return PolicyError(
+        [Fault("dataset.source", "a file of it has vanished", "wait until it is complete")]
+    )
 
 
 def _formats(policy: Policy, location: Location) -> dict[str, SourceFormat]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from sanql.execute.channel import ChannelLost, receive, send
 from sanql.execute.confine import die_with_parent, limit_files, limit_memory
-from sanql.execute.files import identify
+from sanql.execute.files import DatabaseFile, stamp
 from sanql.execute.lean import leave_out
 from sanql.execute.lockdown import allow_only, attach, connect, limit, lock, question_cursor
 from sanql.execute.messages import (
@@ -98,7 +98,7 @@ def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection
     """Return the connection all queries use, locked before the first of them arrives."""
     connection = connect()
     attach(connection, request.database, read_only=True)
-    if identify(request.database) != request.identity:
+    if stamp(DatabaseFile(request.database)) != request.stamp:
         raise ChannelLost  # the source was replaced after the parent had looked at it
     threads = _threads()
     limit_memory(request.memory_bytes, threads)

@@ -116,6 +116,11 @@ RULES = (
          "analyst_unknown", "closed", "extra_missing"),
     ),
     Rule(
+        "The data have versions",
+        "which data an answer is about is public, so whether they changed is the owner's to say",
+        ("source_changed",),
+    ),
+    Rule(
         "Exact answers are declared",
         "without noise an answer is safe only against the adversary the owner names; see exact.md",
         ("exact_not_declared", "exact_one_column", "exact_outside_cells", "exact_statistic",

@@ -41,6 +41,7 @@ class Answer:
     `intervals` is the same as pairs, where an end that is unbounded is None. `noise` holds the
     standard deviation of the noise in columns that are an aggregate by themselves (of a row of other
     groups the certificate says it). `without_interval` names columns that have noise and no interval.
+    `version` is that of the data the answer is about.
     """
 
     table: pyarrow.Table
@@ -52,6 +53,7 @@ class Answer:
     certificate: Certificate
     cached: bool
     without_interval: tuple[str, ...] = ()
+    version: int | None = None
 
     @cached_property
     def intervals(self) -> dict[str, list[Interval]]:
@@ -116,6 +118,7 @@ class Answer:
             "remaining": remaining_to_dict(self.remaining),
             "certificate": self.certificate.to_dict(),
             "cached": self.cached,
+            "version": self.version,
         }
 
     def to_json(self) -> str:

@@ -70,8 +70,9 @@ def exact_answer(
     released: Released,
     book: list[ExactEntry],
     remaining: tuple[Balance, ...],
+    version: int | None,
 ) -> ExactAnswer:
-    """Return the answer to an exact question from the cells of its release."""
+    """Return the answer to an exact question from the cells of its release, as of their version."""
     return ExactAnswer(
         table=_shown(plan, table, released.cells),
         ends={},
@@ -81,6 +82,7 @@ def exact_answer(
         remaining=remaining,
         certificate=certificate_of(released.entry.claim, book, notes_on(plan)),
         cached=released.cached,
+        version=version,
     )
 
 

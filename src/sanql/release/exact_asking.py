@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from sanql.account import Balance, Ledger
 from sanql.errors import Refused
+from sanql.execute.data import Data, Opened
 from sanql.execute.exact import exact_statement
-from sanql.execute.sources import Description, Source
 from sanql.execute.statement import Statement
 from sanql.parse import Asked, parse
 from sanql.parse.options import Options
@@ -23,7 +23,7 @@ from sanql.release.exact_answer import (
     exact_answer,
     notes_on,
 )
-from sanql.release.exact_cells import release_cells
+from sanql.release.exact_cells import recorded_cells, release_cells
 from sanql.release.exact_terms import certificate_of, certified_claim, claim_of, too_small
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ EPSILON_COMPARED = Fraction(1, 10)
 
 FORMS = ("other", "nonnegative", "rounded")  # what is done to noisy values only
 
-Run = Callable[[Statement], "pyarrow.Table"]
+Run = Callable[[Opened, Statement], "pyarrow.Table"]
 Describe = Callable[[Fraction], str]
 
 
@@ -102,7 +102,7 @@ class ExactDesk:
     def answer(
         self,
         asked: str | Asked,
-        source: Source,
+        data: Data,
         run: Run,
         balances: Callable[[], tuple[Balance, ...]],
     ) -> ExactAnswer:
@@ -110,28 +110,32 @@ class ExactDesk:
         planned = self.plan(asked)
         exact = planned.exact
         table = self.tables[exact.table]
-        sent = exact_statement(exact, table, source)
-        released = release_cells(
-            exact, source.fingerprint, self.analyst, self.ledger, lambda: run(sent)
-        )
+        released = recorded_cells(exact, *data.known_as(), self.analyst, self.ledger)
+        if released is None:
+            opened = data.open()
+            sent = exact_statement(exact, table, opened.source)
+            version = opened.version.number, opened.version.formerly
+            released = release_cells(
+                exact, *version, self.analyst, self.ledger, lambda: run(opened, sent)
+            )
         book = self.ledger.exact_releases()
-        return exact_answer(planned, table, released, book, balances())
+        as_of = self.ledger.version_of(released.entry)
+        return exact_answer(planned, table, released, book, balances(), as_of)
 
-    def explain(
-        self, asked: str | Asked, source: Source | Description, with_noise: Describe
-    ) -> ExactExplanation:
+    def explain(self, asked: str | Asked, data: Data, with_noise: Describe) -> ExactExplanation:
         """Return what the answer would guarantee; what would be refused is refused."""
         planned = self.plan(asked)
         exact = planned.exact
-        entry = self.ledger.find_exact(self.analyst, claim_of(exact, source.fingerprint))
+        known_as = data.known_as()
+        entry = self.ledger.find_exact(self.analyst, claim_of(exact, *known_as))
         if entry is not None and entry.refusal is not None:
             raise too_small(exact)
-        claim = entry.claim if entry is not None else certified_claim(exact, source.fingerprint)
+        claim = entry.claim if entry is not None else certified_claim(exact, *known_as)
         return ExactExplanation(
             plan=planned,
             certificate=certificate_of(claim, self.ledger.exact_releases(), notes_on(planned)),
             cached=entry is not None and entry.answer is not None,
-            statement=exact_statement(exact, self.tables[exact.table], source),
+            statement=exact_statement(exact, self.tables[exact.table], data.describe()),
             noise=with_noise(exact.accept.epsilon),
         )
 

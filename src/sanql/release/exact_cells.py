@@ -49,9 +49,26 @@ class Released:
     cached: bool
 
 
+def recorded_cells(
+    exact: Exact, version: int, formerly: str, analyst: str, ledger: Ledger
+) -> Released | None:
+    """Return the cells of a declared release that are on record; None where they may be computed.
+
+    Whatever the book forbids, and what it knows to be too small, is refused here.
+    """
+    entry = ledger.find_exact(analyst, claim_of(exact, version, formerly))
+    if entry is not None and entry.refusal is not None:
+        raise too_small(exact)
+    recorded = None if entry is None else ledger.answer_of(entry)
+    if entry is None or recorded is None:
+        return None
+    return Released(entry, ExactCells.from_bytes(recorded), cached=True)
+
+
 def release_cells(
     exact: Exact,
-    source: str,
+    version: int,
+    formerly: str,
     analyst: str,
     ledger: Ledger,
     run: Callable[[], pyarrow.Table],
@@ -60,9 +77,7 @@ def release_cells(
 
     `run` computes the cells; it is called only when the reservation is on disk.
     """
-    entry = ledger.find_exact(analyst, claim_of(exact, source))
-    if entry is None or entry.failed:
-        entry = ledger.reserve_exact(analyst, certified_claim(exact, source))
+    entry = ledger.reserve_exact(analyst, certified_claim(exact, version, formerly))
     if entry.refusal is not None:
         raise too_small(exact)
     recorded = ledger.answer_of(entry)

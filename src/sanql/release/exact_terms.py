@@ -25,6 +25,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sanql.account import ExactClaim, ExactEntry
+from sanql.account.versions import version_name
 from sanql.errors import Refused
 from sanql.mechanisms.noiseless import delta_at, others_enough, threshold_min
 from sanql.mechanisms.noiseless.certificate import Certificate as Certified
@@ -72,23 +73,27 @@ def _least_cell(exact: ExactValues) -> tuple[int, Certified]:
     return others + 1, certified
 
 
-def claim_of(exact: Exact, source: str) -> ExactClaim:
-    """Return what to look for in the book; its certificate is still to come."""
+def claim_of(exact: Exact, version: int, formerly: str = "") -> ExactClaim:
+    """Return what to look for in the book; its certificate is still to come.
+
+    `formerly` is the fingerprint by which an older ledger knows this version of the data.
+    """
     accept = exact.accept
     return ExactClaim(
         exact.footprint,
         declaration_digest(exact),
-        source,
+        version_name(version),
         exact.cells.names,
         exact.cells.count,
         accept.epsilon,
         accept.delta,
         {},
         first_declaration_digest(exact),
+        formerly,
     )
 
 
-def certified_claim(exact: Exact, source: str) -> ExactClaim:
+def certified_claim(exact: Exact, version: int, formerly: str = "") -> ExactClaim:
     """Return the claim that is put on disk before a row is read."""
     terms = terms_of(exact)
     certified = terms.certified
@@ -105,7 +110,7 @@ def certified_claim(exact: Exact, source: str) -> ExactClaim:
         "stands_alone": STANDS_ALONE,
         ("records_min" if isinstance(exact, ExactValues) else "threshold"): terms.least,
     }
-    claim = claim_of(exact, source)
+    claim = claim_of(exact, version, formerly)
     return replace(claim, delta=Fraction(certified.delta_upper), certificate=certificate)
 
 

@@ -1,0 +1,104 @@
+"""The versions of the data: public events, each opened by a record of the ledger.
+
+What is asked is asked of a version, and its number is all that digests, repeats and exact releases know
+of the data. A version is opened at the first reading, and from then on by the owner, whether or not a
+byte has changed; so neither that a question is charged nor that it is free tells anything about rows.
+
+A version has a stamp for each table whose files it was read from (`WHOLE` for a database in one file). A
+source whose stamps differ is not read under this version. A table that the policy declares later is
+added to the version by a record of its own: nothing that was answered can have read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from sanql.errors import Refused
+
+WHOLE = "."
+"""Stands for all tables, where one file holds them."""
+
+_STAMP = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of the data; `formerly` is the fingerprint by which 0.1.0 knew it, or empty."""
+
+    number: int
+    stamps: Mapping[str, str]
+    formerly: str = ""
+
+    @property
+    def name(self) -> str:
+        """How the book of exact releases calls it."""
+        return version_name(self.number)
+
+    def holds(self, stamps: Mapping[str, str]) -> bool:
+        """Return whether a source with these stamps is, as far as is known, this version."""
+        one_file = WHOLE in stamps
+        return one_file == (WHOLE in self.stamps) and all(
+            self.stamps.get(name, stamp) == stamp for name, stamp in stamps.items()
+        )
+
+    def lacks(self, stamps: Mapping[str, str]) -> dict[str, str]:
+        """Return the stamps of tables that this version does not know yet."""
+        return {name: stamp for name, stamp in stamps.items() if name not in self.stamps}
+
+
+def version_name(number: int) -> str:
+    """Return how the book of exact releases calls a version.
+
+    >>> number_of(version_name(3)), number_of("a fingerprint of 0.1.0")
+    (3, None)
+    """
+    return f"version {number}"
+
+
+def number_of(name: str) -> int | None:
+    """Return the number of a version by its name, or None."""
+    number = name.removeprefix("version ")
+    return int(number) if number != name and number.isdecimal() else None
+
+
+def version_after(before: Version | None, content: Mapping[str, object], begun: int) -> Version:
+    """Return the version that a record opens or adds tables to; ValueError where it may not.
+
+    `begun` is the format in which the ledger was begun: one of format 1 may have read its data before
+    versions were recorded, so its first record may open version 2.
+    """
+    match dict(content):
+        case {"version": int(number), "stamps": dict(stamps), "time": str(), **rest}:
+            formerly = rest.pop("formerly", "")
+        case _:
+            raise ValueError("not a version of the data")
+    if rest or not isinstance(formerly, str) or not _are_stamps(stamps):
+        raise ValueError("not a version of the data")
+    stamps = cast(dict[str, str], stamps)
+    if before is not None and number == before.number:
+        if WHOLE in {**before.stamps, **stamps} or before.stamps.keys() & stamps.keys() or formerly:
+            raise ValueError("a table whose stamp is known is stamped again")
+        return Version(number, {**before.stamps, **stamps}, before.formerly)
+    following = {before.number + 1} if before is not None else {1, 2} if begun == 1 else {1}
+    if number not in following or (formerly and not (begun == number == 1)):
+        raise ValueError("versions are opened one after another")
+    return Version(number, stamps, formerly)
+
+
+def _are_stamps(stamps: Mapping[object, object]) -> bool:
+    texts = all(isinstance(s, str) and _STAMP.fullmatch(s) for s in stamps.values())
+    return bool(stamps) and texts and (WHOLE not in stamps or len(stamps) == 1)
+
+
+def source_changed(version: int) -> Refused:
+    """Return the refusal to read a source that is not what it was; it says nothing of what changed."""
+    return Refused(
+        "source_changed",
+        f"the source is not what it was when version {version} of the data was opened, so it is not "
+        "read",
+        "put the files back, or let the owner say `sanql refresh`, which opens the next version; "
+        "questions answered before can still be repeated",
+    )

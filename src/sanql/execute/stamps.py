@@ -1,0 +1,179 @@
+"""What the bytes of a source are, told without reading them again as long as no file has changed.
+
+A file is hashed once. Afterwards device, inode, size and times say that it is the same; where they
+differ, it is hashed again, so a file that was touched or copied is still the same data. A file that
+changed less than `_SETTLED_NS` ago could change again without another time to show for it, so it is
+hashed each time.
+
+Hashes of data are never shown: whoever knew all rows but one could try what the last one is. What leaves
+this module is keyed with a secret that stays in the file `LEDGER.stamps`, which only its owner may read.
+Where that file is lost, nobody can tell any more whether the data are the same, and the owner must say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import assert_never
+
+from sanql.account.versions import WHOLE
+from sanql.errors import Fault, PolicyError
+from sanql.execute.files import DatabaseFile, Location, PartFiles, paths_of, stamp
+from sanql.execute.messages import Identity, Stamp
+from sanql.mechanisms.entropy import OsEntropy
+
+_ATTEMPTS_MAX = 3
+_KEY_BYTES = 32
+_SETTLED_NS = 2 * 10**9
+
+
+@dataclass(frozen=True)
+class Stamped:
+    """The files of a source as they are, and for each table a keyed hash of its bytes."""
+
+    stamp: Stamp
+    hashes: dict[str, str]
+
+
+class Stamps:
+    """The hashes of a ledger's sources that are known; safe to share among threads."""
+
+    def __init__(self, ledger: Path) -> None:
+        self.path = ledger.with_suffix(".stamps").absolute()
+        self._lock = threading.Lock()
+        self._key = b""
+        self._files: dict[str, tuple[Identity, str]] = {}
+
+    def of(self, location: Location) -> Stamped:
+        """Return what the source's bytes are; PolicyError where they cannot be read or keep changing."""
+        with self._lock:
+            self._load()
+            known = dict(self._files)
+            for _ in range(_ATTEMPTS_MAX):
+                found = self._look(location)
+                if found is not None:
+                    if self._files != known:
+                        self._save()
+                    return found
+        raise _changing()
+
+    def _look(self, location: Location) -> Stamped | None:
+        """Return what is there; None if it changed meanwhile."""
+        now = time.time_ns()
+        try:
+            before = stamp(location)
+            hashed = {path: self._hash(path, identity, now) for path, identity in before}
+            if stamp(location) != before:
+                return None
+        except FileNotFoundError:
+            return None
+        except OSError:
+            raise _unreadable() from None
+        return Stamped(before, self._keyed(location, hashed))
+
+    def _hash(self, path: str, identity: Identity, now: int) -> str:
+        known = self._files.get(path)
+        if known is not None and known[0] == identity:
+            return known[1]
+        with Path(path).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if now - identity[-1] > _SETTLED_NS:
+            self._files[path] = identity, found
+        return found
+
+    def _keyed(self, location: Location, hashed: dict[str, str]) -> dict[str, str]:
+        match location:
+            case DatabaseFile():
+                own = [hashed[str(path)] for path in paths_of(location) if str(path) in hashed]
+                return {WHOLE: self._sign(["duckdb", *own])}
+            case PartFiles(tables):
+                return {
+                    parts.table: self._sign([parts.format, *(hashed[str(p)] for p in parts.paths)])
+                    for parts in tables
+                }
+            case _:
+                assert_never(location)
+
+    def _sign(self, content: list[str]) -> str:
+        return hmac.digest(self._key, json.dumps(content).encode(), "sha256").hex()
+
+    def _load(self) -> None:
+        """Read what is known, once; make the secret where there is none."""
+        if self._key:
+            return
+        try:
+            if not self.path.exists():
+                self._key = OsEntropy().bytes(_KEY_BYTES)
+                with suppress(FileExistsError):  # of two who come at once, one is first
+                    self._put(first=True)
+            self._key, self._files = _parsed(self.path.read_text("ascii"))
+        except OSError:
+            raise _unwritable(self.path) from None
+        except (ValueError, KeyError, TypeError):
+            raise _damaged(self.path) from None
+
+    def _save(self) -> None:
+        try:
+            self._put(first=False)
+        except OSError:
+            raise _unwritable(self.path) from None
+
+    def _put(self, *, first: bool) -> None:
+        """Put what is known beside the ledger; a reader sees all of it or what was there before."""
+        draft = self.path.with_name(f"{self.path.name}.{OsEntropy().bytes(8).hex()}")
+        content = {"key": self._key.hex(), "files": self._files}
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            if first:
+                self.path.hardlink_to(draft)
+            else:
+                draft.replace(self.path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _parsed(text: str) -> tuple[bytes, dict[str, tuple[Identity, str]]]:
+    content = json.loads(text)
+    key = bytes.fromhex(content["key"])
+    if len(key) != _KEY_BYTES:
+        raise ValueError("not the secret of a ledger's stamps")
+    files: dict[str, tuple[Identity, str]] = {}
+    for path, (identity, found) in content["files"].items():
+        device, inode, size, modified, changed = map(int, identity)
+        files[path] = (device, inode, size, modified, changed), str(found)
+    return key, files
+
+
+def _changing() -> PolicyError:
+    remedy = "wait until they are complete, then try again"
+    return PolicyError(
+        [Fault("dataset.source", "its files keep changing while they are read", remedy)]
+    )
+
+
+def _unreadable() -> PolicyError:
+    remedy = "give whoever runs San the right to read them"
+    return PolicyError([Fault("dataset.source", "a file of it cannot be read", remedy)])
+
+
+def _unwritable(path: Path) -> PolicyError:
+    message = f"the file {path.name} cannot be kept beside the ledger"
+    remedy = "name a ledger in a folder that you may write to"
+    return PolicyError([Fault("dataset.ledger", message, remedy)])
+
+
+def _damaged(path: Path) -> PolicyError:
+    message = f"the file {path.name} beside the ledger is damaged"
+    remedy = "restore it, or remove it and say `sanql refresh`"
+    return PolicyError([Fault("dataset.ledger", message, remedy)])
