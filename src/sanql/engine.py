@@ -142,7 +142,7 @@ def _measure(
         san.data.check(opened)
     except Exception:
         # whatever happened must not be told: it could depend on a row
-        san.ledger.void(reservation)
+        san.ledger.void(reservation, ended_by="engine")
         raise unavailable() from None
     finally:
         _wait_for_bucket(started)

@@ -151,16 +151,16 @@ def test_two_processes_make_one_release(ledger: Ledger) -> None:
     ledger.spend_exact(second, b"cells")
     with pytest.raises(LedgerError, match="different results"):
         ledger.spend_exact(second, b"other cells")
-    ledger.void_exact(second, None)
+    ledger.void_exact(second, None, ended_by="engine")
     assert recorded(ledger, "ana", INCOME) == b"cells"
 
 
 def test_a_failure_may_be_tried_again_and_a_refusal_may_not(ledger: Ledger, policy: Policy) -> None:
     failed = ledger.reserve_exact("ana", INCOME)
-    ledger.void_exact(failed, None)
+    ledger.void_exact(failed, None, ended_by="engine")
     again = ledger.reserve_exact("ana", INCOME)
     assert again.sequence > failed.sequence
-    ledger.void_exact(again, "a cell is too small")
+    ledger.void_exact(again, "a cell is too small", ended_by="engine")
     entry = ledger.reserve_exact("ana", INCOME)
     assert (entry.sequence, entry.refusal) == (again.sequence, "a cell is too small")
     found = verify(policy.ledger)
@@ -169,7 +169,7 @@ def test_a_failure_may_be_tried_again_and_a_refusal_may_not(ledger: Ledger, poli
 
 def test_failures_are_rationed(ledger: Ledger, policy: Policy) -> None:
     for _ in range(policy.failures_max):
-        ledger.void_exact(ledger.reserve_exact("ana", INCOME), None)
+        ledger.void_exact(ledger.reserve_exact("ana", INCOME), None, ended_by="engine")
     with pytest.raises(Exception, match="have failed"):
         ledger.reserve_exact("ana", INCOME)
 
@@ -268,7 +268,7 @@ def test_a_release_of_an_older_ledger_is_repeated_under_its_older_name(ledger: L
 def test_a_release_of_an_older_ledger_that_failed_is_tried_again_in_its_own_words(
     policy: Policy, ledger: Ledger
 ) -> None:
-    ledger.void_exact(ledger.reserve_exact("ana", OLDER), None)
+    ledger.void_exact(ledger.reserve_exact("ana", OLDER), None, ended_by="engine")
     release(ledger, NEWER)
     assert verify(policy.ledger).sound
     with Ledger.open(policy, TERMS) as again:

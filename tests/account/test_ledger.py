@@ -181,7 +181,7 @@ def test_a_charge_stays_whether_it_is_spent_voided_or_forgotten(
 ) -> None:
     with Ledger.open(make_policy(), TERMS) as ledger:
         ledger.spend(ledger.reserve("ana", question("1"), laplace("0.25")), b"answer")
-        ledger.void(ledger.reserve("ana", question("2"), laplace("0.25")))
+        ledger.void(ledger.reserve("ana", question("2"), laplace("0.25")), ended_by="caller")
         ledger.reserve("ana", question("3"), laplace("0.25"))
         spent = {b.account: (b.spent_upper.epsilon, b.reserved) for b in ledger.balances()}
         assert spent == {
@@ -196,32 +196,19 @@ def test_a_reservation_is_settled_once(make_policy: MakePolicy, laplace: Laplace
         spent = ledger.reserve("ana", question("1"), laplace("0.1"))
         ledger.spend(spent, b"answer")
         voided = ledger.reserve("ana", question("2"), laplace("0.1"))
-        ledger.void(voided)
+        ledger.void(voided, ended_by="engine")
         never = replace(spent, sequence=99)
         before = list(ledger.records())
         for reservation in (spent, voided, never):
             for settle in (
                 lambda r=reservation: ledger.spend(r, b"other"),
-                lambda r=reservation: ledger.void(r),
+                lambda r=reservation: ledger.void(r, ended_by="engine"),
             ):
                 with pytest.raises(LedgerError) as error:
                     settle()
                 assert error.value.code == "reservation_closed"
         assert list(ledger.records()) == before
         assert ledger.find("ana", question("1")) == b"answer"
-
-
-def test_failures_are_rationed_for_each_analyst(make_policy: MakePolicy, laplace: Laplace) -> None:
-    policy = make_policy(failures_max=2)
-    with Ledger.open(policy, TERMS) as ledger:
-        for i in range(2):
-            ledger.void(ledger.reserve("ana", question(str(i)), laplace("0.1")))
-        with pytest.raises(Unavailable) as error:
-            ledger.reserve("ana", question("x"), laplace("0.1"))
-        assert error.value.code == "failure_quota"
-        ledger.reserve("bob", question("x"), laplace("0.1"))
-    with Ledger.open(replace(policy, failures_max=3), TERMS) as ledger:
-        ledger.reserve("ana", question("x"), laplace("0.1"))
 
 
 def test_a_reservation_whose_process_died_counts_as_a_failure_once_the_deadline_is_long_over(
@@ -248,7 +235,7 @@ def test_where_no_analyst_is_declared_any_name_asks_and_only_the_dataset_counts(
         assert [balance.account for balance in ledger.balances()] == ["hospital"]
         with pytest.raises(BudgetExceeded, match="dataset account 'hospital' has epsilon 0"):
             ledger.would_fit("a third", laplace("0.6"))
-        ledger.void(reservation)
+        ledger.void(reservation, ended_by="engine")
         with pytest.raises(Unavailable):  # a new name does not start a new ration of failures
             ledger.reserve("a third", question("1"), laplace("0.1"))
 

@@ -132,7 +132,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), reservation=consumes(reservations))
     def void(self, which: int, reservation: Reservation) -> None:
-        self.ledgers[which].void(reservation)
+        self.ledgers[which].void(reservation, ended_by="engine")
         self.failures[reservation.analyst] += 1
         self.open -= 1
 

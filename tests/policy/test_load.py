@@ -170,7 +170,7 @@ def test_what_is_left_out_has_the_documented_defaults(
     policy = load(write(policy_text()))
     assert policy.ledger == tmp_path / "clinic.ledger"
     assert policy.engine == EngineLimits(4_000_000_000, 60.0, 1)
-    assert (policy.failures_max, policy.delta_per_query) == (20, None)
+    assert (policy.failures_max, policy.delta_per_query) == (3, None)
     assert (policy.analysts, policy.coalitions) == ({}, {})
 
 

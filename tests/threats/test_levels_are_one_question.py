@@ -71,7 +71,7 @@ def test_all_levels_are_one_charge_and_one_record_and_repeats_are_free(asked: Sa
     reordered = asked.query(f"{same_keys} HAVING COUNT(*) > 3 ORDER BY n LIMIT 5", epsilon=1)
     assert reordered.cached and len(reordered.rows) <= 5
     assert not asked.query(CUBE.replace("CUBE", "ROLLUP"), epsilon=1).cached
-    assert [balance.spent_upper.epsilon for balance in asked.balances()] == [2, 2]
+    assert [balance.spent_upper.epsilon for balance in asked.budget()] == [2, 2]
 
 
 def test_totals_of_a_real_answer_add_up(asked: San) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, assert_never, cast
 
-from sanql.account.chain import BEGINNING, Head, Record, check_format, damaged
+from sanql.account.chain import BEGINNING, EndedBy, Head, Record, check_format, damaged
 from sanql.account.charge import Charge
 from sanql.account.events import rational, rational_text
 from sanql.account.exact_book import ExactBook
@@ -130,6 +130,7 @@ class Books:
     pending: dict[int, Pending] = field(default_factory=dict)
     answers: dict[tuple[str, str], Recorded] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
+    failures_seen_until: int = 0
     exact: ExactBook = field(default_factory=ExactBook)
     version: Version | None = None
 
@@ -206,14 +207,16 @@ class Books:
             case "void" if self.exact.holds(content["reservation"]):
                 failed = self.exact.void(cast(int, content["reservation"]), content.get("refusal"))
                 if failed is not None:
-                    self.failures[failed] += 1
+                    self._count_failure(failed, content)
             case "spend":
                 pending, sequence = self._settle(content)
                 answer = Recorded(sequence, _text(content["sha256"]))
                 self.answers[pending.analyst, pending.question] = answer
             case "void":
                 pending, _ = self._settle(content)
-                self.failures[pending.analyst] += 1
+                self._count_failure(pending.analyst, content)
+            case "failures_reset":
+                self._reset_failures(content)
             case _:
                 assert_never(record.kind)
 
@@ -275,11 +278,33 @@ class Books:
         for account in self.accounts_of(analyst):
             self.standings[account.identity].take(charge)
 
+    def _count_failure(self, analyst: str, content: Mapping[str, object]) -> None:
+        if ended_by(content, self.format) == "engine":
+            self.failures[analyst] += 1
+
+    def _reset_failures(self, content: Mapping[str, object]) -> None:
+        if self.format < 2 or set(content) != {"time"}:
+            raise ValueError("failures are reset since format 2, at a time")
+        datetime.fromisoformat(_text(content["time"]))
+        self.failures = Counter()
+        self.failures_seen_until = self.head.sequence + 1
+
     def _settle(self, content: Mapping[str, object]) -> tuple[Pending, int]:
         sequence = content["reservation"]
         if not isinstance(sequence, int):
             raise ValueError("a reservation is named by its sequence")
         return self.pending.pop(sequence), sequence
+
+
+def ended_by(content: Mapping[str, object], written_in: int) -> EndedBy:
+    """Return who ended a voided reservation; format 1 does not say, and it counts as the engine."""
+    match content.get("ended_by"):
+        case None if written_in == 1:
+            return "engine"
+        case "caller" | "operator" | "engine" as who:
+            return who
+        case _:
+            raise ValueError("a void says who ended it")
 
 
 def pending_of(pending: Iterable[Pending], account: Account) -> int:

@@ -19,7 +19,12 @@ from typing import Literal, cast, get_args
 
 from sanql.errors import LedgerError
 
-Kind = Literal["open", "format", "limits", "version", "reserve", "exact", "spend", "void"]
+Kind = Literal[
+    "open", "format", "limits", "version", "reserve", "exact", "spend", "void", "failures_reset"
+]
+
+EndedBy = Literal["caller", "operator", "engine"]
+"""Who ended a question without an answer; only what the engine ends is a failure."""
 
 CREATION_RECORDS = 2
 """A new ledger is committed with this many records; with more, its head may not be missing."""

@@ -4,22 +4,24 @@ A charge is checked against every account and appended in one transaction; it is
 head pinned, before `reserve` returns. Nothing ever takes a charge back: not an error, not a crash,
 not a void.
 
-A failure is a void, or a reservation that is still open when the engine's deadline is long over
-(its process died); younger ones are taken to be running. An analyst with `failures_max` failures is
-refused until the owner has looked and raised the number.
+A failure is a void that the engine caused, or a reservation that is still open when the engine's
+deadline is long over (its process died); younger ones are taken to be running. What the caller broke
+off or the operator stopped is none. An analyst with `failures_max` failures is refused, and everybody
+once there are `failures_total_max` in all, until the owner has looked and had them counted anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
-from sanql.account.chain import FORMAT, Record
+from sanql.account.chain import FORMAT, EndedBy, Record
 from sanql.account.charge import Charge
 from sanql.account.events import leak
 from sanql.account.exact_book import ExactClaim, ExactEntry
@@ -128,7 +130,7 @@ class Ledger:
                     "analyst": analyst,
                     "charge": charge.to_dict(),
                     "question": question,
-                    "time": self._clock().astimezone(UTC).isoformat(timespec="seconds"),
+                    "time": self._now(),
                 },
             )
         self._store.pin()
@@ -149,11 +151,12 @@ class Ledger:
             self._store.append("spend", {"reservation": reservation.sequence, "sha256": digest})
         self._store.pin()
 
-    def void(self, reservation: Reservation) -> None:
-        """Record that a reservation ended without an answer; its charge stays."""
+    def void(self, reservation: Reservation, *, ended_by: EndedBy) -> None:
+        """Record that a reservation ended without an answer, and who ended it; its charge stays."""
         with self._store.writing():
             self._check_pending(reservation)
-            self._store.append("void", {"reservation": reservation.sequence})
+            content: dict[str, object] = {"ended_by": ended_by, "reservation": reservation.sequence}
+            self._store.append("void", content)
         self._store.pin()
 
     @property
@@ -220,9 +223,22 @@ class Ledger:
         return books.version
 
     def _append_version(self, number: int, stamps: Mapping[str, str], formerly: str) -> None:
-        time = self._clock().astimezone(UTC).isoformat(timespec="seconds")
-        content: dict[str, object] = {"version": number, "stamps": dict(stamps), "time": time}
+        stamped: dict[str, object] = {"version": number, "stamps": dict(stamps)}
+        content = stamped | {"time": self._now()}
         self._store.append("version", content | ({"formerly": formerly} if formerly else {}))
+
+    def failures(self) -> int:
+        """Return how many failures count at present, orphans among them."""
+        with self._store.reading():
+            return sum(self._failures().values())
+
+    def reset_failures(self) -> int:
+        """Record that the owner has looked: failures so far count no more. Return how many did."""
+        with self._store.writing():
+            counted = sum(self._failures().values())
+            self._store.append("failures_reset", {"time": self._now()})
+        self._store.pin()
+        return counted
 
     def find_exact(self, analyst: str, claim: ExactClaim) -> ExactEntry | None:
         """Return the release that this claim repeats; None when it may be reserved.
@@ -259,7 +275,7 @@ class Ledger:
             if earlier is not None:
                 claim = claim.repeating(earlier.claim)
             self._check_failures(analyst)
-            time = self._clock().astimezone(UTC).isoformat(timespec="seconds")
+            time = self._now()
             asked: dict[str, object] = {"analyst": analyst, "time": time}
             self._store.append("exact", claim.to_dict() | asked)
             entry = self._store.books.exact.entries[claim.name]
@@ -287,11 +303,11 @@ class Ledger:
                 )
         self._store.pin()
 
-    def void_exact(self, entry: ExactEntry, refusal: str | None) -> None:
+    def void_exact(self, entry: ExactEntry, refusal: str | None, *, ended_by: EndedBy) -> None:
         """Record that an exact release ended without cells: refused for a reason, or failed."""
         with self._store.writing():
             if self._store.books.exact.holds(entry.sequence):
-                content: dict[str, object] = {"reservation": entry.sequence}
+                content: dict[str, object] = {"reservation": entry.sequence, "ended_by": ended_by}
                 if refusal is not None:
                     content["refusal"] = refusal
                 self._store.append("void", content)
@@ -395,24 +411,31 @@ class Ledger:
             )
 
     def _check_failures(self, analyst: str) -> None:
+        failed, policy = self._failures(), self._policy
+        total_max = policy.failures_max
+        if policy.failures_total_max is not None:
+            total_max = policy.failures_total_max
+        # Names are told apart only where the owner declares them; else failures count together.
+        if policy.analysts and failed[analyst] >= policy.failures_max:
+            raise _failed_too_often(f"{failed[analyst]} queries of this analyst", "failures_max")
+        if sum(failed.values()) >= total_max:
+            raise _failed_too_often(
+                f"{sum(failed.values())} queries of all analysts", "failures_total_max"
+            )
+
+    def _failures(self) -> Counter[str]:
+        """Return the failures that count, by analyst; call it while reading."""
         books, deadline = self._store.books, self._policy.engine.deadline_seconds
         oldest = self._clock() - ORPHAN_GRACE - timedelta(seconds=deadline)
-
-        def counts(name: str) -> bool:
-            # Names are told apart only where the owner declares them; else failures count together.
-            return name == analyst or not self._policy.analysts
-
-        failed = sum(count for name, count in books.failures.items() if counts(name))
-        orphaned = sum(
-            counts(pending.analyst) and pending.time < oldest for pending in books.pending.values()
+        orphans = Counter(
+            pending.analyst
+            for sequence, pending in books.pending.items()
+            if pending.time < oldest and sequence > books.failures_seen_until
         )
-        if failed + orphaned >= self._policy.failures_max:
-            raise Unavailable(
-                "failure_quota",
-                f"{self._policy.failures_max} queries of this analyst have failed, "
-                "as many as the policy allows",
-                "the data owner must find the cause, then raise failures_max in the policy",
-            )
+        return books.failures + orphans
+
+    def _now(self) -> str:
+        return self._clock().astimezone(UTC).isoformat(timespec="seconds")
 
     def _check_fits(self, analyst: str, charge: Charge) -> None:
         books = self._store.books
@@ -449,6 +472,14 @@ class Ledger:
             rule.remaining_lower(spent),
             pending_of(self._store.books.pending.values(), account),
         )
+
+
+def _failed_too_often(what: str, key: str) -> Unavailable:
+    return Unavailable(
+        "failure_quota",
+        f"{what} have failed, as many as the policy allows ({key})",
+        "the data owner must find the cause, then run `sanql ledger reset-failures`",
+    )
 
 
 def _exceeded(

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,10 @@ class _Audit:
                 self.answers[body["reservation"]] = (sequence, body["sha256"])
             case "void":
                 self.open_reservations.remove(body["reservation"])
+                if self.format > 1 and body["ended_by"] not in ("caller", "operator", "engine"):
+                    raise ValueError("a void says who ended it")
+            case "failures_reset" if self.format > 1:
+                datetime.fromisoformat(body["time"])
             case _:
                 raise ValueError("unknown kind")
         if kind in ("spend", "void"):

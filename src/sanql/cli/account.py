@@ -108,6 +108,20 @@ def export_records(policy: Path) -> None:
             say_json(json.loads(line))
 
 
+@ledger.command("reset-failures")
+@POLICY
+def reset_failures(policy: Path) -> None:
+    """Record that the owner has looked into failed questions; they count no more."""
+    with reported("table"):
+        from sanql.policy import load
+        from sanql.san import San
+
+        loaded = load(policy)
+        with San(loaded, next(iter(loaded.analysts), "analyst")) as san:
+            count = san.ledger.reset_failures()
+        click.echo(f"{count} failed questions counted; from now on they do not")
+
+
 @ledger.command("verify")
 @POLICY
 @FORM

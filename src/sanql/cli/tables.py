@@ -140,7 +140,13 @@ def _content(record: dict[str, Any], end: str) -> str:
             )
         case "spend" | "void":
             why = f": {body['refusal']}" if "refusal" in body else ""
+            if not why and "ended_by" in body:
+                why = f", ended by the {body['ended_by']}"
             return f"of record {body.get('reservation')}{why}"
+        case "format":
+            return f"goes on in format {body['format']}"
+        case "failures_reset":
+            return "failures so far count no more"
         case "open":
             terms = [f"{name}: {written}" for name, written in body["terms"].items()]
             return "; ".join([f"of {body['dataset']}", *terms])

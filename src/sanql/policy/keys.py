@@ -18,6 +18,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "accounting",
         "delta_per_query",
         "failures_max",
+        "failures_total_max",
         "auto_bounds",
     ),
     "auto_bounds": ("epsilon",),
@@ -66,7 +67,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 SECTIONS = ("dataset", "engine", "analyst", "coalition", "table", "exact")
 
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
-FAILURES_MAX_DEFAULT = 20
+FAILURES_MAX_DEFAULT = 3
 
 EPSILON_LEAST = Fraction(1, 10**9)
 EPSILON_MOST = Fraction(10**6)

@@ -104,6 +104,11 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     failures_max = dataset.read(
         "failures_max", integer_between(1, FAILURES_MOST), "write how many failures are borne"
     )
+    failures_total_max = dataset.read(
+        "failures_total_max",
+        integer_between(1, FAILURES_MOST),
+        "write how many failures of all analysts together are borne",
+    )
     delta_per_query = dataset.read(
         "delta_per_query", _parse_delta_per_query, "write a probability such as 1e-9"
     )
@@ -148,6 +153,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         failures_max=FAILURES_MAX_DEFAULT if failures_max is None else failures_max,
         exact=exact,
         auto_bounds=auto_bounds,
+        failures_total_max=failures_total_max,
     )
 
 

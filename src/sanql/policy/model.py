@@ -172,3 +172,4 @@ class Policy:
     failures_max: int
     exact: Mapping[str, Exact] = field(default_factory=dict)
     auto_bounds: AutoBounds | None = None
+    failures_total_max: int | None = None

@@ -96,13 +96,13 @@ def _computed(
         cells = _read(exact, run())
     except Exception:
         # whatever happened must not be told: it could depend on a row
-        ledger.void_exact(entry, None)
+        ledger.void_exact(entry, None, ended_by="engine")
         raise unavailable() from None
     if isinstance(exact, ExactHistogram):
         shown = tuple(count if count >= least else 0 for count in cells.records)
         return ExactCells(shown, cells.totals)
     if min(cells.records) < least:
-        ledger.void_exact(entry, CELL_SMALL)
+        ledger.void_exact(entry, CELL_SMALL, ended_by="engine")
         raise too_small(exact)
     return cells
 
