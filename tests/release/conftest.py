@@ -33,6 +33,7 @@ TABLES = {
     "visits": Table("visits", ColumnUnit("person_id"), COLUMNS, 3, None, 2),
     "unique": Table("unique", ColumnUnit("person_id"), COLUMNS, 1, None, 1, unique=True),
     "first": Table("first", ColumnUnit("person_id"), COLUMNS, 1, None, 1),
+    "many": Table("many", ColumnUnit("person_id"), COLUMNS, 40, None, 40),
     "open": Table("open", None, COLUMNS),
 }
 

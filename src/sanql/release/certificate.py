@@ -362,8 +362,8 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
     found.append("intervals cover the noise, not what limits and bounds took away")
     if isinstance(plan.outline.keys, PrivateKeys):
         found.append(
-            "intervals hold over all groups, shown or not: a group that barely reached the "
-            "threshold is likely to be smaller than its interval says"
+            "intervals of keys selected privately hold given that the key is shown: where the count "
+            "that selects is near the threshold, its interval reaches further down"
         )
     return tuple(found)
 

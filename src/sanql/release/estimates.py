@@ -4,6 +4,9 @@ Intervals cover the noise: the exact value *of the bounded data* lies inside wit
 more. Those of counts and plain sums are exact quantiles of the noise. Where an estimate rests on
 several measurements, each gets an equal share of the error probability and the intervals are combined
 by interval arithmetic, which is safe whatever the values are.
+
+Of keys selected privately they hold given that the key is shown: the count that selects has a lower end
+made for that (appearing.py), and the noise of everything else has no part in the selection.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sanql.mechanisms import Geometric, NoNoise
+from sanql.mechanisms.appearing import least_counts
 from sanql.plan import Plan
 from sanql.plan.accuracy import shared_confidence
 from sanql.plan.measurements import (
@@ -134,8 +139,19 @@ def _valued(band: Band, grid: Fraction) -> Band:
 
 def _around(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Band:
     values = cells.measurement(index).astype(np.float64)
-    width: Reals | float = float(plan.noises[index].half_width(confidence))
-    measuring = plan.outline.measuring
-    if index == measuring.selection and measuring.rest is not None:
+    noise, measuring = plan.noises[index], plan.outline.measuring
+    width: Reals | float = float(noise.half_width(confidence))
+    if index != measuring.selection or isinstance(noise, NoNoise):
+        return Band(values - width, values + width)
+    if measuring.rest is not None:
         width = np.where(cells.rest, plan.noises[measuring.rest].half_width(confidence), width)
-    return Band(values - width, values + width)
+    low = np.where(cells.rest, values - width, _given_shown(plan, cells, index, confidence))
+    return Band(low, values + width)
+
+
+def _given_shown(plan: Plan, cells: NoisyCells, index: int, confidence: Fraction) -> Reals:
+    """Return lower ends of the count that selects keys: it is seen only where noise lets it be."""
+    noise, threshold = plan.noises[index], plan.priced.threshold
+    if threshold is None or isinstance(noise, Geometric):
+        raise AssertionError("a count that selects keys has a threshold and noise of both signs")
+    return least_counts(noise, threshold, cells.measurement(index), confidence)

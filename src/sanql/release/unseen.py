@@ -1,4 +1,4 @@
-"""Rows that are not in the numbers, in words: keys that are NULL, and what joins repeat beyond limits.
+"""Rows that are not in the numbers, in words: NULL keys, what joins repeat, what noise helped to choose.
 
 Everything is said by what is declared and asked, never by what the rows hold: whether there are such
 rows is about somebody.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanql.parse.tree import ColumnRef, Expr, KeyRef, Query
+from sanql.parse.tree import AggregateRef, ColumnRef, Expr, IntervalEnd, KeyRef, Query, walk
 from sanql.plan import Plan, Planned
 from sanql.plan.joined import repeated
 from sanql.plan.keys import KeyColumn, PublicKeys
@@ -22,7 +22,26 @@ def unseen_in_words(plan: Planned) -> tuple[str, ...]:
         _name(plan.query, key) for level in plan.levels for key in _never_null(level)
     )
     missing = [f"rows whose {' or '.join(names)} is NULL are in no group"] if names else []
-    return (*missing, *repeated(plan.query, plan.outline.tables))
+    return (*missing, *repeated(plan.query, plan.outline.tables), *_chosen_by_noise(plan.query))
+
+
+def _chosen_by_noise(query: Query) -> Iterator[str]:
+    """Yield that intervals do not hold where noisy values decide which rows are left."""
+    clauses = []
+    if query.having is not None and _is_noisy(query.having):
+        clauses.append("HAVING")
+    ordered = any(_is_noisy(item.expression) for item in query.order)
+    if ordered and (query.limit is not None or query.offset):
+        clauses.append("LIMIT" if query.limit is not None else "OFFSET")
+    if clauses:
+        yield (
+            f"intervals are not valid after selection by {' and '.join(clauses)}: noise helped to choose "
+            "the rows that are left"
+        )
+
+
+def _is_noisy(expression: Expr) -> bool:
+    return any(isinstance(part, AggregateRef | IntervalEnd) for part in walk(expression))
 
 
 def _never_null(plan: Plan) -> Iterator[Expr]:
