@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 
 from sanql.errors import Unavailable
-from sanql.execute import Source, Workers
+from sanql.execute import Source, Workers, process
 from sanql.policy.model import EngineLimits, Policy
 
 pytestmark = pytest.mark.slow
@@ -434,29 +434,72 @@ def test_no_worker_outlives_a_killed_parent_even_in_the_middle_of_a_query(
             os.kill(pid, signal.SIGKILL)
 
 
-def test_leftover_spill_directories_are_swept(
+def test_leftover_spill_directories_are_swept_at_once(
     source: Source, people: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    left, fresh = tmp_path / "sanql-spill-left", tmp_path / "sanql-spill-fresh"
+    left, fresh = tmp_path / "sanql-spill-left", tmp_path / "sanql-new-fresh"
     left.mkdir()
     fresh.mkdir()
     (left / "rows.tmp").write_text("rows")
-    hour_ago = time.time() - 3600
-    os.utime(left, (hour_ago, hour_ago))
     with Workers(source, people.engine) as workers:
         workers.warm()
         (spill,) = [server.spill for server in workers._started]
-        os.utime(spill, (hour_ago, hour_ago))
-        with pytest.raises(Unavailable):
-            workers.run("SELECT error('x')", [])
-        (spill,) = [server.spill for server in workers._started]
-        os.utime(spill, (hour_ago, hour_ago))
         with Workers(source, people.engine) as others:
             others.warm()
         assert spill.exists()
     assert not left.exists()
-    assert fresh.exists()
+    assert fresh.exists(), "somebody may be about to lock it"
+
+
+def test_what_a_killed_process_has_spilled_is_gone_with_the_next_worker(
+    source: Source, people: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parent and worker killed together, as by a machine that is short of memory."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    parent = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(also=""), str(source.database), "SELECT 1"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    for pid in [*pids, parent.pid]:
+        os.kill(pid, signal.SIGKILL)
+    parent.communicate()
+    assert wait_until(lambda: not any(map(running, pids)), 20)
+    left = list(tmp_path.glob("sanql-spill-*"))
+    assert left
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Workers(source, people.engine) as workers:
+        workers.warm()
+        assert not any(spill.exists() for spill in left)
+
+
+def test_directories_are_never_swept_while_they_are_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = threading.Event()
+
+    def sweep() -> None:
+        while not done.is_set():
+            process.sweep_spills()
+
+    sweeping = [threading.Thread(target=sweep) for _ in range(3)]
+    for each in sweeping:
+        each.start()
+    try:
+        made = [process._locked_spill() for _ in range(300)]
+    finally:
+        done.set()
+        for each in sweeping:
+            each.join()
+    assert all(spill.is_dir() for spill, _ in made)
+    for _, lock in made:
+        os.close(lock)
+    process.sweep_spills()
+    assert not any(spill.exists() for spill, _ in made)
 
 
 def test_a_forked_child_uses_workers_of_its_own_and_leaves_the_parents_alone(

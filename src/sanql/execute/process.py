@@ -20,8 +20,9 @@ from sanql.execute.messages import FAILED, Query, Request
 START_SECONDS_MAX = 60.0
 _REPLY_PIPE_BYTES = 1 << 20
 _SPILL_PREFIX = "sanql-spill-"
-# A spill directory is locked within moments of its making; younger ones are left alone.
-_SPILL_SECONDS_UNLOCKED_MAX = 60.0
+_UNLOCKED_PREFIX = "sanql-new-"  # a spill directory until it is locked, and has its name
+# Nothing is in it yet, so there is time to tell one just made from one that a killed process left.
+_UNLOCKED_SECONDS_MAX = 60.0
 
 
 class WorkerProcess:
@@ -33,9 +34,7 @@ class WorkerProcess:
 
     def __init__(self, request: Request) -> None:
         sweep_spills()
-        self.spill = Path(tempfile.mkdtemp(prefix=_SPILL_PREFIX))
-        self._lock = os.open(self.spill, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.spill, self._lock = _locked_spill()
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "sanql.execute.worker", str(os.getpid()), self.spill],
@@ -102,20 +101,38 @@ class WorkerProcess:
         self._lock = -1
 
 
+def _locked_spill() -> tuple[Path, int]:
+    """Return a spill directory and its lock, which it has had for as long as it has been called so."""
+    made = Path(tempfile.mkdtemp(prefix=_UNLOCKED_PREFIX))
+    lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    # mkdtemp has seen to it that nobody else has this ending
+    spill = made.with_name(_SPILL_PREFIX + made.name.removeprefix(_UNLOCKED_PREFIX))
+    made.rename(spill)
+    return spill, lock
+
+
 def sweep_spills() -> None:
-    """Remove spill directories whose parent and worker were both killed."""
-    for spill in Path(tempfile.gettempdir()).glob(f"{_SPILL_PREFIX}*"):
+    """Remove at once the spill directories whose parent and worker were both killed."""
+    place = Path(tempfile.gettempdir())
+    for spill in place.glob(f"{_SPILL_PREFIX}*"):
         with suppress(OSError):
-            if time.time() - spill.lstat().st_mtime < _SPILL_SECONDS_UNLOCKED_MAX:
-                continue
-            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-            handle = os.open(spill, flags)
-            try:
-                if os.fstat(handle).st_uid == os.geteuid():
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(spill, ignore_errors=True)
-            finally:
-                os.close(handle)
+            _sweep(spill)
+    for made in place.glob(f"{_UNLOCKED_PREFIX}*"):
+        with suppress(OSError):
+            if time.time() - made.lstat().st_mtime > _UNLOCKED_SECONDS_MAX:
+                _sweep(made)
+
+
+def _sweep(spill: Path) -> None:
+    """Remove a directory of ours that nobody holds."""
+    handle = os.open(spill, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.fstat(handle).st_uid == os.geteuid():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(spill, ignore_errors=True)
+    finally:
+        os.close(handle)
 
 
 def _environment() -> dict[str, str]:
