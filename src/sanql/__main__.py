@@ -1,5 +1,9 @@
 """`python -m sanql` is the command `sanql`."""
 
+import signal
+import sys
+from types import FrameType
+
 from sanql.cli.main import main
 from sanql.execute.lean import leave_out
 
@@ -7,7 +11,13 @@ from sanql.execute.lean import leave_out
 def run() -> None:
     """Run the command; it shows no data frames, so it need not wait for pandas."""
     leave_out("pandas")
+    signal.signal(signal.SIGTERM, _end)
     main(prog_name="sanql")
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """Leave as after Ctrl-C, so that what is reserved is not left open."""
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

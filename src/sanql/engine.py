@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge
+from sanql.errors import Unavailable
 from sanql.execute import Opened, Workers
 from sanql.execute.pool import unavailable
 from sanql.execute.statement import Statement, public_statement, statement
@@ -120,34 +121,55 @@ def cells_of(
     recorded = None if fresh else san.recorded(planned)
     if recorded is None:
         opened = san.data.open()
-        # it may have been opened as another version than was looked for, or for the first time
-        recorded = None if fresh else san.recorded(planned)
-    if recorded is not None:
-        content, version = recorded
-        return Taken(LevelCells.from_bytes(content, planned), True, version)
-    return Taken(_measure(san, planned, opened, meanwhile), False, opened.version.number)
+        digest = planned.digest(data_name(san.policy, opened.version.number))
+        with san.ledger.asking(san.analyst, digest):
+            # it may have been opened as another version than was looked for, or for the first time;
+            # and whoever asked the same at the same time has left an answer
+            recorded = None if fresh else san.recorded(planned)
+            if recorded is None:
+                cells = _measure(san, planned, opened, digest, meanwhile)
+                return Taken(cells, False, opened.version.number)
+    content, version = recorded
+    return Taken(LevelCells.from_bytes(content, planned), True, version)
 
 
 def _measure(
-    san: San, planned: Planned, opened: Opened, meanwhile: Callable[[], None]
+    san: San, planned: Planned, opened: Opened, digest: str, meanwhile: Callable[[], None]
 ) -> LevelCells:
     """Return noisy cells, charged before any row is read; a failure keeps its charge."""
     sent = [statement(level, opened.source, san.sampler.secret()) for level in planned.levels]
-    digest = planned.digest(data_name(san.policy, opened.version.number))
     reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
+    try:  # at once: an interrupt before it would leave the reservation open
+        cells = _computed(san, planned, opened, sent, meanwhile)
+        san.ledger.spend(reservation, cells.to_bytes())
+    except Unavailable:
+        san.ledger.void(reservation, ended_by="engine")
+        raise
+    except BaseException as fault:
+        san.ledger.give_up(reservation, fault)
+        raise
+    return cells
+
+
+def _computed(
+    san: San,
+    planned: Planned,
+    opened: Opened,
+    sent: Sequence[Statement],
+    meanwhile: Callable[[], None],
+) -> LevelCells:
+    """Return noisy cells, or raise the one error there is; time shows only in steps."""
     started = time.monotonic()
     try:
         deadline = started + san.policy.engine.deadline_seconds
         cells = _noisy_cells(opened.workers, planned, sent, san.sampler, meanwhile, deadline)
         san.data.check(opened)
+        return cells
     except Exception:
         # whatever happened must not be told: it could depend on a row
-        san.ledger.void(reservation, ended_by="engine")
         raise unavailable() from None
     finally:
         _wait_for_bucket(started)
-    san.ledger.spend(reservation, cells.to_bytes())
-    return cells
 
 
 def _noisy_cells(

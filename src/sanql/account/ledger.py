@@ -16,10 +16,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from sanql.account.asking import asking_alone
 from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
 from sanql.account.chain import FORMAT, EndedBy, Record
 from sanql.account.charge import Charge
@@ -121,20 +123,26 @@ class Ledger:
         self._check_analyst(analyst)
         if not _DIGEST.fullmatch(question):
             raise ValueError("a question is named by a hexadecimal digest")
-        with self._store.writing():
-            self._check_failures(analyst)
-            self._check_fits(analyst, charge)
-            record = self._store.append(
-                "reserve",
-                {
-                    "analyst": analyst,
-                    "charge": charge.to_dict(),
-                    "question": question,
-                    "time": self._now(),
-                },
-            )
-        self._store.pin()
-        return Reservation(record.sequence, analyst, question, charge)
+        record = None
+        try:
+            with self._store.writing():
+                self._check_failures(analyst)
+                self._check_fits(analyst, charge)
+                record = self._store.append(
+                    "reserve",
+                    {
+                        "analyst": analyst,
+                        "charge": charge.to_dict(),
+                        "question": question,
+                        "time": self._now(),
+                    },
+                )
+            self._store.pin()
+            return Reservation(record.sequence, analyst, question, charge)
+        except BaseException as fault:
+            if record is not None:  # perhaps it is on disk, and nobody will settle it
+                self.give_up(Reservation(record.sequence, analyst, question, charge), fault)
+            raise
 
     def would_fit(self, analyst: str, charge: Charge) -> None:
         """Raise the BudgetExceeded that `reserve` would raise; write nothing."""
@@ -158,6 +166,26 @@ class Ledger:
             content: dict[str, object] = {"ended_by": ended_by, "reservation": reservation.sequence}
             self._store.append("void", content)
         self._store.pin()
+
+    def give_up(self, reservation: Reservation, fault: BaseException) -> None:
+        """Void a reservation that something other than the engine has ended, if it is still open.
+
+        An interrupt is the caller's; what else there is, a full disk say, the operator must see to. The
+        ledger itself may have failed: then the reservation stays as it is.
+        """
+        with suppress(LedgerError):
+            self.void(
+                reservation, ended_by="operator" if isinstance(fault, Exception) else "caller"
+            )
+
+    def asking(self, analyst: str, question: str) -> AbstractContextManager[None]:
+        """Hold a question against all who ask the same at once, so that it is charged once.
+
+        Look for its answer within: whoever was first has left it there. Nobody is waited for much longer
+        than an answer may take.
+        """
+        seconds = self._policy.engine.deadline_seconds + ORPHAN_GRACE.total_seconds()
+        return asking_alone(self._policy.ledger, analyst, question, seconds)
 
     @property
     def begun(self) -> int:

@@ -1,0 +1,192 @@
+"""An interrupted question leaves no reservation open, wherever the interrupt comes."""
+
+from __future__ import annotations
+
+import linecache
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import sanql.account
+import sanql.engine
+from sanql.account import verify
+from sanql.mechanisms import Noise
+from sanql.policy import Policy, load
+from sanql.san import San
+
+POLICY = """
+[dataset]
+name = "interrupted"
+source = "people.duckdb"
+neighbours = "add-remove"
+budget = { epsilon = 10000, delta = 1e-2 }
+accounting = "pure"
+failures_max = 1  # interrupts do not count
+[engine]
+deadline = 600
+[table.people]
+privacy_unit = "id"
+rows_per_unit_max = 1
+[table.people.column]
+note = { type = "text" }
+number = { type = "integer" }
+"""
+SLOW = (
+    "SELECT COUNT(*) FROM people WHERE REGEXP_MATCHES(note, '(a|b)*1.*(c|d)*2.*(e|f)*3.*4.*5.*6')"
+)
+FILES = {
+    str(Path(sanql.account.__file__).with_name(name)) for name in ("ledger.py", "store.py")
+} | {sanql.engine.__file__}
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    """Return a policy over so many people that a question about all their notes takes a while."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE people AS SELECT range AS id, range AS number, md5(range::VARCHAR) AS note "
+            "FROM range(2000000)"
+        )
+    return load(folder / "policy.toml")
+
+
+def settled(policy: Policy) -> Counter[str]:
+    """Return how often reservations ended how, in a ledger that is sound; none is the engine's fault."""
+    with San(policy) as san:
+        records = list(san.ledger.records())
+        assert all(balance.reserved == 0 for balance in san.budget())
+    kinds = Counter(record.kind for record in records)
+    voids = [record.content for record in records if record.kind == "void"]
+    assert {void["ended_by"] for void in voids} <= {"caller"}
+    assert verify(policy.ledger).sound
+    return kinds
+
+
+class Lines:
+    """A tracer of the pipeline's and the ledger's lines; at one of them it raises what Ctrl-C raises."""
+
+    def __init__(self, at: int = 0) -> None:
+        self.at = at
+        self.count = 0
+        self.first_visits: dict[tuple[str, int], int] = {}
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
+        file = frame.f_code.co_filename
+        if file not in FILES:
+            return None
+        # signals are never handled between an assignment and a `try:` that follows it
+        if event == "line" and linecache.getline(file, frame.f_lineno).split()[0] != "try:":
+            self.count += 1
+            self.first_visits.setdefault((file, frame.f_lineno), self.count)
+            if self.count == self.at:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self
+
+
+def ask(san: San, number: int, lines: Lines) -> None:
+    sys.settrace(lines)
+    try:
+        san.query(f"SELECT COUNT(*) FROM people WHERE number = {number}", epsilon="0.1")
+    finally:
+        sys.settrace(None)
+
+
+@pytest.mark.slow
+def test_an_interrupt_at_any_line_leaves_nothing_open(policy: Policy) -> None:
+    """Every third line that a question executes for the first time, the worker being warm."""
+    interrupted = 0
+    with San(policy) as san:
+        ask(san, 1, Lines())
+        watched = Lines()
+        ask(san, 2, watched)
+        for number, at in enumerate(sorted(watched.first_visits.values())[::3], 3):
+            with suppress(KeyboardInterrupt):
+                ask(san, number, Lines(at))
+                continue
+            interrupted += 1
+            assert all(balance.reserved == 0 for balance in san.budget()), at
+        ask(san, 1_000, Lines())
+    assert interrupted > 30
+    kinds = settled(policy)
+    assert kinds["reserve"] == kinds["spend"] + kinds["void"]
+    assert kinds["void"] > 3
+
+
+class Slow:
+    """A sampler that has all the time in the world."""
+
+    def sample(self, noise: Noise, count: int) -> np.ndarray:
+        time.sleep(600)
+        raise AssertionError
+
+    def secret(self) -> int:
+        return 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("late", [False, True])
+def test_a_signal_while_the_engine_or_the_noise_is_busy_voids_at_once(
+    policy: Policy, late: bool
+) -> None:
+    question = "SELECT COUNT(*) FROM people WHERE number % 7 = 1" if late else SLOW
+    before = settled(policy)
+    main = threading.main_thread().ident
+    assert main is not None
+
+    over = threading.Event()
+
+    def interrupt() -> None:
+        with San(policy) as watching:
+            while not any(balance.reserved for balance in watching.budget()):
+                if over.wait(0.01):
+                    return
+        signal.pthread_kill(main, signal.SIGINT)
+
+    # a shell that starts the tests in the background has them ignore interrupts
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    watching = threading.Thread(target=interrupt)
+    try:
+        with San(policy, sampler=Slow()) as san:
+            watching.start()
+            with pytest.raises(KeyboardInterrupt):
+                san.query(question, epsilon="0.1")
+            assert all(balance.reserved == 0 for balance in san.budget())
+    finally:
+        over.set()
+        watching.join()
+        signal.signal(signal.SIGINT, former)
+    assert settled(policy) - before == Counter(reserve=1, void=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_voids_its_reservation(policy: Policy, number: int) -> None:
+    """As Ctrl-C does, or whoever ends a service; nothing is left running either."""
+    before = settled(policy)
+    place = policy.ledger.parent / "policy.toml"
+    command = [sys.executable, "-m", "sanql", "query", "-p", str(place), "-e", "0.2", SLOW]
+    with San(policy) as san:
+        started = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        while not any(balance.reserved for balance in san.budget()) and started.poll() is None:
+            time.sleep(0.01)
+        started.send_signal(number)
+        out, err = started.communicate()
+    assert started.returncode not in (0, -signal.SIGINT, -signal.SIGTERM)
+    assert (out, "Traceback" in err) == ("", False)
+    assert settled(policy) - before == Counter(reserve=1, void=1)
