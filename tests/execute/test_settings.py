@@ -18,6 +18,7 @@ WHERE_QUESTIONS_RUN = {
     "ieee_floating_point_ops": True,
     "integer_division": False,
     "default_collation": "",
+    "disabled_optimizers": "statistics_propagation",
     "enable_external_access": False,
     "lock_configuration": True,
 }

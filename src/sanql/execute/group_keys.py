@@ -58,7 +58,7 @@ class KeyWriter:
             else public.emitter.sql(key)
             for key in lookup.expressions
         ]
-        tests = [public.emitter.sql(test) for test in lookup.conditions]
+        tests = [public.emitter.condition(test) for test in lookup.conditions]
         tests += [f"({column}) IS NOT NULL" for column in columns]
         named = [f"{c} AS v{i}" for c, i in zip(columns, lookup.keys, strict=True)]
         rows = public.filtered(lookup.source, None, tests)

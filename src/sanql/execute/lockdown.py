@@ -50,6 +50,8 @@ _FOR_QUESTIONS: dict[str, str | bool] = {
     "ieee_floating_point_ops": True,
     "integer_division": False,
     "default_collation": "",
+    # It decides conditions of all rows from the ends of a column, which are somebody's values.
+    "disabled_optimizers": "statistics_propagation",
 }
 _CLOSED: dict[str, str | bool] = {"enable_external_access": False, "lock_configuration": True}
 

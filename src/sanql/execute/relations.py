@@ -124,7 +124,7 @@ class RelationWriter:
                     return f"{self._finished(rows, self.public)} AS t{slot}"
                 return f"({self.rows(rows)}) AS t{slot}"
             case Join(kind, left, right, on):
-                conditions = [self.emitter.sql(part) for part in conjuncts(on)] + [*more]
+                conditions = [self.emitter.condition(part) for part in conjuncts(on)] + [*more]
                 units = self.unit(left), self.unit(right)
                 if None not in units and units[0] != units[1]:
                     conditions.append(f"{units[0]} = {units[1]}")
@@ -272,7 +272,7 @@ class RelationWriter:
         conditions = [f"{unit} IS NOT NULL"] if unit is not None else []
         parts = [*conjuncts(where)]
         asking = [part for part in parts if _asks(part)]
-        plain = [self.emitter.sql(part) for part in parts if part not in asking]
+        plain = [self.emitter.condition(part) for part in parts if part not in asking]
         moved = bool(asking) and isinstance(source, Join) and source.kind is JoinKind.INNER
         conditions += [] if moved else plain
         conditions += [self._asked(part) for part in asking]
@@ -284,7 +284,9 @@ class RelationWriter:
         """Return a condition of WHERE, in which it is the same whether one is false or unknown."""
         if isinstance(condition, Subquery) and isinstance(condition.operand, Identifier):
             return _within_length(self._subquery(condition))
-        return self.emitter.sql(condition)
+        if isinstance(condition, Subquery) and condition.ask is Ask.MEMBER:
+            return self.emitter.sql(condition)  # the engine finds a list by it
+        return self.emitter.condition(condition)
 
     def _select(
         self, source: From, where: Expr | None, columns: list[str], more: Iterable[str] = ()
@@ -300,7 +302,9 @@ class RelationWriter:
                 columns.append(f"{self._value(field.value)} AS c{index}")
             if field.identity is not None:
                 columns.append(f"{self.emitter.sql(field.identity)} AS i{index}")
-        qualify = f" QUALIFY {self.emitter.sql(rows.qualify)}" if rows.qualify is not None else ""
+        qualify = (
+            f" QUALIFY {self.emitter.condition(rows.qualify)}" if rows.qualify is not None else ""
+        )
         text = self._select(rows.source, rows.where, columns) + qualify
         if rows.distinct:
             text = text.replace("SELECT ", "SELECT DISTINCT ", 1)
@@ -357,7 +361,7 @@ class RelationWriter:
                 columns.append(f"{self._value(field.value)} AS c{index}")
             if field.identity is not None:
                 columns.append(f"{places[field.identity]} AS i{index}")
-        having = f" WHERE {self.emitter.sql(rows.having)}" if rows.having is not None else ""
+        having = f" WHERE {self.emitter.condition(rows.having)}" if rows.having is not None else ""
         self._groups.pop()
         listed = ", ".join(columns) or "1"
         return self.once(f"SELECT {listed} FROM ({self.once(inner)}) AS {name}{ASKED}{having}")

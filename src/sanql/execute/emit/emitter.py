@@ -8,18 +8,24 @@ from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.execute.emit.dates import DATES
-from sanql.execute.emit.logic import LOGIC
+from sanql.execute.emit.logic import COMPARED, LOGIC
 from sanql.execute.emit.numbers import NUMBERS
 from sanql.execute.emit.text import TEXT
-from sanql.execute.emit.values import Emit, finite, moment, real, whole, wide, within
+from sanql.execute.emit.values import Emit, finite, hidden, moment, real, whole, wide, within
 from sanql.parse.tree import (
+    Ask,
     Call,
     ColumnRef,
     Expr,
     Facts,
+    Identifier,
+    KeyRef,
     Literal,
     LiteralValue,
+    SameIdentity,
+    Subquery,
     Type,
+    walk,
 )
 
 SQL_LENGTH_MAX = 200_000
@@ -33,10 +39,19 @@ ENGINE_TYPES = {
     Type.NULL: "VARCHAR",
 }
 EMITTED: Mapping[str, Emit] = {**NUMBERS, **LOGIC, **TEXT, **DATES}
+# what is compared without a cast where all operands are of one type
+COMPARED_BARE = ({Type.TEXT}, {Type.BOOLEAN}, {Type.INTEGER}, {Type.DATE}, {Type.TIMESTAMP})
+TWO_VALUED = frozenset(["is_null", "is_true", "is_false", "distinct_from", "not_distinct_from"])
 
 
 class Emitter:
-    """Writes expressions as SQL and collects their parameters in order of number."""
+    """Writes expressions as SQL and collects their parameters in order of number.
+
+    The engine decides conditions from the least and greatest value it has noted of a column, or of a
+    block of its rows, and it follows them through functions, not always rightly: one row would decide
+    for all. So a column is bare where it stands alone or is compared with a constant, which the engine
+    decides rightly and fast; inside anything else it is hidden (`values.hidden`).
+    """
 
     def __init__(
         self, leaf: Callable[[Expr], str], raw: Callable[[ColumnRef], str] | None = None
@@ -44,6 +59,7 @@ class Emitter:
         """Write leaves with `leaf`; `raw`, where given, reads a column without its bounds."""
         self._leaf = leaf
         self._raw = raw
+        self._within_call = False
         self.parameters: list[object] = []
 
     def parameter(self, value: object, engine_type: str) -> str:
@@ -56,13 +72,20 @@ class Emitter:
 
     def sql(self, expression: Expr) -> str:
         """Return the SQL of an expression; one that would grow without limit is refused."""
-        match expression:
-            case Literal(value):
-                return self.literal(value)
-            case Call(op, args, facts):
-                text = EMITTED[op](self, args, facts)
-            case _:
-                return self._leaf(expression)
+        around = self._within_call
+        try:
+            match expression:
+                case Literal(value):
+                    return self.literal(value)
+                case Call(op, args, facts):
+                    self._within_call = True
+                    text = EMITTED[op](self, args, facts)
+                case _:
+                    self._within_call = False  # a subquery's own expressions begin anew
+                    text = self._leaf(expression)
+                    return hidden(text, expression.facts) if around and _bare(expression) else text
+        finally:
+            self._within_call = around
         if len(text) > SQL_LENGTH_MAX:
             raise Refused(
                 "query_too_complex",
@@ -70,6 +93,16 @@ class Emitter:
                 "nest fewer casts and CASEs in each other",
             )
         return text
+
+    def condition(self, expression: Expr) -> str:
+        """Return a condition that is true or false, and never unknown.
+
+        What makes a filter unknown is then no question that the engine could answer from what it has
+        noted of a column. A comparison of two columns stays as it is, because joins are found by it;
+        neither side of it is known from what is noted of one column.
+        """
+        text = self.sql(expression)
+        return text if _two_valued(expression) else f"({text} IS TRUE)"
 
     def unbounded(self, column: Expr) -> str:
         """Return a column as it is stored, where this is known; its reader must bound it."""
@@ -98,13 +131,19 @@ class Emitter:
         assert isinstance(end, Fraction | date)  # noqa: S101  (facts carry numbers and dates)
         return self.literal(end)
 
+    def compared(self, args: tuple[Expr, ...], facts: Facts) -> list[str]:
+        """Return what is compared; a column that is compared as it is stands bare."""
+        if self._raw is not None and _bounds_do_not_matter(args):
+            assert isinstance(args[0], ColumnRef)  # noqa: S101  (that is what was asked)
+            return [self._raw(args[0]), *(self.sql(arg) for arg in args[1:])]
+        if {arg.facts.type for arg in args} in COMPARED_BARE:
+            return [self._leaf(arg) if _bare(arg) else self.sql(arg) for arg in args]
+        return self.operands(args, facts)
+
     def operands(self, args: tuple[Expr, ...], facts: Facts) -> list[str]:
         """Return the operands, brought to the type in which the operator is exact or total."""
         kinds = {arg.facts.type for arg in args}
         texts = [self.sql(arg) for arg in args]
-        if self._raw is not None and facts.type is Type.BOOLEAN and _bounds_do_not_matter(args):
-            assert isinstance(args[0], ColumnRef)  # noqa: S101  (that is what was asked)
-            return [self._raw(args[0]), *texts[1:]]
         if Type.REAL in kinds or facts.type is Type.REAL:
             return [f"CAST({text} AS DOUBLE)" for text in texts]
         if facts.type is Type.BOOLEAN and kinds <= {Type.INTEGER, Type.NULL}:
@@ -137,6 +176,35 @@ def _bounds_do_not_matter(args: tuple[Expr, ...]) -> bool:
     )
 
 
+def _two_valued(condition: Expr) -> bool:
+    match condition:
+        case Subquery(ask=Ask.EXISTS) | SameIdentity():
+            return True
+        case Call(op):
+            return op in TWO_VALUED or _compares_columns(condition)
+        case _:
+            return False
+
+
+def _compares_columns(call: Call) -> bool:
+    """Return whether this compares two values that are both read from rows."""
+    return call.op in COMPARED and all(
+        any(isinstance(part, ColumnRef | Identifier | KeyRef) for part in walk(arg))
+        for arg in call.args
+    )
+
+
+def _bare(leaf: Expr) -> bool:
+    """Return whether a leaf is written without anything around it that hides it from the engine."""
+    match leaf:
+        case ColumnRef(_, facts, stored=True):
+            return not _enforced(facts) and facts.type is not Type.REAL
+        case ColumnRef() | KeyRef():
+            return True
+        case _:
+            return False
+
+
 def row_leaf(scans: Mapping[str, str]) -> Callable[[Expr], str]:
     """Return how a column is read: canonical type, finite, and within its bounds."""
 
@@ -149,14 +217,18 @@ def row_leaf(scans: Mapping[str, str]) -> Callable[[Expr], str]:
 
 def scanned(scan: str, facts: Facts) -> str:
     """Return a column with its facts enforced."""
-    bounded = facts.bounded and not (facts.type is Type.INTEGER and wide(facts))
     proper = facts.type in (Type.REAL, Type.DATE, Type.TIMESTAMP)
-    if bounded:
+    if _enforced(facts):
         # a throw-away emitter is enough: bounds are numbers and dates, never strings
         printer = Emitter(lambda expression: "")
         low, high = (printer.literal(_bound(end, facts.type)) for end in (facts.low, facts.high))
         return f"({within(scan, low, high, proper)})"
     return f"({finite(scan)})" if facts.type is Type.REAL else scan
+
+
+def _enforced(facts: Facts) -> bool:
+    """Return whether reading a column brings its values within bounds."""
+    return facts.bounded and not (facts.type is Type.INTEGER and wide(facts))
 
 
 def _bound(end: object, kind: Type) -> LiteralValue:

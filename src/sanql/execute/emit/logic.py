@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def _infix(sign: str) -> Emit:
     def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-        left, right = emitter.operands(args, facts)
+        left, right = emitter.compared(args, facts)
         return f"({left} {sign} {right})"
 
     return emit
@@ -32,18 +32,18 @@ def _suffixed(words: str) -> Emit:
 
 
 def _in(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-    value, *choices = emitter.operands(args, facts)
+    value, *choices = emitter.compared(args, facts)
     return f"({value} IN ({', '.join(choices)}))"
 
 
 def _between(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-    value, low, high = emitter.operands(args, facts)
+    value, low, high = emitter.compared(args, facts)
     return f"({value} BETWEEN {low} AND {high})"
 
 
 def _case(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     values = emitter.operands((*args[1:-1:2], args[-1]), facts)
-    conditions = [emitter.sql(arg) for arg in args[:-1:2]]
+    conditions = [emitter.condition(arg) for arg in args[:-1:2]]
     branches = " ".join(
         f"WHEN {condition} THEN {value}"
         for condition, value in zip(conditions, values, strict=False)
@@ -101,7 +101,7 @@ LOGIC: Mapping[str, Emit] = {
     "and": _joined("AND"),
     "or": _joined("OR"),
     "not": lambda emitter, args, facts: f"(NOT {emitter.sql(args[0])})",
-    "is_null": _suffixed("IS NULL"),
+    "is_null": lambda emitter, args, facts: f"({emitter.compared(args, facts)[0]} IS NULL)",
     "is_true": _suffixed("IS TRUE"),
     "is_false": _suffixed("IS FALSE"),
     "case": _case,

@@ -37,9 +37,10 @@ def moment(value: date) -> str:
 def within(text: str, low: str, high: str, check_finite: bool) -> str:
     """Return a value clamped to its bounds; NULL, NaN and infinities become NULL, not a bound."""
     if not check_finite:
-        # no constant NULL: from the column's own ends the engine then knows those of its sums
+        # each branch has its condition: what is NULL otherwise is hidden from the engine (`hidden`)
         return (
-            f"CASE WHEN {text} < {low} THEN {low} WHEN {text} > {high} THEN {high} ELSE {text} END"
+            f"CASE WHEN {text} BETWEEN {low} AND {high} THEN {text} WHEN {text} > {high} THEN {high} "
+            f"WHEN {text} < {low} THEN {low} END"
         )
     clamped = f"system.main.greatest({low}, system.main.least({high}, {text}))"
     proper = f"system.main.isfinite({text})"
@@ -49,8 +50,7 @@ def within(text: str, low: str, high: str, check_finite: bool) -> str:
 def within_or_nan(text: str, low: str, high: str) -> str:
     """Return a real number clamped to its bounds; NaN and infinities become NaN.
 
-    That is enough for what is put on a grid, where NaN becomes NULL, and it names no constant NULL:
-    from the column's own ends the engine then knows those of its sums, and adds them up faster.
+    That is enough for what is put on a grid, where NaN becomes NULL.
     """
     clamped = f"system.main.greatest({low}, system.main.least({high}, {text}))"
     beyond = f"{clamped} + ({text} - {text})"  # an infinity less itself is NaN, any other number 0
@@ -60,6 +60,17 @@ def within_or_nan(text: str, low: str, high: str) -> str:
 def finite(text: str) -> str:
     """Return a value, NULL unless it is finite."""
     return f"CASE WHEN system.main.isfinite({text}) THEN {text} END"
+
+
+def hidden(text: str, facts: Facts) -> str:
+    """Return a value as it is, of which the engine knows no least and no greatest.
+
+    It follows the ends of a column through functions, and through a CASE whose branches all have ends:
+    not through one that may be NULL; and of text, not through one of whose branches nothing is known.
+    """
+    if facts.type is Type.TEXT:
+        return f"CASE WHEN {text} IS NOT NULL THEN {text} ELSE system.main.reverse({text}) END"
+    return f"CASE WHEN {text} IS NOT NULL THEN {text} END"
 
 
 def held(text: str, facts: Facts) -> str:
