@@ -48,6 +48,7 @@ MORE = {
     "grouping_unknown": "SELECT GROUPING(age) FROM people GROUP BY ROLLUP (city)",
     "interval_unknown": "SELECT COUNT(*), DP_INTERVAL_LOW(n) FROM people",
     "join_condition": "SELECT COUNT(*) FROM people LEFT JOIN cities",
+    "aggregate_of_outer_row": "SELECT COUNT(*) FROM people WHERE (SELECT MAX(people.age) FROM cities) > 3",
     "member_missing": "SELECT COUNT(*) FROM people WHERE person_id IN (SELECT b.person_id FROM people AS a LEFT JOIN people AS b ON a.person_id = b.person_id)",
     "option_twice": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, epsilon=2) COUNT(*) FROM people",
     "option_unknown": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(eps=1) COUNT(*) FROM people",

@@ -15,6 +15,8 @@ import duckdb
 
 from sanql.execute import Source, prepare
 from sanql.execute.lockdown import attach, connect, limit, lock, question_cursor
+from sanql.execute.messages import Query
+from sanql.execute.run import running
 from sanql.execute.statement import statement
 from sanql.parse import parse
 from sanql.plan import outline, plan
@@ -75,7 +77,7 @@ class Native:
         outlined = outline(parse(question, tables).query, tables, self.policy.neighbours)
         planned = plan(outlined, Fraction(1), Fraction(1, 1000))
         sent = statement(planned, self.source, 7)
-        with question_cursor(connection) as cursor:
-            ran = cursor.execute(sent.sql, list(sent.parameters))
-            names = [column[0] for column in ran.description]
-            return [dict(zip(names, row, strict=True)) for row in ran.fetchall()]
+        query = Query(sent.sql, sent.parameters, sent.public)
+        with question_cursor(connection) as cursor, running(cursor, query):
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

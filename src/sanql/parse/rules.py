@@ -33,7 +33,8 @@ RULES = (
         "what is computed from one unit's rows must not depend on another's; only then does a limit on "
         "what one unit adds say how much noise hides it",
         ("join_across_units", "subquery_across_units", "window_across_units", "distinct_across_units",
-         "member_missing", "orphans_counted", "join_multiplies", "units_differ"),
+         "member_missing", "orphans_counted", "join_multiplies", "units_differ",
+         "aggregate_of_outer_row"),
     ),
     Rule(
         "What one unit adds is bounded",

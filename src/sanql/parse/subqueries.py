@@ -13,6 +13,8 @@ from sanql.parse.bind import Binder
 from sanql.parse.joins import check_joins, keeps_orphans
 from sanql.parse.naming import column_name
 from sanql.parse.narrow import narrow
+from sanql.parse.operators.refusals import as_typed
+from sanql.parse.own_rows import check_own_rows
 from sanql.parse.places import at
 from sanql.parse.relations import (
     Derived,
@@ -58,12 +60,14 @@ GROUP_CLAUSES = frozenset(
 def unit_binder(scope: Scope, reader: Reader) -> Binder[UnitAggregate]:
     """Return a binder whose aggregates are exact numbers about one unit."""
     limit = rows_limit(scope.source, reader) if scope.source is not None else None
-    binder = Binder(
-        scope,
-        reader,
-        UNIT_AGGREGATES,
-        lambda node, binder: bind_unit_aggregate(node, binder, limit),
-    )
+
+    def aggregate(node: exp.Expression, binder: Binder[UnitAggregate]) -> UnitAggregate:
+        bound = bind_unit_aggregate(node, binder, limit)
+        assert scope.source is not None  # noqa: S101  (what has no FROM has no aggregates)
+        check_own_rows(bound.argument, scope.source, as_typed(node))
+        return bound
+
+    binder = Binder(scope, reader, UNIT_AGGREGATES, aggregate)
     binder.values_allowed = True
     binder.intervals_allowed = False  # exact numbers have none
     return binder
