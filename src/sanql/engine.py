@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -33,11 +33,12 @@ from sanql.release.exact_answer import ExactAnswer
 from sanql.release.finding import (
     Bounded,
     saying_found,
+    whole_charge,
     with_found,
 )
 from sanql.release.finish import Finish, check_finish, check_plain
 from sanql.release.till import together
-from sanql.wishes import Wishes, confidence_of, finish_of
+from sanql.wishes import Wishes, check_price, confidence_of, finish_of, raised_to_least
 
 if TYPE_CHECKING:
     import pyarrow
@@ -61,13 +62,18 @@ def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
         with saying_found(bounded.found):
             planned = san.planned(bounded, wishes)
             check_finish(planned, finish)
+        if bounded.missing:
+            check_price(san.policy, whole_charge(bounded, planned), bounded)
         return planned
 
     bounded, paid = desk.find(posed, planned_with)
     planned = planned_with(bounded)
+    if not paid and (wishes.fresh or san.recorded(planned) is None):
+        check_price(san.policy, planned.charge, bounded)
     preparation = _Preparation(planned, confidence, finish, bounded)
     taken = cells_of(san, planned, preparation.make, fresh=wishes.fresh)
-    return _shown(san, preparation, taken, together([*paid, planned.charge]))
+    shown = _shown(san, preparation, taken, together([*paid, planned.charge]))
+    return replace(shown, raised=raised_to_least(san.policy, wishes, planned))
 
 
 def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answer:

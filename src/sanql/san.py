@@ -47,11 +47,13 @@ from sanql.wishes import (
     Number,
     Wishes,
     check_groups,
+    check_price,
     check_unit,
     confidence_of,
     epsilon_of,
     finish_of,
     one,
+    raised_to_least,
 )
 
 
@@ -188,16 +190,20 @@ class San:
         known = self.description
         sent = tuple(statement(level, known, secret=0) for level in planned.levels)
         cached = self.recorded(planned) is not None
+        whole = whole_charge(bounded, planned)
+        if not cached:
+            check_price(self.policy, whole, bounded)
         return explain(
             planned,
             sent,
             confidence_of(wishes),
             self.balances(),
             cached=cached,
-            fits=cached or self._fits(whole_charge(bounded, planned)),
+            fits=cached or self._fits(whole),
             finish=finish,
             bounded=bounded,
-            after=self._ledger.balances_after(self.analyst, whole_charge(bounded, planned)),
+            after=self._ledger.balances_after(self.analyst, whole),
+            raised=raised_to_least(self.policy, wishes, planned),
         )
 
     @contextmanager
@@ -349,11 +355,12 @@ class San:
             check_strategy(level.keys, question.options.group_selection_strategy)
         epsilon = one("epsilon", question.options.epsilon, wishes.epsilon)
         typed = one("delta", question.options.delta, wishes.delta)
-        own: Fraction | None = None
+        least, own = self.policy.epsilon_per_query_min, None
         if typed is None and outlined.selects_keys:
-            own = epsilon_of(outlined, epsilon, self._delta(outlined, None, None), wishes, bounded)
+            first = self._delta(outlined, None, None)
+            own = epsilon_of(outlined, epsilon, first, wishes, bounded, least)
         delta = self._delta(outlined, typed, own)
-        own = epsilon_of(outlined, epsilon, delta, wishes, bounded)
+        own = epsilon_of(outlined, epsilon, delta, wishes, bounded, least)
         return plan_question(outlined, own, delta)
 
     def bounds_desk(self, asked: str | Asked) -> BoundsDesk:

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sanql.account import parse_epsilon
+from sanql.account import Charge, parse_epsilon
 from sanql.errors import Refused
 from sanql.parse import Question
-from sanql.plan import Outlined, least_epsilon
+from sanql.plan import Outlined, Planned, least_epsilon
 from sanql.plan.wishes import (
     CONFIDENCE,
+    check_least,
     parse_accuracy,
     parse_confidence,
     parse_nonnegative,
     parse_other,
     parse_rounded,
 )
-from sanql.policy import ColumnUnit, Table
+from sanql.policy import ColumnUnit, Policy, Table
 from sanql.release.finding import (
     Bounded,
     check_bounds_known,
@@ -98,9 +99,17 @@ def confidence_of(wishes: Wishes) -> Fraction:
 
 
 def epsilon_of(
-    outlined: Outlined, typed: Number | None, delta: Fraction, wishes: Wishes, bounded: Bounded
+    outlined: Outlined,
+    typed: Number | None,
+    delta: Fraction,
+    wishes: Wishes,
+    bounded: Bounded,
+    least: Fraction,
 ) -> Fraction:
-    """Return what the question itself may cost: its epsilon less the price of bounds it needs."""
+    """Return what the question itself may cost: its epsilon less the price of bounds it needs.
+
+    An accuracy that needs less than the least that a question costs is had for that.
+    """
     if outlined.free and typed is None:
         return Fraction(1)  # nothing is charged and nothing is noisy: any number does
     if typed is not None and wishes.accuracy is not None:
@@ -113,12 +122,25 @@ def epsilon_of(
         return less_bounds(parse_epsilon(typed), bounded)
     if wishes.accuracy is not None:
         check_bounds_known(bounded)
-        return least_epsilon(outlined, delta, parse_accuracy(wishes.accuracy, wishes.confidence))
+        wanted = parse_accuracy(wishes.accuracy, wishes.confidence)
+        return max(least, least_epsilon(outlined, delta, wanted))
     raise Refused(
         "epsilon_needed",
         "the question does not say what it may cost",
         "pass --epsilon 0.1 or epsilon=0.1, say, or an accuracy to reach",
     )
+
+
+def check_price(policy: Policy, charge: Charge, bounded: Bounded) -> None:
+    """Refuse a question that would be charged less, in all, than the policy's least."""
+    found = sum((each.search.plan.charge.epsilon for each in bounded.found), Fraction(0))
+    check_least(charge.epsilon, policy.epsilon_per_query_min, found)
+
+
+def raised_to_least(policy: Policy, wishes: Wishes, planned: Planned) -> bool:
+    """Return whether an accuracy is had for the least that a question costs, perhaps for less."""
+    least = policy.epsilon_per_query_min
+    return wishes.accuracy is not None and planned.charge.epsilon == least
 
 
 def check_groups(table: Table, asked: int | None) -> None:

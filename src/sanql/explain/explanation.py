@@ -17,7 +17,7 @@ from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.accuracy import half_width, needs_rows
 from sanql.plan.measurements import QuantileOf
 from sanql.policy import Neighbours
-from sanql.release.answer import price_in_words
+from sanql.release.answer import LEAST, price_in_words
 from sanql.release.certificate import Certificate, certify, certify_public, number_upper
 from sanql.release.finding import Bounded, whole_charge, with_found
 from sanql.release.finish import AS_THEY_ARE, Finish, widened
@@ -150,6 +150,7 @@ def explain(
     finish: Finish = AS_THEY_ARE,
     bounded: Bounded | None = None,
     after: tuple[Balance, ...] | None = None,
+    raised: bool = False,
 ) -> Explanation:
     """Return the explanation of a plan, and of the bounds that it needs found."""
     several = isinstance(plan, LevelsPlan)
@@ -164,7 +165,11 @@ def explain(
         hidden=() if several else tuple(_hidden(plan.levels[0])),
         certificate=with_found(certificate, plan, bounded) if bounded is not None else certificate,
         statement=_all_of(statements),
-        notes=(*finish.in_words(), *certificate.unseen),
+        notes=(
+            *finish.in_words(),
+            *certificate.unseen,
+            *([f"the accuracy is had for {LEAST}"] if raised else ()),
+        ),
         levels=tuple(_levels(plan, statements)) if isinstance(plan, LevelsPlan) else (),
         after=after,
     )

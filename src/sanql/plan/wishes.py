@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
+from sanql.account.numbers import show_upper
 from sanql.errors import Refused
 from sanql.plan.accuracy import Accuracy
 
@@ -156,3 +157,19 @@ def _unreadable(typed: object) -> Refused:
         f"the accuracy {str(typed)[:60]!r} cannot be read",
         "write 50, or 2% of 10000, with optional ' at 0.99' and ' over 500 rows'",
     )
+
+
+def check_least(epsilon: Fraction, least: Fraction, apart: Fraction = Fraction(0)) -> None:
+    """Refuse a price below the least that a charged question costs in all.
+
+    Whether a question fails can tell something about the data however little it costs, so that
+    questions may not be had for next to nothing. `apart` is what of the epsilon that was typed
+    stands for bounds that are paid for already.
+    """
+    if 0 < epsilon < least:
+        raise Refused(
+            "epsilon_below_least",
+            f"the question would cost epsilon {show_upper(epsilon)}, and a question costs at least "
+            f"{show_upper(least)} here (epsilon_per_query_min)",
+            f"ask with epsilon {show_upper(least + apart)} or more; a repeat stays free",
+        )

@@ -19,6 +19,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "delta_per_query",
         "failures_max",
         "failures_total_max",
+        "epsilon_per_query_min",
         "auto_bounds",
     ),
     "auto_bounds": ("epsilon",),
@@ -68,6 +69,7 @@ SECTIONS = ("dataset", "engine", "analyst", "coalition", "table", "exact")
 
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
 FAILURES_MAX_DEFAULT = 3
+EPSILON_PER_QUERY_MIN_DEFAULT = Fraction(1, 1000)
 
 EPSILON_LEAST = Fraction(1, 10**9)
 EPSILON_MOST = Fraction(10**6)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from sanql.errors import Fault, PolicyError
 from sanql.policy.auto_bounds import read_auto_bounds
-from sanql.policy.budgets import read_analysts, read_coalitions, require_budget
+from sanql.policy.budgets import parse_epsilon, read_analysts, read_coalitions, require_budget
 from sanql.policy.document import read_document
 from sanql.policy.keys import (
     DEADLINE_SECONDS_LEAST,
     DEADLINE_SECONDS_MOST,
     ENGINE_DEFAULT,
+    EPSILON_PER_QUERY_MIN_DEFAULT,
     FAILURES_MAX_DEFAULT,
     FAILURES_MOST,
     KEYS,
@@ -112,6 +113,9 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     delta_per_query = dataset.read(
         "delta_per_query", _parse_delta_per_query, "write a probability such as 1e-9"
     )
+    least = dataset.read(
+        "epsilon_per_query_min", parse_epsilon, "write the least a question costs, such as 0.001"
+    )
     budget = require_budget(dataset, accounting)
     analysts = read_analysts(root, accounting, budget)
     coalitions = read_coalitions(root, accounting, budget)
@@ -120,6 +124,13 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
             "delta_per_query",
             f"{show_number(delta_per_query)} is more than the dataset's delta"
             f" {show_number(budget.delta)} and could never be spent",
+            "lower it, or leave it out",
+        )
+    if budget is not None and least is not None and least > budget.epsilon:
+        dataset.fault(
+            "epsilon_per_query_min",
+            f"{show_number(least)} is more than the dataset's epsilon"
+            f" {show_number(budget.epsilon)}: nothing could be asked",
             "lower it, or leave it out",
         )
     exact = _read_exact(root, tables, budget)
@@ -154,6 +165,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         exact=exact,
         auto_bounds=auto_bounds,
         failures_total_max=failures_total_max,
+        epsilon_per_query_min=EPSILON_PER_QUERY_MIN_DEFAULT if least is None else least,
     )
 
 

@@ -173,3 +173,4 @@ class Policy:
     exact: Mapping[str, Exact] = field(default_factory=dict)
     auto_bounds: AutoBounds | None = None
     failures_total_max: int | None = None
+    epsilon_per_query_min: Fraction = Fraction(1, 1000)

@@ -41,7 +41,8 @@ class Answer:
     `intervals` is the same as pairs, where an end that is unbounded is None. `noise` holds the
     standard deviation of the noise in columns that are an aggregate by themselves (of a row of other
     groups the certificate says it). `without_interval` names columns that have noise and no interval.
-    `version` is that of the data the answer is about.
+    `version` is that of the data the answer is about; `raised` is whether an accuracy was asked for
+    that costs the least a question may.
     """
 
     table: pyarrow.Table
@@ -54,6 +55,7 @@ class Answer:
     cached: bool
     without_interval: tuple[str, ...] = ()
     version: int | None = None
+    raised: bool = False
 
     @cached_property
     def intervals(self) -> dict[str, list[Interval]]:
@@ -188,6 +190,8 @@ class Answer:
             public = self.certificate.unit.startswith("nobody")
             return f"exact: {'public tables' if public else 'nobody can change it'}, free"
         price = "a repeat, free" if self.cached else price_in_words(self.charge)
+        if self.raised and not self.cached:
+            price += f" ({LEAST})"
         return "; ".join(
             [
                 f"{float(self.confidence):.4g} intervals",
@@ -205,6 +209,9 @@ class Answer:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)) for row in table]
         return "\n".join([*lines, *self.footer()])
+
+
+LEAST = "the least that a question may cost"
 
 
 def price_in_words(charge: Charge) -> str:

@@ -22,6 +22,7 @@ from sanql.plan.spread import (
     rows_of_units,
     seen,
 )
+from sanql.plan.wishes import check_least
 from sanql.policy import Neighbours, Policy, Table
 from sanql.policy.draft import toml_key
 from sanql.release.certificate import number_upper
@@ -140,6 +141,7 @@ def suggest(
     plans, groups = _plans(name, by, tables, policy.neighbours, epsilon)
     unpaid = [planned.charge for planned in plans.values() if till.recorded(planned) is None]
     if unpaid:
+        check_least(together(unpaid).epsilon, policy.epsilon_per_query_min)
         till.check_fits(together(unpaid))
     advice: list[Advice] = []
     for key, planned in plans.items():
