@@ -6,6 +6,7 @@
     ├── BudgetExceeded   the answer would cost more than is left            exit code 3
     ├── Unavailable      the engine could not answer; never says why        exit code 4
     └── LedgerError      the account cannot be trusted; nothing is answered exit code 5
+        └── LedgerUnreadable  this user may not read it, sound or not      exit code 6
 
 Each carries a stable `code`, a `message` (what, the value typed, the rule) and a `remedy`. They
 quote what the analyst typed or the owner configured, never what a row contains, and are safe to show.
@@ -160,3 +161,17 @@ class LedgerError(SanqlError):
     """The ledger is missing, damaged or rolled back; nothing is answered from it."""
 
     exit_code = 5
+
+
+class LedgerUnreadable(LedgerError):
+    """The ledger may not be read by whoever asks; nothing is known of whether it is sound."""
+
+    exit_code = 6
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            "ledger_unreadable",
+            f"{name} may not be read by this user, so nothing can be said of it",
+            "run the command as the user that San runs as, or see to the rights of the file and its "
+            "folder (SQLite also needs to write beside a ledger that it reads)",
+        )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from sanql.errors import LedgerError
+from sanql.errors import LedgerError, LedgerUnreadable
 
 Kind = Literal[
     "open", "format", "limits", "version", "reserve", "exact", "spend", "void", "failures_reset"
@@ -117,6 +117,18 @@ def head_path(ledger: Path) -> Path:
     return ledger.with_name(ledger.name + ".head")
 
 
+def check_readable(ledger: Path) -> bool:
+    """Return whether the ledger is there; LedgerUnreadable where this user may not read it."""
+    try:
+        with ledger.open("rb") as file:
+            file.read(1)
+    except FileNotFoundError:
+        return False
+    except OSError as fault:
+        raise LedgerUnreadable(ledger.name) from fault
+    return True
+
+
 def read_head(ledger: Path) -> Head | None:
     """Return the pinned head, or None when there is none."""
     try:
@@ -127,6 +139,8 @@ def read_head(ledger: Path) -> Head | None:
                 return Head(sequence, digest)
     except FileNotFoundError:
         return None
+    except OSError as fault:
+        raise LedgerUnreadable(head_path(ledger).name) from fault
     except ValueError:
         pass
     raise LedgerError(

@@ -24,6 +24,7 @@ from sanql.account.chain import (
     Kind,
     Record,
     check_head,
+    check_readable,
     damaged,
     linked,
     read_head,
@@ -57,7 +58,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         # The head is looked for first: a process that is creating the pair makes it last.
-        if read_head(path) is not None and not path.exists():
+        if read_head(path) is not None and not check_readable(path):
             raise LedgerError(
                 "ledger_missing",
                 f"the ledger {path.name} is missing, but its pinned head is there",
@@ -211,12 +212,16 @@ class Store:
             if error.code != "ledger_busy":
                 self._stopped = error
             raise error from fault
+        except UnicodeError as fault:  # of SQLite's own message, which quotes the damage
+            self._stopped = damaged(self.books.head.sequence + 1, "cannot be read")
+            raise self._stopped from fault
         except OSError as fault:
             self._stopped = _unwritable()
             raise self._stopped from fault
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    check_readable(path)
     try:
         # Created here, not by SQLite, so that only the owner's user can read what was answered.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -230,6 +235,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as fault:
         connection.close()
         raise _ledger_error(fault, 1) from fault
+    except UnicodeError as fault:
+        connection.close()
+        raise damaged(1, "cannot be read") from fault
     return connection
 
 

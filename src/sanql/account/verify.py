@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,8 +24,17 @@ from sanql.account.audit_accounts import AuditedAccount, AuditedCharge, under_li
 from sanql.account.audit_exact import ExactAudit, VerifiedExact
 from sanql.account.audit_math import claim_holds
 from sanql.account.audit_versions import VersionAudit
-from sanql.account.chain import BEGINNING, Head, check_head, damaged, head_path, linked, read_head
-from sanql.errors import LedgerError
+from sanql.account.chain import (
+    BEGINNING,
+    Head,
+    check_head,
+    check_readable,
+    damaged,
+    head_path,
+    linked,
+    read_head,
+)
+from sanql.errors import LedgerError, LedgerUnreadable
 
 _READ = "SELECT sequence, kind, body, previous, hash FROM record ORDER BY sequence"
 
@@ -68,10 +78,13 @@ class Verification:
 
 
 def verify(path: Path) -> Verification:
-    """Return what an auditor finds in the ledger; faults are returned, not raised."""
+    """Return what an auditor finds in the ledger; faults are returned, not raised.
+
+    A ledger that this user may not read is not a faulty one: LedgerUnreadable is raised.
+    """
     audit = _Audit()
     try:
-        if not path.exists():
+        if not check_readable(path):
             raise _Wrong(1, f"the ledger {path.name} is missing")
         head = _pinned(path)
         with closing(_open_read_only(path)) as connection:
@@ -83,7 +96,8 @@ def verify(path: Path) -> Verification:
         audit.check_head(head)
     except _Wrong as wrong:
         return Verification(path, audit.sequence, (), RecordFault(wrong.sequence, wrong.message))
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeError) as error:  # SQLite's own messages may quote the damage
+        _check_rights(path, error)
         fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
         return Verification(path, audit.sequence, (), fault)
     return Verification(path, audit.sequence, audit.balances(), None, audit.exact.found())
@@ -91,7 +105,7 @@ def verify(path: Path) -> Verification:
 
 def export(path: Path) -> Iterator[str]:
     """Yield every record as one line of JSON, oldest first; LedgerError at the first bad one."""
-    if not path.exists():
+    if not check_readable(path):
         raise LedgerError(
             "ledger_missing", f"the ledger {path.name} is missing", "name another file"
         )
@@ -104,7 +118,8 @@ def export(path: Path) -> Iterator[str]:
                 if head is not None and head.sequence == record.sequence:
                     pinned = record.hash
                 yield json.dumps(asdict(record) | {"body": record.content}, sort_keys=True)
-    except sqlite3.Error as fault:
+    except (sqlite3.Error, UnicodeError) as fault:
+        _check_rights(path, fault)
         raise damaged(newest.sequence + 1, "cannot be read") from fault
     check_head(head, newest, pinned)
 
@@ -134,6 +149,8 @@ class _Audit:
         expected = self.sequence + 1
         if sequence != expected:
             raise _Wrong(expected, "is missing")
+        if not all(isinstance(part, str) for part in row[1:]):
+            raise _Wrong(expected, "is not written as text")
         if previous != self.hashes[self.sequence]:
             raise _Wrong(sequence, "does not follow the record before it")
         text = json.dumps([sequence, kind, body, previous], separators=(",", ":"))
@@ -150,7 +167,7 @@ class _Audit:
         kept = dict(connection.execute("SELECT reservation, content FROM answer"))
         for reservation, (spend, digest) in self.answers.items():
             content = kept.pop(reservation, None)
-            if content is None or hashlib.sha256(content).hexdigest() != digest:
+            if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != digest:
                 raise _Wrong(
                     spend, f"the answer to reservation {reservation} is damaged or missing"
                 )
@@ -267,13 +284,27 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=60)
 
 
+def _check_rights(path: Path, fault: Exception) -> None:
+    """Raise LedgerUnreadable where SQLite could not begin, for want of rights to the folder."""
+    code = getattr(fault, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    effective = os.access in os.supports_effective_ids
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and not os.access(
+        path.parent, os.W_OK, effective_ids=effective
+    ):
+        raise LedgerUnreadable(path.name) from fault
+
+
 def _pinned(path: Path) -> dict[str, Any] | None:
     try:
         head = json.loads(head_path(path).read_text())
     except FileNotFoundError:
         return None
+    except OSError as fault:
+        raise LedgerUnreadable(head_path(path).name) from fault
     except ValueError:
         head = None
     if not isinstance(head, dict) or set(head) != {"sequence", "hash"}:
+        raise _Wrong(1, "the pinned head cannot be read")
+    if type(head["sequence"]) is not int:
         raise _Wrong(1, "the pinned head cannot be read")
     return head

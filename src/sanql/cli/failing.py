@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from sanql.cli.saying import say, say_json
 from sanql.errors import SanqlError
@@ -23,15 +24,33 @@ def reported(form: str) -> Iterator[None]:
     try:
         yield
     except SanqlError as error:
-        if form == "json":
-            say_json(error.to_dict())
-        else:
-            say(f"{_kind(error)} [{error.code}]: {error}", err=True)
-            if error.code in TYPED_HERE:
-                say(f"  at the command line: {TYPED_HERE[error.code]}", err=True)
-        sys.exit(error.exit_code)
+        _report(error, form)
+    except BrokenPipeError:
+        raise  # nobody reads any more, which is not about a file
+    except OSError as fault:
+        _report(_unusable(fault), form)
+
+
+def _report(error: SanqlError, form: str) -> NoReturn:
+    if form == "json":
+        say_json(error.to_dict())
+    else:
+        say(f"{_kind(error)} [{error.code}]: {error}", err=True)
+        if error.code in TYPED_HERE:
+            say(f"  at the command line: {TYPED_HERE[error.code]}", err=True)
+    sys.exit(error.exit_code)
+
+
+def _unusable(fault: OSError) -> SanqlError:
+    """Return a file that may not be read or written as an error of the command."""
+    where = f"{fault.filename}: " if isinstance(fault.filename, str) else ""
+    return SanqlError(
+        "file_unusable",
+        f"{where}{fault.strerror or 'cannot be used'}",
+        "see to the rights of the file and its folder, and to the room on the disk",
+    )
 
 
 def _kind(error: SanqlError) -> str:
-    words = {2: "refused", 3: "budget", 4: "unavailable", 5: "ledger"}
+    words = {2: "refused", 3: "budget", 4: "unavailable", 5: "ledger", 6: "ledger"}
     return "policy" if error.code == "policy_invalid" else words.get(error.exit_code, "error")
