@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanql.policy import load
-from sanql.policy.keys import ENGINE_DEFAULT, FAILURES_MAX_DEFAULT, KEYS
+from sanql.policy.keys import ENGINE_DEFAULT, FAILURES_MAX_DEFAULT, KEYS, TEXT_BYTES_DEFAULT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -53,6 +53,7 @@ def test_every_section_of_keys_has_a_heading() -> None:
 
 def test_the_page_states_the_defaults_that_hold() -> None:
     assert rows_under("[dataset]")["failures_max"] == str(FAILURES_MAX_DEFAULT)
+    assert rows_under("[table.NAME.column]")["bytes_max"] == str(TEXT_BYTES_DEFAULT)
     assert rows_under("[engine]") == {
         "memory": f'`"{ENGINE_DEFAULT.memory_bytes // 10**9}GB"`',
         "deadline": f"{ENGINE_DEFAULT.deadline_seconds:g}",

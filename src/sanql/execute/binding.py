@@ -23,6 +23,7 @@ from sanql.execute.files import nearest
 from sanql.execute.lockdown import quote
 from sanql.execute.messages import Filling
 from sanql.execute.parts import base
+from sanql.policy.keys import TEXT_BYTES_DEFAULT
 from sanql.policy.model import Column, TableDomain
 from sanql.policy.units import identifiers
 
@@ -200,6 +201,7 @@ def _bind_column(
     """Return a column's stored type, and for each part its source name and expression."""
     expressions: list[tuple[str, str]] = []
     stored: set[str] = set()
+    bytes_max = (declared.bytes_max if declared else None) or TEXT_BYTES_DEFAULT
     for fields in parts:
         named = [field for field in fields if field.name.lower() == column.lower()]
         if not named:
@@ -223,11 +225,12 @@ def _bind_column(
                 f"a privacy unit of type {declared.type} read from CSV could merge two people",
                 'declare it as "text" or "integer", or store the table as Parquet',
             )
-        if is_unit and not (form == "csv" and declared):
-            expression = identify_unit(start, field.physical, declared.type if declared else None)
+        if is_unit and not (form == "csv" and declared and declared.type == "integer"):
+            kind_declared = declared.type if declared else None
+            expression = identify_unit(start, field.physical, kind_declared, bytes_max)
             stored.add(CANONICAL[declared.type] if declared else identity_type(field.physical))
         elif declared is not None:
-            expression = convert(start, field.physical, declared.type)
+            expression = convert(start, field.physical, declared.type, bytes_max)
             if is_unit and declared.type == "integer":
                 # only text that is the number itself: '1.4' and '01' must not become person 1
                 expression = (

@@ -10,6 +10,8 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sanql.policy.keys import TEXT_BYTES_DEFAULT
+
 if TYPE_CHECKING:
     from sanql.policy.model import ColumnType
 
@@ -61,11 +63,14 @@ _UNITS = (
 )
 
 
-def convert(expression: str, physical: str, to: ColumnType) -> str | None:
+def convert(
+    expression: str, physical: str, to: ColumnType, bytes_max: int = TEXT_BYTES_DEFAULT
+) -> str | None:
     """Return SQL that yields the canonical type for any stored value; None if there is no such.
 
     A time outside the years 1 to 9999 (infinities among them) is read as NULL: neither the engine's
-    calendar functions nor Python's dates are total beyond. Text goes through `nullif`: a cast that
+    calendar functions nor Python's dates are total beyond. Of a text, as many whole characters are read
+    as fit `bytes_max`. Text that stands for another type goes through `nullif`: a cast that
     stands directly on a CSV file is done by its reader, which drops the *row* of a field it cannot read.
 
     >>> convert('"age"', "INTEGER", "integer")
@@ -90,6 +95,8 @@ def convert(expression: str, physical: str, to: ColumnType) -> str | None:
         case "timestamp":
             last = "TIMESTAMP '9999-12-31 23:59:59.999999'"
             first = "TIMESTAMP '0001-01-01 00:00:00'"
+        case "text" if family(physical) in ("VARCHAR", "ENUM"):
+            return beginning(converted, bytes_max)
         case _:
             return converted
     return f"CASE WHEN {converted} BETWEEN {first} AND {last} THEN {converted} END"
@@ -102,20 +109,47 @@ def _in_utc(expression: str) -> str:
     return f"CASE WHEN {held} THEN make_timestamp(epoch_us({expression})) END"
 
 
-def identify_unit(expression: str, physical: str, declared: ColumnType | None) -> str | None:
+def identify_unit(
+    expression: str,
+    physical: str,
+    declared: ColumnType | None,
+    bytes_max: int = TEXT_BYTES_DEFAULT,
+) -> str | None:
     """Return SQL for a privacy unit: never a conversion that could merge two units; None if unfit.
 
     A unit column that analysts may also use is widened to the canonical type where that keeps every
-    value apart; any other difference between its stored and declared type is refused.
+    value apart; any other difference between its stored and declared type is refused. One that is too
+    long identifies nobody: cut, it could be somebody else's.
     """
     if family(physical) not in _UNITS:
         return None
     if family(physical) == "ENUM" and declared in (None, "text"):
-        return f"CAST({expression} AS VARCHAR)"
+        return _short_or_null(f"CAST({expression} AS VARCHAR)", "strlen", bytes_max)
     if declared is None or physical == CANONICAL[declared]:
-        return expression
+        length = {"VARCHAR": "strlen", "BLOB": "octet_length"}.get(physical)
+        return _short_or_null(expression, length, bytes_max) if length else expression
     widens = declared == "integer" and physical in _NARROW
     return f"TRY_CAST({expression} AS BIGINT)" if widens else None
+
+
+def beginning(text: str, bytes_max: int) -> str:
+    """Return SQL for the longest part of a text, from its start, of whole characters that fit.
+
+    A character has at most four bytes, so one of the last four places is where one ends.
+    """
+    encoded = f"system.main.encode({text})"
+    cuts = (
+        f"TRY(system.main.decode(system.main.array_slice({encoded}, 1, {bytes_max - less})))"
+        for less in range(4)
+    )
+    return (
+        f"CASE WHEN system.main.strlen({text}) <= {bytes_max} THEN {text} "
+        f"ELSE coalesce({', '.join(cuts)}) END"
+    )
+
+
+def _short_or_null(expression: str, length: str, bytes_max: int) -> str:
+    return f"CASE WHEN system.main.{length}({expression}) <= {bytes_max} THEN {expression} END"
 
 
 def identity_type(physical: str) -> str:

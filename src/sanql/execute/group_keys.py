@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sanql.errors import Refused
+from sanql.execute.canonical import beginning
 from sanql.execute.emit import ENGINE_TYPES, wide
 from sanql.execute.grid import on_grid
 from sanql.execute.relations import RelationWriter
 from sanql.execute.sources import Description, Source
-from sanql.parse.tree import Expr, LiteralValue, Type
+from sanql.parse.tree import ColumnRef, Expr, LiteralValue, Type
 from sanql.plan import Plan
-from sanql.plan.keys import KeyColumn, PublicKeys
+from sanql.plan.keys import KeyColumn, PrivateKeys, PublicKeys
 from sanql.plan.lookups import Lookup
 from sanql.policy import TableDomain
+from sanql.policy.keys import TEXT_BYTES_DEFAULT
+
+KEY_BYTES_MAX = 1_000  # of a text by which rows are grouped, where keys are selected privately
 
 
 class KeyWriter:
@@ -91,6 +95,29 @@ class KeyWriter:
         if key.facts.type is Type.INTEGER and wide(key.facts):
             return f"TRY_CAST({self.gridded(key)} AS BIGINT)"
         return self.gridded(key)
+
+    def shortened(self) -> dict[int, str]:
+        """Return the keys that are cut before they are grouped by, each as SQL over its own column.
+
+        Keys that are selected privately leave the engine before it is known which of them appear, so
+        how long they are may depend on the question alone. Public ones are what was declared.
+        """
+        if not isinstance(self._outline.keys, PrivateKeys):
+            return {}
+        return {
+            index: beginning(f"k{index}", KEY_BYTES_MAX)
+            for index, key in enumerate(self._keys)
+            if key.facts.type is Type.TEXT and not self._is_short(key)
+        }
+
+    def _is_short(self, key: Expr) -> bool:
+        """Return whether reading a column has cut it to no more than a key may have."""
+        if not isinstance(key, ColumnRef) or not key.stored or key.origin is None:
+            return False
+        table, name = key.origin
+        column = self._outline.tables[table].columns.get(name)
+        most = column.bytes_max if column is not None else None
+        return (most or TEXT_BYTES_DEFAULT) <= KEY_BYTES_MAX
 
     def gridded(self, key: Expr) -> str:
         """Return a key's value; a number's as its grid step."""

@@ -297,7 +297,7 @@ def _declared(policy: Policy) -> list[tuple[object, ...]]:
             table.name,
             table.public,
             identifiers(table, policy.tables),
-            [(column.name, column.type) for column in table.columns.values()],
+            [(column.name, column.type, column.bytes_max) for column in table.columns.values()],
         )
         for table in policy.tables.values()
     ]

@@ -141,7 +141,10 @@ class _Writer:
             )
         rows = self._relations.filtered(query.source, query.where, listed)
         text = f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}"
-        self._add("input", self._relations.once(text))
+        body = self._relations.once(text)
+        cut = [f"{key} AS k{index}" for index, key in self._group_keys.shortened().items()]
+        # around the rows, so that what a key is made of is written once
+        self._add("input", f"SELECT * REPLACE ({', '.join(cut)}) FROM ({body})" if cut else body)
 
     def _column_of(self, index: int) -> int:
         """Return the measurement whose column has this one's values: a sum's serves its count."""

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, get_args
 
-from sanql.policy.keys import DOMAIN_VALUES_MOST, GRID_MOST, KEYS, UNIT_SUM_MOST
+from sanql.policy.keys import (
+    DOMAIN_VALUES_MOST,
+    GRID_MOST,
+    KEYS,
+    TEXT_BYTES_DEFAULT,
+    TEXT_BYTES_LEAST,
+    TEXT_BYTES_MOST,
+    UNIT_SUM_MOST,
+)
 from sanql.policy.model import Column, ColumnType, Domain, ListedDomain, TableDomain, Value
 from sanql.policy.section import Mistake, Section, quote
 from sanql.policy.values import (
@@ -43,9 +51,11 @@ def read_column(section: Section, name: str) -> Column | None:
         domain=_read_domain(section, type),
         total_bounds=_read_total_bounds(section, type),
         bounds_auto=auto and _may_be_found(section, type),
+        bytes_max=_read_bytes_max(section, type),
     )
     _check_grid(section, column)
     _check_domain_within_bounds(section, column)
+    _check_domain_within_bytes(section, column)
     return column
 
 
@@ -125,6 +135,20 @@ def _read_total_bounds(section: Section, type: ColumnType) -> tuple[Fraction, Fr
     )
 
 
+def _read_bytes_max(section: Section, type: ColumnType) -> int | None:
+    if type != "text":
+        _refuse(section, "bytes_max", f"a column of type {type} is no text")
+        return None
+
+    def parse(written: object) -> int:
+        number = parse_whole(written)
+        if not TEXT_BYTES_LEAST <= number <= TEXT_BYTES_MOST:
+            raise Mistake(f"{quote(written)} is not from {TEXT_BYTES_LEAST} to {TEXT_BYTES_MOST:,}")
+        return number
+
+    return section.read("bytes_max", parse, "write bytes_max = 10000, or leave it out")
+
+
 def _read_domain(section: Section, type: ColumnType) -> Domain | None:
     remedy = 'write a list of values, or { table = "…", column = "…" } of a public table'
     if isinstance(section.content.get("domain"), dict):
@@ -199,6 +223,19 @@ def _check_domain_within_bounds(section: Section, column: Column) -> None:
             f"{shown} is outside the bounds"
             + (f", and {len(outside) - 1} more" if len(outside) > 1 else ""),
             "widen the bounds or leave the value out",
+        )
+
+
+def _check_domain_within_bytes(section: Section, column: Column) -> None:
+    if column.type != "text" or not isinstance(column.domain, ListedDomain):
+        return
+    most = column.bytes_max or TEXT_BYTES_DEFAULT
+    long = [value for value in column.domain.values if len(str(value).encode()) > most]
+    if long:
+        section.fault(
+            "domain",
+            f"{len(long):,} of its values have more than {most:,} bytes, and no row's text has",
+            "raise bytes_max, or shorten the value",
         )
 
 

@@ -129,6 +129,8 @@ def column_form(column: Column) -> Named:
             "domain": None if column.domain is None else domain_form(column.domain),
             "total_bounds": column.total_bounds,
             "bounds_auto": column.bounds_auto,
+            # came later: where it is left out, names stay as they were
+            **({} if column.bytes_max is None else {"bytes_max": column.bytes_max}),
         },
     )
 

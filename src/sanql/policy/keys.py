@@ -37,7 +37,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "groups_per_unit_max",
         "column",
     ),
-    "column": ("type", "bounds", "precision", "domain", "total_bounds"),
+    "column": ("type", "bounds", "precision", "domain", "total_bounds", "bytes_max"),
     "domain": ("table", "column"),
     "exact": (
         "table",
@@ -70,6 +70,7 @@ SECTIONS = ("dataset", "engine", "analyst", "coalition", "table", "exact")
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
 FAILURES_MAX_DEFAULT = 3
 EPSILON_PER_QUERY_MIN_DEFAULT = Fraction(1, 1000)
+TEXT_BYTES_DEFAULT = 4096
 
 EPSILON_LEAST = Fraction(1, 10**9)
 EPSILON_MOST = Fraction(10**6)
@@ -82,6 +83,9 @@ WORKERS_MOST = 64
 
 ROWS_MOST = 2**20
 DOMAIN_VALUES_MOST = 100_000
+# At least one character fits, however many bytes it takes.
+TEXT_BYTES_LEAST = 4
+TEXT_BYTES_MOST = 1_000_000
 # A double holds every integer up to here, so no engine rounds a bound or a fixed-point value.
 GRID_MOST = 2**53
 # One unit's sum stays this far inside a 64-bit integer, also when it is doubled by centring.

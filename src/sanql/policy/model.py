@@ -52,7 +52,8 @@ class Column:
     `decimal` and `float`), date or datetime. Precision is the grid sums are computed on (`decimal`
     and `float` only); every bound is a whole number of its steps. `total_bounds` limits what one
     unit adds to SUM of this column in one group. Where the owner has `bounds_auto`, San finds bounds
-    privately for a question that needs them.
+    privately for a question that needs them. A text of more than `bytes_max` bytes (None stands for the
+    default) is read as its beginning.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Column:
     domain: Domain | None = None
     total_bounds: tuple[Fraction, Fraction] | None = None
     bounds_auto: bool = False
+    bytes_max: int | None = None
 
 
 @dataclass(frozen=True)
