@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Compiled modules are kept: without them every process the tests start would compile San anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check plots bench requirements clean
+.PHONY: demo test check soak plots bench requirements clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -21,6 +21,10 @@ check: $(VENV)/.dev
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" src tests docs README.md
+
+# Both oracles of tests/privacy over 20,000 generated questions; SOAK="--minutes 10" for less.
+soak: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m soak --summary soak/SUMMARY.md $(SOAK)
 
 plots: $(VENV)/.dev
 	@$(BIN)/python -c "import matplotlib" && echo "pictures can be drawn: matplotlib is installed"

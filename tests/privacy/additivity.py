@@ -1,0 +1,122 @@
+"""The additivity oracle: the cells of all are the sum of the cells of each, under one secret.
+
+A unit's rows are computed from its own rows and public tables (ARCHITECTURE.md), so the exact cells of a
+database are the sum over its units of the cells that each has when nobody else is there. Any plan of the
+engine by which one unit's rows, sizes or values decide for another's breaks that equation, whatever the
+limits are. Each unit's own cells must lie within the declared sensitivity besides: together the two are
+what the guarantee needs.
+
+What does not add up, and what is asserted of it instead:
+
+- *public tables* asked by themselves: every part has the whole of them.
+- *saturated sums*: a cell that reaches CELL_LIMIT stays there; where no part does, the sum of the parts,
+  held to the limit, is the whole.
+- *distinct values* (COUNT(DISTINCT x)): two units may have the same one. No fewer than in any part, no
+  more than in all of them together, and a unit alone moves them by no more than is declared.
+- *quantiles*: their leaves add up as multisets: so many rows of each leaf.
+- *selection of keys* (thresholds on noisy counts of units) and *other groups*: both are made of cells
+  after noise, which no statement sees. Which keys have cells adds up: exactly those that a part has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from privacy.replay import Key, check, keyed
+from sanql.execute.statement import CELL_LIMIT
+from sanql.plan import Plan
+from sanql.plan.keys import PrivateKeys
+from sanql.plan.measurements import Measured
+
+Groups = dict[Key, list[Any]]
+QUANTILES = (Measured.PICKS, Measured.LADDER)
+
+
+class Violation(AssertionError):
+    """Cells that are not what they must be."""
+
+
+def check_sum(plan: Plan, whole: pa.Table, parts: Sequence[pa.Table]) -> int:
+    """Raise a Violation unless the parts' cells add up to the whole's; return how many were compared."""
+    if plan.outline.table.public:
+        for part in parts:
+            check_same(plan, whole, part)
+        return len(parts)
+    every, some = keyed(plan, whole), [keyed(plan, part) for part in parts]
+    known = set().union(*some)
+    if isinstance(plan.outline.keys, PrivateKeys) and every.keys() != known:
+        raise Violation(f"groups: {_few(every.keys() - known)} and {_few(known - every.keys())}")
+    if not isinstance(plan.outline.keys, PrivateKeys):
+        for part in some:
+            if part.keys() != every.keys():
+                raise Violation("the set of groups depends on the data")
+    for index, part in enumerate(plan.measurements):
+        if part.kind is Measured.REST:
+            continue
+        for key in every:
+            cells = [side[key][index] for side in some if key in side]
+            if not _adds_up(part.kind, every[key][index], cells):
+                raise Violation(f"{key} {part.kind}: {every[key][index]} is not made of {cells}")
+    return len(every) * len(plan.measurements)
+
+
+def _adds_up(kind: Measured, whole: Any, parts: list[Any]) -> bool:
+    if kind in QUANTILES:
+        return Counter(whole) == sum(map(Counter, parts), Counter())
+    if kind is Measured.DISTINCT:
+        return bool(max(parts, default=0) <= whole <= sum(parts))
+    if kind is Measured.SUM and any(abs(part) >= CELL_LIMIT for part in parts):
+        return True
+    if kind is Measured.SUM:
+        return bool(whole == max(-CELL_LIMIT, min(CELL_LIMIT, sum(parts))))
+    return bool(whole == sum(parts))
+
+
+def check_units(plan: Plan, units: Sequence[pa.Table], *, rows: bool) -> int:
+    """Raise a Violation where one unit's cells leave the declared sensitivity; return how many checks.
+
+    Where one unit is changed for another, pairs of them are compared; a unit that is no single row may
+    also have nothing to say.
+    """
+    if plan.outline.table.public:
+        return 0
+    nothing = without_units(plan, units[0])
+    others = [nothing] * len(units)
+    if plan.outline.neighbours == "change-one":
+        others = [after for _, after in pairwise([*units, units[0] if rows else nothing])]
+    for unit, other in zip(units, others, strict=True):
+        try:
+            check(plan, unit, other)
+        except AssertionError as error:
+            raise Violation(f"one unit alone: {error}") from error
+    return len(units)
+
+
+def without_units(plan: Plan, cells: pa.Table) -> pa.Table:
+    """Return the cells that a question has where nobody is: public keys with zeros, or no row."""
+    if isinstance(plan.outline.keys, PrivateKeys):
+        return cells.slice(0, 0)
+    for index, column in enumerate(cells.schema):
+        if column.name[0] in "lm":
+            nothing: Any = [] if pa.types.is_list(column.type) else 0
+            values = pa.array([nothing] * cells.num_rows, column.type)
+            cells = cells.set_column(index, column, values)
+    return cells
+
+
+def check_same(plan: Plan, whole: pa.Table, again: pa.Table) -> None:
+    """Raise a Violation unless two runs of one statement on the same rows have the same cells."""
+    ours, theirs = keyed(plan, whole), keyed(plan, again)
+    if whole.schema != again.schema or ours != theirs:
+        keys = [key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)]
+        seen = [(key, ours.get(key), theirs.get(key)) for key in keys[:3]]
+        raise Violation(f"another run differs: {seen}")
+
+
+def _few(keys: set[Key]) -> list[Key]:
+    return sorted(keys, key=repr)[:3]

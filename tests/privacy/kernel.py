@@ -1,0 +1,151 @@
+"""The engine as a worker sets it up, in this process: one locked connection over one database file.
+
+Nothing here is a stand-in: connection, attachment, limits, settings, lock and the way a statement is
+run are those of `sanql.execute`. An engine with other settings than a worker's (`Settings`), which no
+answer may depend on, has them set beside the worker's own instead of being locked.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from sanql.execute.lockdown import (
+    CATALOG,
+    attach,
+    connect,
+    limit,
+    lock,
+    question_cursor,
+    quote,
+    settle,
+)
+from sanql.execute.messages import Query
+from sanql.execute.run import ready
+from sanql.execute.sources import Source, prepare
+from sanql.execute.statement import Statement
+from sanql.policy import Policy
+
+Row = dict[str, Any]
+Tables = Mapping[str, Sequence[Row]]
+Schema = Mapping[
+    str, Mapping[str, str]
+]  # of each table, its columns and what the engine calls them
+
+MEMORY_BYTES = 1 << 30
+THREADS = 2
+SECONDS_MAX = 60.0  # of one run; a question that takes so long over a small world has gone wrong
+ROW_GROUP_SMALLEST = 2048
+ARROW = {
+    "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(),
+    "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("us"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the engine may be told without an answer changing."""
+
+    threads: int
+    keeps_order: bool = True
+    disabled: frozenset[str] = frozenset()
+
+
+class Kernel:
+    """Runs statements on one database file as a worker does."""
+
+    def __init__(self, database: Path, settings: Settings | None = None) -> None:
+        self._connection = connect()
+        attach(self._connection, database, read_only=True)
+        limit(self._connection, MEMORY_BYTES, None, settings.threads if settings else THREADS)
+        self._cursor = question_cursor
+        if settings is None:
+            lock(self._connection, files_confined=True)
+        else:
+            self._cursor = duckdb.DuckDBPyConnection.cursor
+            _settle(self._connection, settings)
+
+    def cells(self, sent: Statement) -> pa.Table:
+        """Return the exact cells of a statement."""
+        cursor = self._cursor(self._connection)
+        stopped = threading.Timer(SECONDS_MAX, cursor.interrupt)
+        stopped.start()
+        try:
+            with ready(cursor, Query(sent.sql, sent.parameters, sent.public)) as statement:
+                cursor.execute(statement, list(sent.parameters))
+                return cursor.to_arrow_reader().read_all()
+        finally:
+            stopped.cancel()
+            cursor.close()
+
+    def close(self) -> None:
+        """Let the database go."""
+        self._connection.close()
+
+
+def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Make a worker's settings, and these besides: a rule that a worker does without stays off."""
+    settle(connection)
+    connection.execute(f"SET GLOBAL preserve_insertion_order = {settings.keeps_order}")
+    ((off,),) = connection.execute("SELECT current_setting('disabled_optimizers')").fetchall()
+    disabled = settings.disabled | set(filter(None, off.split(",")))
+    connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(sorted(disabled))}'")
+
+
+def write_database(
+    path: Path, schema: Schema, tables: Tables, *, row_group: int | None = None
+) -> Path:
+    """Write a world as a DuckDB file; small row groups let many threads share a small table."""
+    path.unlink(missing_ok=True)
+    size = f" (ROW_GROUP_SIZE {row_group})" if row_group is not None else ""
+    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
+        connection.execute(f"ATTACH '{path}' AS {quote(CATALOG)}{size}")
+        for name, types in schema.items():
+            relation = f"{quote(CATALOG)}.main.{quote(name)}"
+            declared = ", ".join(f"{quote(column)} {kind}" for column, kind in types.items())
+            connection.execute(f"CREATE TABLE {relation} ({declared})")
+            connection.register("incoming", as_arrow(types, tables.get(name, ())))
+            connection.execute(f"INSERT INTO {relation} SELECT * FROM incoming")
+            connection.unregister("incoming")
+        connection.execute(f"DETACH {quote(CATALOG)}")
+    return path
+
+
+def as_arrow(types: Mapping[str, str], rows: Sequence[Row]) -> pa.Table:
+    """Return rows as columns of the types given."""
+    return pa.table(
+        {n: pa.array([row.get(n) for row in rows], ARROW[kind]) for n, kind in types.items()}
+    )
+
+
+def source_of(policy: Policy, schema: Schema) -> Source:
+    """Return how San itself reads a database of this schema, found out on an empty one."""
+    path = policy.ledger.parent / str(policy.source)
+    if not path.exists():
+        write_database(path, schema, {})
+    return prepare(policy)
+
+
+def optimizer_rules() -> list[str]:
+    """Return the rules that may be switched off.
+
+    Without `filter_pushdown` the engine keeps rows for which a constant condition is NULL (DuckDB 2.0),
+    so a plan without it is no witness.
+    """
+    with duckdb.connect(":memory:") as connection:
+        found = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+    return sorted(name for (name,) in found if name not in ("filter_pushdown", "extension"))
+
+
+def draw_settings(rng: random.Random, rules: Sequence[str]) -> Settings:
+    """Return settings at random: some rules off, few or many threads, order kept or not."""
+    share = rng.choice([0.05, 0.2, 0.5, 1])
+    disabled = frozenset(rule for rule in rules if rng.random() < share)
+    return Settings(rng.choice([1, 2, 8]), rng.random() < 0.5, disabled)

@@ -1,0 +1,39 @@
+"""A seeded share of `make soak`: generated questions put to both oracles, and none breaks them."""
+
+from __future__ import annotations
+
+import pytest
+
+from privacy.stages import STAGES
+from soak.campaign import Found, campaign
+from soak.summary import summary
+
+BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+def found(name: str, seed: int, count: int, *, large: bool) -> Found:
+    """Return what questions in one world came to."""
+    return campaign(seed, count, (BY_NAME[name],), large=large)
+
+
+@pytest.mark.parametrize("name", ["plain", "chains"])
+def test_cells_add_up_and_no_setting_changes_them(name: str) -> None:
+    ended = found(name, 1, 5, large=False)
+    assert ended.violations == []
+    assert ended.accepted.total() == 5 <= ended.comparisons
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "chains"])
+@pytest.mark.parametrize("seed", [2, 3])
+def test_of_many_more_questions_none_differs(name: str, seed: int) -> None:
+    assert found(name, seed, 25, large=seed % 2 == 0).violations == []
+
+
+def test_the_summary_says_what_there_was() -> None:
+    ended = Found(comparisons=1234, worlds=2, violations=["seed 7: SELECT 1"])
+    ended.accepted["mixed, add-remove, small"] = 200
+    text = summary(ended, range(7, 9), 60.0, 2)
+    assert "**200 questions examined**" in text
+    assert "1,234 comparisons" in text
+    assert "**1 violations**" in text and "seed 7: SELECT 1" in text
