@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from sanql.account import Charge
 from sanql.errors import Unavailable
-from sanql.execute import Opened, Workers
-from sanql.execute.pool import unavailable
+from sanql.execute import Opened
+from sanql.execute.pool import Lease, unavailable
 from sanql.execute.statement import Statement, public_statement, statement
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.mechanisms.noise import SymmetricNoise
@@ -98,10 +98,10 @@ def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answe
 def answer_exactly(san: San, asked: Asked) -> ExactAnswer:
     """Return an exact answer; cells are reserved in the ledger's exact book before they are read."""
 
-    def run(opened: Opened, sent: Statement) -> pyarrow.Table:
+    def run(opened: Opened, lease: Lease, sent: Statement) -> pyarrow.Table:
         started = time.monotonic()
         try:
-            found = opened.workers.run(sent.sql, sent.parameters)
+            found = lease.run(sent.sql, sent.parameters)
             san.data.check(opened)
             return found
         finally:
@@ -142,11 +142,27 @@ def cells_of(
 def _measure(
     san: San, planned: Planned, opened: Opened, digest: str, meanwhile: Callable[[], None]
 ) -> LevelCells:
-    """Return noisy cells, charged before any row is read; a failure keeps its charge."""
+    """Return noisy cells, charged before any row is read; a failure keeps its charge.
+
+    Nothing is charged before a worker has the data open.
+    """
     sent = [statement(level, opened.source, san.sampler.secret()) for level in planned.levels]
+    with opened.workers.lease() as lease:
+        return _charged(san, planned, opened, lease, sent, digest, meanwhile)
+
+
+def _charged(
+    san: San,
+    planned: Planned,
+    opened: Opened,
+    lease: Lease,
+    sent: Sequence[Statement],
+    digest: str,
+    meanwhile: Callable[[], None],
+) -> LevelCells:
     reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
     try:  # at once: an interrupt before it would leave the reservation open
-        cells = _computed(san, planned, opened, sent, meanwhile)
+        cells = _computed(san, planned, opened, lease, sent, meanwhile)
         san.ledger.spend(reservation, cells.to_bytes())
     except Unavailable:
         san.ledger.void(reservation, ended_by="engine")
@@ -161,6 +177,7 @@ def _computed(
     san: San,
     planned: Planned,
     opened: Opened,
+    lease: Lease,
     sent: Sequence[Statement],
     meanwhile: Callable[[], None],
 ) -> LevelCells:
@@ -168,7 +185,7 @@ def _computed(
     started = time.monotonic()
     try:
         deadline = started + san.policy.engine.deadline_seconds
-        cells = _noisy_cells(opened.workers, planned, sent, san.sampler, meanwhile, deadline)
+        cells = _noisy_cells(lease, planned, sent, san.sampler, meanwhile, deadline)
         san.data.check(opened)
         return cells
     except Exception:
@@ -179,7 +196,7 @@ def _computed(
 
 
 def _noisy_cells(
-    workers: Workers,
+    lease: Lease,
     planned: Planned,
     sent: Sequence[Statement],
     sampler: Sampler,
@@ -192,7 +209,7 @@ def _noisy_cells(
         stage = NoiseStage(level, sampler)
         left = deadline - time.monotonic() if number else math.inf
         busy = None if number else meanwhile
-        workers.stream(each.sql, each.parameters, stage.take, busy, left, each.public)
+        lease.stream(each.sql, each.parameters, stage.take, busy, left, each.public)
         found.append(stage.finish())
     return LevelCells(tuple(found))
 

@@ -18,6 +18,7 @@ from exact.towns import AMOUNT, ROWS, SCORE, Town, Truth, write_people, write_po
 from sanql.account import verify
 from sanql.cli.main import main
 from sanql.errors import LedgerError, Refused, Unavailable
+from sanql.execute.pool import Lease
 
 pytestmark = pytest.mark.slow
 
@@ -33,13 +34,13 @@ def test_the_release_is_on_record_before_a_row_is_read(
 ) -> None:
     san = town()
     seen = []
-    run = type(san.workers).run
+    run = Lease.run
 
     def watched(self: object, *given: object) -> object:
         seen.append(kinds(san))
         return run(self, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(san.workers), "run", watched)
+    monkeypatch.setattr(Lease, "run", watched)
     san.query(SUM, exact=True)
     assert seen == [["open", "limits", "version", "exact"]]
     assert kinds(san) == ["open", "limits", "version", "exact", "spend"]
@@ -54,7 +55,7 @@ def test_repeats_and_other_unions_are_free_for_everybody_and_after_a_restart(
     def fail(*_: object) -> None:
         raise AssertionError("rows were read again")
 
-    monkeypatch.setattr(type(again.workers), "run", fail)
+    monkeypatch.setattr(Lease, "run", fail)
     repeat = again.query(SUM, exact=True)
     assert repeat.rows == first.rows and repeat.cached and not first.cached
     total = again.query("SELECT SUM(score) FROM people", exact=True)
@@ -160,7 +161,7 @@ def test_a_small_cell_is_refused_for_every_question_with_the_same_words(
     assert "uniform part" not in first.value.remedy and "5 known records" in first.value.message
     assert "with noise" in first.value.remedy
     # from now on the ledger alone decides: no row is read, whichever cells are asked for
-    monkeypatch.setattr(type(san.workers), "run", None)
+    monkeypatch.setattr(Lease, "run", None)
     for sql in (SUM, "SELECT SUM(score) FROM people WHERE region = 'south'"):
         for ask in (san.query, san.explain):
             with pytest.raises(Refused) as again:
@@ -194,7 +195,7 @@ def test_a_failure_says_nothing_and_may_be_tried_again(
 ) -> None:
     san = town()
     with monkeypatch.context() as broken:
-        broken.setattr(type(san.workers), "run", lambda *_: 1 / 0)
+        broken.setattr(Lease, "run", lambda *_: 1 / 0)
         with pytest.raises(Unavailable) as caught:
             san.query(SUM, exact=True)
     assert caught.value.code == "unavailable" and caught.value.__cause__ is None
@@ -212,14 +213,14 @@ def test_cells_that_come_out_differently_are_not_released_twice(town: Town) -> N
 
 CHILD = """
 import sys, time, sanql
-from sanql.account import store
+from sanql.execute import pool
 san = sanql.open(sys.argv[1])
 moment = sys.argv[2]
 if moment == "reserved":
     def wait(*_):
         print("now", flush=True)
         time.sleep(600)
-    type(san.workers).run = wait
+    pool.Lease.run = wait
 san.query("SELECT SUM(score) FROM people", exact=True)
 print("now", flush=True)
 time.sleep(600)

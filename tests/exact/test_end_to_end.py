@@ -23,11 +23,12 @@ AVERAGES = "SELECT {region}, AVG(income), SUM(income), COUNT(*) FROM people GROU
 
 CHILD = """
 import sys, time, sanql
+from sanql.execute.pool import Lease
 san = sanql.open(sys.argv[1], analyst=sys.argv[2])
 def wait(*_):
     print("now", flush=True)
     time.sleep(600)
-type(san.workers).run = wait
+Lease.run = wait
 san.query(sys.argv[3], exact=True)
 """
 

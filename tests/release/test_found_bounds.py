@@ -165,7 +165,7 @@ def test_bounds_are_paid_once_and_every_question_the_rest(opened: Callable[..., 
     assert len(reserved(san)) == 3
     assert [balance.spent_upper.epsilon for balance in san.budget()] == [Fraction(5, 4)]
     kinds = [record.kind for record in san.ledger.records()]
-    assert kinds[2:] == ["reserve", "spend"] * 3
+    assert kinds[2:] == ["version", *["reserve", "spend"] * 3]
     assert verify(san.policy.ledger).sound
     # another analyst has not paid for them
     bo = opened("paid", analyst="bo")
@@ -329,7 +329,7 @@ def test_killed_halfway_the_books_are_right(
     ledger = load(path).ledger
     assert verify(ledger).sound
     with San(load(path), "ana", sampler=Silent()) as san:
-        assert [record.kind for record in san.ledger.records()][2:] == kinds
+        assert [record.kind for record in san.ledger.records()][2:] == ["version", *kinds]
         answer = san.query("SELECT SUM(age) FROM people", epsilon=1)
         assert answer.value == sum(n % 100 for n in range(PEOPLE) if n % 5)
         assert len(reserved(san)) == kinds.count("reserve") + after

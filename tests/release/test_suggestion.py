@@ -144,7 +144,7 @@ def test_suggesting_is_paid_once_and_recorded(opened: Callable[..., San]) -> Non
     san = opened("paid")
     first = san.suggest_limits("visits", epsilon="0.5")
     kinds = [record.kind for record in san.ledger.records()]
-    assert kinds[2:] == ["reserve", "spend"]
+    assert kinds[2:] == ["version", "reserve", "spend"]
     again = san.suggest_limits("visits", epsilon="0.5", typical_epsilon=1)
     assert (first.cached, again.cached) == (False, True)
     assert again.to_dict()["charge"]["epsilon"] == 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -24,6 +25,7 @@ from sanql.account.books import Limits
 from sanql.cli.main import main
 from sanql.errors import PolicyError, Refused, SanqlError, Unavailable
 from sanql.execute.files import locate
+from sanql.execute.pool import Lease
 from sanql.execute.sources import first_fingerprint
 from sanql.mechanisms import Noise
 from sanql.policy import load
@@ -300,14 +302,13 @@ def test_a_file_written_to_during_a_question_gives_no_answer(
     database: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     san = database.san()
-    workers = san.workers
-    stream = type(workers).stream
+    stream = Lease.stream
 
     def meanwhile(self: object, *given: object) -> None:
         stream(self, *given)  # type: ignore[arg-type]
         overwritten(database)
 
-    monkeypatch.setattr(type(workers), "stream", meanwhile)
+    monkeypatch.setattr(Lease, "stream", meanwhile)
     with pytest.raises(Unavailable):
         san.query(SUM, epsilon=1)
 
@@ -409,3 +410,46 @@ def test_a_ledger_of_0_1_0_whose_data_have_changed_repeats_nothing(
     answer = san.query(SUM, epsilon=1)
     assert (answer.value, answer.cached) == (300, False)
     assert verify(san.policy.ledger).sound
+
+
+def test_a_worker_that_was_killed_while_it_waited_costs_nothing(database: Place) -> None:
+    san = database.san()
+    san.query(SUM, epsilon=1)
+    for number in (2, 3):
+        for pid in san.workers.pids():
+            os.kill(pid, signal.SIGKILL)
+        answer = san.query(SUM, epsilon=number)
+        assert (answer.value, answer.cached) == (200, False)
+    assert spent(san) == 1 + 2 + 3
+    assert all(record.kind != "void" for record in san.ledger.records())
+
+
+def test_nothing_is_charged_where_no_worker_gets_ready(
+    database: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    san = database.san()
+    san.query(SUM, epsilon=1)
+    opened = san.data.open()
+    for pid in opened.workers.pids():
+        os.kill(pid, signal.SIGKILL)
+    replaced(database)  # after it was looked at, and before a worker opens it
+    with monkeypatch.context() as between:
+        between.setattr(san.data, "open", lambda: opened)
+        with pytest.raises(Unavailable) as caught:
+            san.query(SUM, epsilon=2)
+    assert caught.value.code == "engine_not_ready"
+    assert spent(san) == 1
+    san.refresh()
+    assert san.query(SUM, epsilon=2).value == 300
+
+
+def test_a_prepared_copy_that_vanished_is_made_again(tmp_path: Path) -> None:
+    with ExitStack() as opened:
+        place = Place(tmp_path, "people.parquet", opened)
+        place.write(20)
+        san = place.san()
+        san.query(SUM, epsilon=1)
+        shutil.rmtree(tmp_path / "changing.cache")
+        answer = san.query(SUM, epsilon=2)
+        assert (answer.value, answer.version) == (200, 1)
+        assert spent(san) == 3

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # A frame is about a megabyte, or one row; this only holds off a worker that has gone mad.
 _FRAME_BYTES_MAX = 2 << 30
+_STARTS_MAX = 3  # of workers for one answer, that do not get ready
 
 
 def unavailable() -> Unavailable:
@@ -35,6 +36,15 @@ def unavailable() -> Unavailable:
         "unavailable",
         "the engine could not answer",
         "the charge stays; ask the data owner if it happens again",
+    )
+
+
+def not_ready() -> Unavailable:
+    """Return the error of an engine that cannot begin: no row was read, and nothing was charged."""
+    return Unavailable(
+        "engine_not_ready",
+        "the engine could not open the data",
+        "nothing was charged: try again, and tell the data owner if it happens again",
     )
 
 
@@ -96,6 +106,29 @@ class Workers:
         if failed:
             raise unavailable()
 
+    def lease(self) -> Lease:
+        """Return a worker that has opened the source and waits, for one answer's statements.
+
+        Workers that were killed, or cannot open it at once, are replaced. Raises Unavailable where none
+        gets ready: nothing has been read by then, and nothing need be charged.
+        """
+        for _ in range(_STARTS_MAX):
+            server = self._take()  # none is given by workers that have been closed or retired
+            ready = False
+            try:
+                server.await_ready()
+                ready = True
+            except ChannelLost:
+                pass
+            finally:
+                if not ready:
+                    self._give_up(server)
+            if ready and server.alive():
+                return Lease(self, server)
+            if ready:
+                self._give_up(server)
+        raise not_ready()
+
     def run(
         self,
         sql: str,
@@ -105,11 +138,8 @@ class Workers:
         public: tuple[PublicTable, ...] = (),
     ) -> pyarrow.Table:
         """Return the whole result of one SELECT, or raise the constant `Unavailable`."""
-        found: list[pyarrow.Table] = []
-        self.stream(sql, parameters, found.append, meanwhile, seconds_max, public)
-        import pyarrow
-
-        return pyarrow.concat_tables(found).combine_chunks()
+        with self.lease() as lease:
+            return lease.run(sql, parameters, meanwhile, seconds_max, public)
 
     def stream(
         self,
@@ -120,32 +150,14 @@ class Workers:
         seconds_max: float = math.inf,
         public: tuple[PublicTable, ...] = (),
     ) -> None:
-        """Give the result of one SELECT to `take`, some rows at a time and at least once.
+        """Give the result of one SELECT to `take`, as a lease does."""
+        with self.lease() as lease:
+            lease.stream(sql, parameters, take, meanwhile, seconds_max, public)
 
-        Raises the constant `Unavailable` where anything fails, `take` too; it may have had rows by
-        then. `meanwhile` is done here while the worker is busy. `seconds_max` is what is left of
-        the policy's deadline, where one answer takes several statements. `public` tables are made
-        first.
-        """
-        if seconds_max <= 0:
-            raise unavailable()
-        server = self._take()
-        done = False
-        try:
-            query = Query(sql, tuple(parameters), public)
-            seconds = min(self._limits.deadline_seconds, seconds_max)
-            server.answer(query, seconds, take, meanwhile)
-            done = True
-        except Exception:  # noqa: S110  (whatever it was must not be told)
-            pass
-        finally:
-            # Also when interrupted: a worker in the middle of a query must not be given another.
-            if done:
-                self._give_back(server)
-            else:
-                self._replace(server)
-        if not done:
-            raise unavailable()
+    @property
+    def deadline_seconds(self) -> float:
+        """How long one statement may take."""
+        return self._limits.deadline_seconds
 
     @property
     def stamp(self) -> Stamp:
@@ -193,7 +205,7 @@ class Workers:
                 if len(self._started) < self._limits.workers:
                     return self._start()
                 self._free.wait()
-        raise unavailable()
+        raise not_ready()
 
     def _give_back(self, server: _Server) -> None:
         with self._free:
@@ -201,6 +213,12 @@ class Workers:
                 self._drop(server)
             else:
                 self._idle.append(server)
+            self._free.notify_all()
+
+    def _give_up(self, server: _Server) -> None:
+        """End a worker that is of no use; whoever waits for one may start another."""
+        with self._free:
+            self._drop(server)
             self._free.notify_all()
 
     def _replace(self, server: _Server) -> None:
@@ -218,7 +236,7 @@ class Workers:
         except OSError:
             server = None
         if server is None:
-            raise unavailable()
+            raise not_ready()
         self._started.add(server)
         return server
 
@@ -230,6 +248,72 @@ class Workers:
     def _end_if_unused(self) -> None:
         if self._closed and not self._started:
             self._finalizer()
+
+
+class Lease:
+    """A worker that is ready, held for one answer; its statements are run one after another."""
+
+    def __init__(self, workers: Workers, server: _Server) -> None:
+        self._workers = workers
+        self._server: _Server | None = server
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            self._workers._give_back(server)
+
+    def run(
+        self,
+        sql: str,
+        parameters: Sequence[object],
+        meanwhile: Callable[[], object] | None = None,
+        seconds_max: float = math.inf,
+        public: tuple[PublicTable, ...] = (),
+    ) -> pyarrow.Table:
+        """Return the whole result of one SELECT, or raise the constant `Unavailable`."""
+        found: list[pyarrow.Table] = []
+        self.stream(sql, parameters, found.append, meanwhile, seconds_max, public)
+        import pyarrow
+
+        return pyarrow.concat_tables(found).combine_chunks()
+
+    def stream(
+        self,
+        sql: str,
+        parameters: Sequence[object],
+        take: Callable[[pyarrow.Table], object],
+        meanwhile: Callable[[], object] | None = None,
+        seconds_max: float = math.inf,
+        public: tuple[PublicTable, ...] = (),
+    ) -> None:
+        """Give the result of one SELECT to `take`, some rows at a time and at least once.
+
+        Raises the constant `Unavailable` where anything fails, `take` too; it may have had rows by
+        then. `meanwhile` is done here while the worker is busy. `seconds_max` is what is left of
+        the policy's deadline, where one answer takes several statements. `public` tables are made
+        first.
+        """
+        server = self._server
+        if seconds_max <= 0 or server is None:
+            raise unavailable()
+        done = False
+        try:
+            query = Query(sql, tuple(parameters), public)
+            seconds = min(self._workers.deadline_seconds, seconds_max)
+            server.answer(query, seconds, take, meanwhile)
+            done = True
+        except Exception:  # noqa: S110  (whatever it was must not be told)
+            pass
+        finally:
+            # Also when interrupted: a worker in the middle of a query must not be given another.
+            if not done:
+                self._server = None
+                self._workers._replace(server)
+        if not done:
+            raise unavailable()
 
 
 class _Server(WorkerProcess):

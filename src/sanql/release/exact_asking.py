@@ -11,6 +11,7 @@ from sanql.account import Balance, Ledger
 from sanql.errors import Refused
 from sanql.execute.data import Data, Opened
 from sanql.execute.exact import exact_statement
+from sanql.execute.pool import Lease
 from sanql.execute.statement import Statement
 from sanql.parse import Asked, parse
 from sanql.parse.options import Options
@@ -34,7 +35,7 @@ EPSILON_COMPARED = Fraction(1, 10)
 
 FORMS = ("other", "nonnegative", "rounded")  # what is done to noisy values only
 
-Run = Callable[[Opened, Statement], "pyarrow.Table"]
+Run = Callable[[Opened, Lease, Statement], "pyarrow.Table"]
 Describe = Callable[[Fraction], str]
 
 
@@ -115,9 +116,10 @@ class ExactDesk:
             opened = data.open()
             sent = exact_statement(exact, table, opened.source)
             version = opened.version.number, opened.version.formerly
-            released = release_cells(
-                exact, *version, self.analyst, self.ledger, lambda: run(opened, sent)
-            )
+            with opened.workers.lease() as lease:  # ready before anything is on record
+                released = release_cells(
+                    exact, *version, self.analyst, self.ledger, lambda: run(opened, lease, sent)
+                )
         book = self.ledger.exact_releases()
         as_of = self.ledger.version_of(released.entry)
         return exact_answer(planned, table, released, book, balances(), as_of)
