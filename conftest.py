@@ -19,6 +19,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _registry_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Accounts that tests open are registered in a folder of theirs, not in anybody's home."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("registry")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _hospital_for_documents(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

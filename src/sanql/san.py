@@ -15,6 +15,7 @@ from sanql.account import Balance, Charge, Ledger, Version, parse_delta, parse_e
 from sanql.engine import answer, answer_exactly, cells_of, data_name
 from sanql.errors import BudgetExceeded, Refused
 from sanql.execute import Data, Description, Source, Workers
+from sanql.execute.claiming import claim, open_claimed
 from sanql.execute.statement import public_statement, statement
 from sanql.explain import Explanation, explain, explain_public
 from sanql.explain.before_bounds import WIDTHS, before_bounds
@@ -76,7 +77,9 @@ class San:
         self.policy = policy
         self.analyst = _analyst(policy, analyst)
         self._sampler = sampler or ExactSampler()
-        self._ledger = Ledger.open(policy, _terms(policy))
+        self._ledger = open_claimed(policy, _terms(policy))
+        self._ledger.before_charge = self._claim
+        self._claimed: object = self  # what of the data was open when they were last claimed
         self.data = Data(policy, self._ledger, progress)
         self._closed = False
 
@@ -314,6 +317,13 @@ class San:
     def source(self) -> Source:
         """The data as the engine sees it, prepared on first use."""
         return self.data.open().source
+
+    def _claim(self) -> None:
+        """See that the data belong to the ledger's account, whenever they are opened anew."""
+        opened = self.data.opened
+        if self._claimed is not opened:
+            claim(self._ledger, self.policy)
+            self._claimed = opened
 
     @property
     def workers(self) -> Workers:

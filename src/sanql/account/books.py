@@ -13,11 +13,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, assert_never, cast
 
-from sanql.account.chain import BEGINNING, EndedBy, Head, Record, check_format, damaged
+from sanql.account.chain import (
+    BEGINNING,
+    EndedBy,
+    Head,
+    OwnershipKind,
+    Record,
+    check_format,
+    damaged,
+)
 from sanql.account.charge import Charge
 from sanql.account.events import rational, rational_text
 from sanql.account.exact_book import ExactBook
 from sanql.account.filter import Filter, Spent
+from sanql.account.ownership import Ownership
 from sanql.account.standing import Standing, spent_before
 from sanql.account.tally import Tally
 from sanql.account.totals import Totals
@@ -133,6 +142,7 @@ class Books:
     failures_seen_until: int = 0
     exact: ExactBook = field(default_factory=ExactBook)
     version: Version | None = None
+    ownership: Ownership = field(default_factory=Ownership)
 
     def apply(self, record: Record) -> None:
         """Take one more record; LedgerError when it makes no sense after the ones before."""
@@ -187,6 +197,8 @@ class Books:
         content = record.content
         if (record.kind == "open") != (record.sequence == 1):
             raise ValueError("a ledger is opened once, by its first record")
+        if self.ownership.retired is not None:
+            raise ValueError("a record after the account had been closed")
         match record.kind:
             case "open":
                 self.format = check_format(content.get("format"))
@@ -217,8 +229,26 @@ class Books:
                 self._count_failure(pending.analyst, content)
             case "failures_reset":
                 self._reset_failures(content)
+            case "claim" | "move" | "pin" | "merge" | "retire":
+                self._own(record.kind, content)
             case _:
                 assert_never(record.kind)
+
+    def _own(self, kind: OwnershipKind, content: Mapping[str, object]) -> None:
+        if self.format < 2 or self.limits is None:
+            raise ValueError("a record that this format does not have, or before there were limits")
+        match kind:
+            case "claim":
+                self.ownership.claim(content)
+            case "move":
+                self.ownership.move(content)
+            case "pin":
+                self.ownership.pin(content)
+            case "merge":
+                for analyst, charge in self.ownership.merge(content):
+                    self._take(analyst, charge)
+            case "retire":
+                self.ownership.retire(content)
 
     def _set_format(self, content: Mapping[str, object]) -> None:
         later = check_format(content["format"])
@@ -274,6 +304,10 @@ class Books:
         charge = Charge.from_dict(cast(Mapping[str, object], content["charge"]))
         moment = datetime.fromisoformat(_text(content["time"]))
         self.pending[sequence] = Pending(analyst, _text(content["question"]), moment)
+        self._take(analyst, charge)
+
+    def _take(self, analyst: str, charge: Charge) -> None:
+        """Count a charge in every account that takes this analyst's."""
         self.tally.take(analyst, charge)
         for account in self.accounts_of(analyst):
             self.standings[account.identity].take(charge)

@@ -19,9 +19,13 @@ from typing import Literal, cast, get_args
 
 from sanql.errors import LedgerError, LedgerUnreadable
 
-Kind = Literal[
-    "open", "format", "limits", "version", "reserve", "exact", "spend", "void", "failures_reset"
-]
+OwnershipKind = Literal["claim", "move", "pin", "merge", "retire"]
+Kind = (
+    Literal[
+        "open", "format", "limits", "version", "reserve", "exact", "spend", "void", "failures_reset"
+    ]
+    | OwnershipKind
+)
 
 EndedBy = Literal["caller", "operator", "engine"]
 """Who ended a question without an answer; only what the engine ends is a failure."""
@@ -29,7 +33,7 @@ EndedBy = Literal["caller", "operator", "engine"]
 CREATION_RECORDS = 2
 """A new ledger is committed with this many records; with more, its head may not be missing."""
 
-_KINDS = frozenset(get_args(Kind))
+_KINDS = frozenset(kind for part in get_args(Kind) for kind in get_args(part))
 _FORM = (int, str, str, str, str)
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 RESTORE = (
@@ -131,8 +135,13 @@ def check_readable(ledger: Path) -> bool:
 
 def read_head(ledger: Path) -> Head | None:
     """Return the pinned head, or None when there is none."""
+    return read_pinned(head_path(ledger))
+
+
+def read_pinned(place: Path) -> Head | None:
+    """Return the head that is pinned in a file, or None when there is none."""
     try:
-        text = head_path(ledger).read_text("ascii")
+        text = place.read_text("ascii")
         content = parse_body(text.removesuffix("\n"))
         match content:
             case {"sequence": int(sequence), "hash": str(digest)} if len(content) == 2:
@@ -144,23 +153,33 @@ def read_head(ledger: Path) -> Head | None:
     except ValueError:
         pass
     raise LedgerError(
-        "ledger_head_damaged", f"the pinned head {head_path(ledger).name} cannot be read", RESTORE
+        "ledger_head_damaged", f"the pinned head {place.name} cannot be read", RESTORE
     )
 
 
 def write_head(ledger: Path, head: Head) -> None:
     """Pin the head so that it survives a power cut; call it under the ledger's write lock."""
-    target = head_path(ledger)
+    write_pinned(head_path(ledger), head)
+
+
+def write_pinned(target: Path, head: Head, *, durable: bool = True) -> None:
+    """Pin the head in a file; one that is not `durable` may be an earlier one after a power cut."""
     temporary = target.with_name(target.name + ".tmp")
     text = canonical({"hash": head.hash, "sequence": head.sequence}) + "\n"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         os.write(handle, text.encode("ascii"))
-        os.fsync(handle)
+        if durable:
+            os.fsync(handle)
     finally:
         os.close(handle)
     temporary.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY)
+    if durable:
+        _sync_folder(target.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:

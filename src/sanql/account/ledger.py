@@ -19,16 +19,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import cast
 
 from sanql.account.asking import asking_alone
 from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
-from sanql.account.chain import FORMAT, EndedBy, Record
+from sanql.account.chain import FORMAT, EndedBy, Record, read_pinned
 from sanql.account.charge import Charge
 from sanql.account.events import leak
 from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter, Spent
 from sanql.account.numbers import show_lower, show_upper
+from sanql.account.owner import Owner
 from sanql.account.standing import spent_before
 from sanql.account.store import Store
 from sanql.account.versions import Version, number_of, source_changed
@@ -69,6 +71,9 @@ class Ledger:
         self._policy = policy
         self._store = store
         self._clock = clock
+        self.owner = Owner(store, clock)
+        self.before_charge: Callable[[], None] = lambda: None
+        """Called before anything is charged: the data must be known to belong to this account."""
 
     @classmethod
     def open(
@@ -83,9 +88,12 @@ class Ledger:
         `terms` say what the numbers mean (neighbours, units) and can never change. Limits can: a
         policy with other budgets or accounting appends a record of them.
         """
+        if policy.head is not None and not policy.ledger.exists():
+            _check_never_pinned(policy.head)
         ledger = cls(policy, Store(policy.ledger), clock)
         try:
             ledger._start(dict(terms))
+            ledger.owner.pin_at(policy.head)
         except BaseException:
             ledger.close()
             raise
@@ -123,6 +131,7 @@ class Ledger:
         self._check_analyst(analyst)
         if not _DIGEST.fullmatch(question):
             raise ValueError("a question is named by a hexadecimal digest")
+        self.before_charge()
         record = None
         try:
             with self._store.writing():
@@ -296,6 +305,7 @@ class Ledger:
         The entry that is returned may have been settled by another process meanwhile.
         """
         self._check_analyst(analyst)
+        self.before_charge()
         with self._store.writing():
             earlier = self._store.books.exact.check(claim)
             if earlier is not None and not earlier.failed:
@@ -556,6 +566,16 @@ def _exceeded_together(account: Account, charge: Charge) -> BudgetExceeded:
         "ask with a smaller epsilon, or ask the data owner for a greater budget; "
         "identical questions stay free",
     )
+
+
+def _check_never_pinned(place: Path) -> None:
+    """Refuse to start a ledger where the second head of one is pinned."""
+    if read_pinned(place) is not None:
+        raise LedgerError(
+            "ledger_missing",
+            f"the ledger is missing, but its head is pinned at {str(place)!r}",
+            "restore the ledger file; an account that has been used is never started anew",
+        )
 
 
 def _terms_of(opening: dict[str, object]) -> dict[str, object]:

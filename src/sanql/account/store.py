@@ -28,8 +28,10 @@ from sanql.account.chain import (
     damaged,
     linked,
     read_head,
+    read_pinned,
     record_after,
     write_head,
+    write_pinned,
 )
 from sanql.errors import LedgerError
 
@@ -72,6 +74,8 @@ class Store:
         self._unsettled = False  # whether the books may hold what is not on disk, or half a record
         self._mutex = threading.RLock()
         self._stopped: LedgerError | None = None
+        self._pinned: dict[Path, Head] = {}  # where the head is pinned besides, and which it was
+        self._durable: set[Path] = set()
 
     def close(self) -> None:
         """Let go of the file; nothing is left to be written."""
@@ -90,7 +94,9 @@ class Store:
         return None if row is None else bytes(row[0])
 
     def append(self, kind: Kind, content: dict[str, object]) -> Record:
-        """Add a record to the chain; call it while writing."""
+        """Add a record to the chain; call it while writing. A closed account takes none."""
+        if self.books.ownership.retired is not None:
+            raise _closed(self._path)
         record = record_after(self.books.head, kind, content)
         self._connection.execute(
             "INSERT INTO record (sequence, kind, body, previous, hash) VALUES (?, ?, ?, ?, ?)",
@@ -147,8 +153,29 @@ class Store:
                 self._catch_up(head)
                 if head != self.books.head:
                     write_head(self._path, self.books.head)
+                self._pin_besides()
             finally:
                 self._roll_back()
+
+    def pin_besides(self, place: Path, *, durable: bool) -> None:
+        """Pin the head in one more place from now on; see that what is there lies on this chain."""
+        with self.reading():
+            self.check_pinned(read_pinned(place))
+        self._pinned[place] = BEGINNING
+        if durable:
+            self._durable.add(place)
+        self.pin()
+
+    def check_pinned(self, head: Head | None) -> None:
+        """Raise LedgerError if a head that was pinned elsewhere is not on this chain; call it reading."""
+        if head is not None:
+            check_head(head, self.books.head, self._hash_at(head.sequence))
+
+    def _pin_besides(self) -> None:
+        for place, known in self._pinned.items():
+            if known != self.books.head:
+                write_pinned(place, self.books.head, durable=place in self._durable)
+                self._pinned[place] = self.books.head
 
     def _begin(self, statement: str) -> None:
         """Start a transaction; books that a fault or interrupt left unsettled are read anew."""
@@ -286,6 +313,14 @@ def _ledger_error(fault: sqlite3.Error, sequence: int) -> LedgerError:
             return _unwritable()
         case _:
             return damaged(sequence, "cannot be read")
+
+
+def _closed(path: Path) -> LedgerError:
+    return LedgerError(
+        "account_retired",
+        f"the account kept in {path.name} has been closed by its owner; nothing more is charged to it",
+        "see `sanql account show` for why; identical questions stay free",
+    )
 
 
 def _unwritable() -> LedgerError:

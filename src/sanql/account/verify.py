@@ -23,6 +23,8 @@ from typing import Any
 from sanql.account.audit_accounts import AuditedAccount, AuditedCharge, under_limits
 from sanql.account.audit_exact import ExactAudit, VerifiedExact
 from sanql.account.audit_math import claim_holds
+from sanql.account.audit_ownership import KEYS as OWNERSHIP
+from sanql.account.audit_ownership import OwnershipAudit
 from sanql.account.audit_versions import VersionAudit
 from sanql.account.chain import (
     BEGINNING,
@@ -143,6 +145,7 @@ class _Audit:
     answers: dict[int, tuple[int, str]] = field(default_factory=dict)
     exact: ExactAudit = field(default_factory=ExactAudit)
     versions: VersionAudit = field(default_factory=VersionAudit)
+    ownership: OwnershipAudit = field(default_factory=OwnershipAudit)
 
     def take(self, row: tuple[Any, ...]) -> None:
         sequence, kind, body, previous, digest = row
@@ -206,6 +209,8 @@ class _Audit:
     def _judge(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
         if (kind == "open") != (sequence == 1):
             raise ValueError("a ledger is opened once, by its first record")
+        if self.ownership.closed:
+            raise _Wrong(sequence, "comes after the account had been closed")
         match kind:
             case "open":
                 self._set_format(sequence, body)
@@ -232,6 +237,8 @@ class _Audit:
                     raise ValueError("a void says who ended it")
             case "failures_reset" if self.format > 1:
                 datetime.fromisoformat(body["time"])
+            case _ if kind in OWNERSHIP and self.format >= 2:
+                self._judge_ownership(sequence, kind, body)
             case _:
                 raise ValueError("unknown kind")
         if kind in ("spend", "void"):
@@ -260,7 +267,24 @@ class _Audit:
         if wrong is not None:
             raise _Wrong(sequence, wrong)
 
+    def _judge_ownership(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
+        wrong = self.ownership.take(kind, body)
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
+        for charged in body["charges"] if kind == "merge" else ():
+            # it was spent from another budget: it counts here, and need not have fitted
+            self._take_charge(sequence, charged)
+
     def _judge_charge(self, sequence: int, body: dict[str, Any]) -> None:
+        self.open_reservations.add(sequence)
+        for account in self._take_charge(sequence, body):
+            if not account.keeps_to_its_budget():
+                raise _Wrong(
+                    sequence, f"the {account.kind} account {account.name!r} exceeds its budget"
+                )
+
+    def _take_charge(self, sequence: int, body: dict[str, Any]) -> list[AuditedAccount]:
+        """Count a charge; return the accounts it counts in."""
         words = body["charge"]
         charge = AuditedCharge(
             body["analyst"], words["events"], Fraction(words["epsilon"]), Fraction(words["delta"])
@@ -271,13 +295,9 @@ class _Audit:
         if not any(account.kind == "dataset" for account in touched):
             raise ValueError("there is no account of the dataset")
         self.history.append(charge)
-        self.open_reservations.add(sequence)
         for account in touched:
             account.take(charge, self.accounting)
-            if not account.keeps_to_its_budget():
-                raise _Wrong(
-                    sequence, f"the {account.kind} account {account.name!r} exceeds its budget"
-                )
+        return touched
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:

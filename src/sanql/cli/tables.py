@@ -153,6 +153,17 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "limits":
             accounts = [f"{a['kind']} {a['name']}: {_recorded(a)}" for a in body["accounts"]]
             return "; ".join([f"{body['accounting']} accounting", *accounts])
+        case "claim":
+            after = f", after {', '.join(body['after'])}" if body["after"] else ""
+            return f"the data at {body['source']} belong to account {body['account']}{after}"
+        case "move":
+            return f"the account goes on in {body['ledger']}"
+        case "pin":
+            return f"the head is pinned at {body['head'] or 'no second place'}"
+        case "merge":
+            return f"{len(body['charges'])} charges of account {body['account']} count here"
+        case "retire":
+            return f"the account is closed ({body['statement']}): {body['reason']}"
         case _:
             return ", ".join(sorted(body))
 

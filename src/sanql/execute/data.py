@@ -95,6 +95,11 @@ class Data:
             self._opened = Opened(version, source, workers)
             return self._opened
 
+    @property
+    def opened(self) -> Opened | None:
+        """What is open now; nothing is looked at."""
+        return self._opened
+
     def check(self, opened: Opened) -> None:
         """Raise Unavailable if the files that are open were written to since they were checked.
 

@@ -13,6 +13,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "name",
         "source",
         "ledger",
+        "head",
         "neighbours",
         "budget",
         "accounting",

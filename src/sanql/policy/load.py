@@ -91,6 +91,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     name = dataset.require("name", parse_name, "name the dataset")
     source = dataset.require("source", parse_source, "name what holds the data")
     ledger = dataset.read("ledger", _parse_ledger, "name the file that keeps the account")
+    head = dataset.read("head", _parse_ledger, "name a file elsewhere that pins the account's head")
     neighbours = dataset.require(
         "neighbours",
         one_of(_NEIGHBOURS),
@@ -148,6 +149,15 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
             f"{quote(ledger_path.name)} is the policy or the source itself",
             "name a file of its own",
         )
+    if head is not None and file.parent / head in (
+        *(file, source_path, ledger_path),
+        ledger_path.with_name(ledger_path.name + ".head"),
+    ):
+        dataset.fault(
+            "head",
+            f"{quote(head)} is the policy, the source, the ledger or the head beside it",
+            "name a file of its own, on another disk",
+        )
     return Policy(
         path=file,
         name=name,
@@ -166,6 +176,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         auto_bounds=auto_bounds,
         failures_total_max=failures_total_max,
         epsilon_per_query_min=EPSILON_PER_QUERY_MIN_DEFAULT if least is None else least,
+        head=None if head is None else file.parent / head,
     )
 
 

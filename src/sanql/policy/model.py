@@ -176,3 +176,4 @@ class Policy:
     auto_bounds: AutoBounds | None = None
     failures_total_max: int | None = None
     epsilon_per_query_min: Fraction = Fraction(1, 1000)
+    head: Path | None = None

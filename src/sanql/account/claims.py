@@ -1,0 +1,216 @@
+"""The account belongs to the data: whoever opens a ledger over a source claims it, once and for all.
+
+A claim names the account and the file of its ledger. It is kept beside the source, where that can be
+written, and in the registry of whoever runs San; both must agree with the ledger that is opened. A
+source that another account has claimed, an account whose ledger has vanished and a ledger that is older
+than what was known of it are refused. So another policy, name or ledger is no fresh budget, and neither
+is a deleted ledger.
+
+The ledger is there before it claims anything, and nothing is charged before the claim is on disk. A
+crash in between leaves an account without charges, which claims the source when it is opened again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sanql.account.address import Address, Site, identity_of
+from sanql.account.claim_file import (
+    Claim,
+    claim_path,
+    claim_paths_in,
+    read_claim,
+    write_claim,
+)
+from sanql.account.registry import Registry, registry_folders
+from sanql.errors import LedgerError
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A ledger as a claim sees it: the account's name, where its file is and which file that is."""
+
+    account: str  # empty while it has claimed nothing
+    ledger: Path
+    identity: str
+
+    @classmethod
+    def of(cls, account: str | None, ledger: Path) -> Holder:
+        """Return the account kept in this file."""
+        real = ledger.resolve()
+        return cls(account or "", real, identity_of(real))
+
+    def keeps(self, claim: Claim) -> bool:
+        """Return whether the claim is this account's, made by this very file."""
+        same = claim.ledger == self.ledger or claim.ledger_identity == self.identity
+        return claim.account == self.account and same
+
+    def claim_of(self, address: Address) -> Claim:
+        """Return the claim this account makes of an address."""
+        return Claim(self.account, self.ledger, self.identity, address.path, address.identity)
+
+
+class Claims:
+    """The claims on the data of one source, wherever they are kept."""
+
+    def __init__(self, site: Site, folders: Sequence[Path] | None = None) -> None:
+        self._site = site
+        self._registries = [Registry(folder) for folder in folders or registry_folders()]
+
+    def found(self) -> list[Claim]:
+        """Return every claim that meets the data, those that were released too."""
+        site = self._site
+        met = {address.identity for address in (*site.claimed, *site.around, *site.public)}
+        kept = [claim for registry in self._registries for claim in registry.find(site)]
+        return [claim for claim in kept if claim.identity in met or claim.stands] + self._beside()
+
+    def live(self) -> list[Claim]:
+        """Return the claims that hold."""
+        return [claim for claim in self.found() if not claim.released]
+
+    def check_absent(self, ledger: Path) -> None:
+        """Refuse to start an account over data that have one already."""
+        for claim in self.live():
+            if claim.ledger.exists() and claim.ledger != ledger.resolve():
+                raise claimed_by_another(claim, ledger)
+            raise ledger_vanished(claim)
+
+    def check(self, holder: Holder) -> None:
+        """Refuse an account that is not the one the data belong to."""
+        for claim in self.live():
+            if claim.account != holder.account and claim.ledger == holder.ledger:
+                raise replaced(claim)
+            if claim.account != holder.account:
+                raise claimed_by_another(claim, holder.ledger)
+            if not holder.keeps(claim):
+                raise kept_elsewhere(claim, holder.ledger)
+
+    def make(self, holder: Holder) -> Path | None:
+        """Claim the data for an account, durably; return where the registry pins its head, if it does.
+
+        Raises LedgerError when they are another's, or when no claim can be kept anywhere.
+        """
+        self.check(holder)
+        head = self._registry.head_path(holder.account)
+        if self._settled(holder):
+            return head
+        with self._registry.claiming() as held:
+            self.check(holder)
+            beside = self._write_beside(holder)
+            self.check(holder)  # whoever was first beside the source is found now
+            if held is not None:
+                root = holder.claim_of(self._site.root)
+                self._registry.record(held, root, self._site.claimed)
+        if held is None and not beside:
+            raise unclaimable(self._registry.folder)
+        return None if held is None else head
+
+    def release(self, holder: Holder, statement: str) -> None:
+        """Let go of the data, with the owner's statement; what was promised stays on record."""
+        with self._registry.claiming() as held:
+            self._write_beside(holder, statement)
+            if held is not None:
+                root = replace(holder.claim_of(self._site.root), released=statement)
+                self._registry.record(held, root, self._site.claimed)
+
+    def heads(self, account: str) -> list[Path]:
+        """Return where the newest head of an account may be pinned; the first is written to."""
+        return [registry.head_path(account) for registry in self._registries]
+
+    @property
+    def _registry(self) -> Registry:
+        """The registry that claims are written to."""
+        return self._registries[0]
+
+    @property
+    def _places(self) -> list[Address]:
+        """What has a claim beside it: the source, its folders, and files that lie elsewhere."""
+        site = self._site
+        inside = {folder.path for folder in site.folders}
+        apart = [file for file in site.files if file.path.parent not in inside]
+        return list(dict.fromkeys((site.root, *site.folders, *apart)))
+
+    def _beside(self) -> list[Claim]:
+        site = self._site
+        claimed = dict.fromkeys((*site.claimed, *site.around, *site.public))
+        paths = [claim_path(address) for address in claimed]
+        paths += [path for folder in site.folders for path in claim_paths_in(folder.path)]
+        found = (read_claim(path) for path in dict.fromkeys(paths))
+        return [claim for claim in found if claim is not None]
+
+    def _settled(self, holder: Holder) -> bool:
+        """Return whether nothing is left to be written."""
+        site = self._site
+        return self._registry.knows(holder.claim_of(site.root), site.claimed) and all(
+            read_claim(claim_path(place)) == holder.claim_of(place)
+            or not os.access(place.path.parent, os.W_OK)
+            for place in self._places
+        )
+
+    def _write_beside(self, holder: Holder, released: str = "") -> int:
+        """Write the claims beside the source that are missing or out of date; return how many stand."""
+        standing = 0
+        for place in self._places:
+            path, wanted = claim_path(place), replace(holder.claim_of(place), released=released)
+            there = read_claim(path)
+            ours = there is None or there.released or there.account == holder.account
+            standing += there == wanted or (bool(ours) and write_claim(path, wanted, over=there))
+        return standing
+
+
+def claimed_by_another(claim: Claim, ledger: Path) -> LedgerError:
+    """Return the refusal of a second account over the same data."""
+    return LedgerError(
+        "account_claimed",
+        f"the data at {str(claim.path)!r} belong to another account, which is kept in"
+        f" {str(claim.ledger)!r}; the policy's ledger is {str(ledger)!r}",
+        f"write ledger = {str(claim.ledger)!r} in the policy: what is spent on the same data adds up in"
+        " one account; `sanql account merge` brings two accounts together, `sanql account retire`"
+        " closes one",
+    )
+
+
+def replaced(claim: Claim) -> LedgerError:
+    """Return the refusal of a ledger in whose place another one is, or what it was at first."""
+    return LedgerError(
+        "ledger_rolled_back",
+        f"the data at {str(claim.path)!r} have an account, and the ledger {str(claim.ledger)!r} is not"
+        " the one it was kept in: it has been begun anew or put back to before it claimed the data",
+        "restore the newest good copy of the ledger; what was answered since then is spent all the same",
+    )
+
+
+def kept_elsewhere(claim: Claim, ledger: Path) -> LedgerError:
+    """Return the refusal of a copy of the ledger, or of one that was carried elsewhere."""
+    return LedgerError(
+        "account_elsewhere",
+        f"the account of {str(claim.path)!r} is kept in {str(claim.ledger)!r}, and {str(ledger)!r} is"
+        " another file: a copy would be a second budget",
+        f"write ledger = {str(claim.ledger)!r} in the policy; where the ledger was moved or restored"
+        " for good, run `sanql account move`",
+    )
+
+
+def ledger_vanished(claim: Claim) -> LedgerError:
+    """Return the refusal to start anew where an account has been."""
+    return LedgerError(
+        "ledger_missing",
+        f"the data at {str(claim.path)!r} have an account, and its ledger {str(claim.ledger)!r} is"
+        " missing",
+        "restore the ledger file and its head; an account that has been used is never started anew."
+        " Where it is lost for good, `sanql account retire --lost` says so on record",
+    )
+
+
+def unclaimable(folder: Path) -> LedgerError:
+    """Return the refusal of an account that nobody could find again."""
+    return LedgerError(
+        "account_unclaimable",
+        "the account cannot be tied to its data: neither beside the source nor in the registry"
+        f" {str(folder)!r} can anything be written",
+        "give the user who runs San a home, set XDG_DATA_HOME to a folder that lasts, or allow writing"
+        " beside the source",
+    )

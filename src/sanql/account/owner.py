@@ -1,0 +1,178 @@
+"""What an owner does with an account: claim data, pin its head elsewhere, move, merge and retire it.
+
+Each deed is one record of the ledger, appended like a charge and never taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from sanql.account.chain import Head, OwnershipKind, Record, read_pinned
+from sanql.account.ownership import Ownership, Statement
+from sanql.account.store import Store
+from sanql.errors import LedgerError
+from sanql.mechanisms.entropy import OsEntropy
+
+
+@dataclass(frozen=True)
+class Bequest:
+    """What a merger takes from an account: its name, its last record, and every charge."""
+
+    account: str
+    head: Head
+    charges: tuple[dict[str, object], ...]
+
+
+class Owner:
+    """The owner's side of one ledger."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._clock = clock
+
+    @property
+    def state(self) -> Ownership:
+        """Whose data the account is about and what became of it, as of now."""
+        with self._store.reading():
+            return replace(self._store.books.ownership)
+
+    def claim(self, source: Path, after: Sequence[str]) -> str:
+        """Record that the data at this place belong to the account; return the account's name.
+
+        `after` names the accounts that have let go of the same data.
+        """
+        with self._store.reading():
+            known = self._store.books.ownership
+            if known.account is not None and str(source) in known.sources:
+                return known.account
+        with self._store.writing():
+            state = self._store.books.ownership
+            name = state.account or OsEntropy().bytes(16).hex()
+            if str(source) not in state.sources:
+                content = {"account": name, "source": str(source)}
+                self._store.append("claim", self._timed({**content, "after": sorted(set(after))}))
+        self._store.pin()
+        return name
+
+    def move(self, ledger: Path) -> None:
+        """Record that the account goes on in this file."""
+        self._append("move", {"ledger": str(ledger)})
+
+    def retire(self, statement: Statement, reason: str, into: str | None = None) -> None:
+        """Close the account forever."""
+        self._append("retire", {"into": into, "reason": reason, "statement": statement})
+
+    def bequeath(self, into: str) -> Bequest:
+        """Close the account in favour of another, and return what that one must take.
+
+        Done again after a crash, it finds the account closed and returns the same.
+        """
+        with self._store.reading():
+            books = self._store.books
+            if books.exact.entries:
+                raise _exact_bequest()
+        if books.ownership.retired is None:
+            self.retire("merged", "merged into another account over the same data", into)
+        if self.state.into != into:
+            raise _bequeathed_elsewhere(self.state)
+        records = list(self._store.records())
+        newest = Head(records[-1].sequence, records[-1].hash)
+        charges = [charge for record in records for charge in _charges_of(record)]
+        return Bequest(cast(str, self.state.account), newest, tuple(charges))
+
+    def inherit(self, bequest: Bequest) -> None:
+        """Take every charge of an account that was closed in favour of this one."""
+        if bequest.account in self.state.merged:
+            return
+        self._append(
+            "merge",
+            {
+                "account": bequest.account,
+                "charges": list(bequest.charges),
+                "hash": bequest.head.hash,
+                "sequence": bequest.head.sequence,
+            },
+        )
+
+    def pin_at(self, place: Path | None, *, lost: bool = False) -> None:
+        """Pin the head at the second place that the policy names; a change of places is recorded.
+
+        What is pinned there must lie on this chain. Where it was pinned before it must not be gone,
+        unless the owner says that it is `lost`.
+        """
+        recorded = self.state.head
+        if recorded is not None and not lost:
+            if read_pinned(Path(recorded)) is None:
+                raise _second_head_missing(recorded)
+            self.check_pinned(Path(recorded))
+        if place is not None:
+            # the file first: a crash in between leaves a head that nobody asks for, not one missing
+            self._store.pin_besides(place, durable=True)
+        wanted = None if place is None else str(place)
+        if wanted != recorded:
+            self._append("pin", {"head": wanted})
+
+    def pin_in_registry(self, place: Path) -> None:
+        """Pin the head in the registry too, without waiting for the disk.
+
+        After a power cut it may be an earlier one, or empty, which says nothing.
+        """
+        if place.exists() and place.stat().st_size == 0:
+            place.unlink()
+        self._store.pin_besides(place, durable=False)
+
+    def check_pinned(self, place: Path) -> None:
+        """Raise LedgerError if the ledger is older than a head pinned elsewhere, or another one."""
+        with self._store.reading():
+            self._store.check_pinned(read_pinned(place))
+
+    def _append(self, kind: OwnershipKind, content: dict[str, object]) -> None:
+        with self._store.writing():
+            self._store.append(kind, self._timed(content))
+        self._store.pin()
+
+    def _timed(self, content: Mapping[str, object]) -> dict[str, object]:
+        time = self._clock().astimezone(UTC).isoformat(timespec="seconds")
+        return {**content, "time": time}
+
+
+def _charges_of(record: Record) -> list[dict[str, object]]:
+    """Return the charges of a record: a reservation's, or those of an account merged before."""
+    content = record.content
+    match record.kind:
+        case "reserve":
+            return [{"analyst": content["analyst"], "charge": content["charge"]}]
+        case "merge":
+            return cast(list[dict[str, object]], content["charges"])
+        case _:
+            return []
+
+
+def _second_head_missing(place: str) -> LedgerError:
+    return LedgerError(
+        "ledger_head_missing",
+        f"the second head of the ledger, pinned at {place!r}, is missing",
+        "bring its disk or folder back; where it is lost for good, `sanql account move --head-lost`"
+        " says so on record",
+    )
+
+
+def _exact_bequest() -> LedgerError:
+    return LedgerError(
+        "account_merge_exact",
+        "the account to be merged has released exact cells, and a book of exact releases cannot be"
+        " joined to another",
+        "merge the other way round, into the account that has the exact releases",
+    )
+
+
+def _bequeathed_elsewhere(state: Ownership) -> LedgerError:
+    return LedgerError(
+        "account_retired",
+        f"the account {state.account} has been closed ({state.retired}), not merged into this one",
+        "see `sanql account show` for what became of it",
+    )
