@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from sanql.account import Balance, Charge, Ledger, Version, parse_delta, parse_epsilon
+from sanql.account.terms import terms_of
 from sanql.engine import answer, answer_exactly, cells_of, data_name
 from sanql.errors import BudgetExceeded, Refused
 from sanql.execute import Data, Description, Source, Workers
@@ -29,7 +30,6 @@ from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
 from sanql.plan.posing import guessed
 from sanql.policy import Budget, Policy, Table, load
-from sanql.policy.units import unit_path
 from sanql.release import (
     Answer,
     NoisyCells,
@@ -77,7 +77,7 @@ class San:
         self.policy = policy
         self.analyst = _analyst(policy, analyst)
         self._sampler = sampler or ExactSampler()
-        self._ledger = open_claimed(policy, _terms(policy))
+        self._ledger = open_claimed(policy, terms_of(policy))
         self._ledger.before_charge = self._claim
         self._claimed: object = self  # what of the data was open when they were last claimed
         self.data = Data(policy, self._ledger, progress)
@@ -439,12 +439,3 @@ def _analyst(policy: Policy, analyst: str | None) -> str:
         "the policy names several analysts, and the question does not say who asks",
         f"pass --analyst NAME or analyst=…, one of {', '.join(sorted(policy.analysts))}",
     )
-
-
-def _terms(policy: Policy) -> dict[str, str]:
-    """Return what every charge means; the ledger refuses to go on when it changes."""
-    return {"neighbours": policy.neighbours} | {
-        f"unit of {name}": unit_path(table, policy.tables)
-        for name, table in policy.tables.items()
-        if not table.public
-    }

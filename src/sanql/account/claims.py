@@ -13,9 +13,10 @@ crash in between leaves an account without charges, which claims the source when
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from sqlite3 import Connection
 
 from sanql.account.address import Address, Site, identity_of
 from sanql.account.claim_file import (
@@ -78,9 +79,14 @@ class Claims:
                 raise claimed_by_another(claim, ledger)
             raise ledger_vanished(claim)
 
-    def check(self, holder: Holder) -> None:
-        """Refuse an account that is not the one the data belong to."""
+    def check(self, holder: Holder, taken: Collection[str] = ()) -> None:
+        """Refuse an account that is not the one the data belong to.
+
+        Claims of accounts that are `taken` over, or of this one from another place, hold no more.
+        """
         for claim in self.live():
+            if claim.account in taken:
+                continue
             if claim.account != holder.account and claim.ledger == holder.ledger:
                 raise replaced(claim)
             if claim.account != holder.account:
@@ -88,22 +94,22 @@ class Claims:
             if not holder.keeps(claim):
                 raise kept_elsewhere(claim, holder.ledger)
 
-    def make(self, holder: Holder) -> Path | None:
+    def make(self, holder: Holder, taken: Collection[str] = ()) -> Path | None:
         """Claim the data for an account, durably; return where the registry pins its head, if it does.
 
         Raises LedgerError when they are another's, or when no claim can be kept anywhere.
         """
-        self.check(holder)
+        self.check(holder, taken)
         head = self._registry.head_path(holder.account)
         if self._settled(holder):
             return head
         with self._registry.claiming() as held:
-            self.check(holder)
-            beside = self._write_beside(holder)
-            self.check(holder)  # whoever was first beside the source is found now
+            self.check(holder, taken)
+            beside = self._write_beside(holder, taken=taken)
+            self.check(holder, taken)  # whoever was first beside the source is found now
             if held is not None:
-                root = holder.claim_of(self._site.root)
-                self._registry.record(held, root, self._site.claimed)
+                self._record(self._registry, held, holder.claim_of(self._site.root), taken)
+            self._record_elsewhere(holder.claim_of(self._site.root), taken)
         if held is None and not beside:
             raise unclaimable(self._registry.folder)
         return None if held is None else head
@@ -111,14 +117,30 @@ class Claims:
     def release(self, holder: Holder, statement: str) -> None:
         """Let go of the data, with the owner's statement; what was promised stays on record."""
         with self._registry.claiming() as held:
-            self._write_beside(holder, statement)
+            self._write_beside(holder, released=statement)
+            root = replace(holder.claim_of(self._site.root), released=statement)
             if held is not None:
-                root = replace(holder.claim_of(self._site.root), released=statement)
-                self._registry.record(held, root, self._site.claimed)
+                self._record(self._registry, held, root, ())
+            self._record_elsewhere(root, ())
 
     def heads(self, account: str) -> list[Path]:
         """Return where the newest head of an account may be pinned; the first is written to."""
         return [registry.head_path(account) for registry in self._registries]
+
+    def _record(
+        self, registry: Registry, held: Connection, claim: Claim, taken: Collection[str]
+    ) -> None:
+        registry.record(held, claim, self._site.claimed)
+        registry.take_over(held, claim.account, taken)
+
+    def _record_elsewhere(self, claim: Claim, taken: Collection[str]) -> None:
+        """Bring the registries up to date that are not written to first and know of these accounts."""
+        for registry in self._registries[1:]:
+            known = {found.account for found in registry.find(self._site)}
+            if known & {claim.account, *taken}:
+                with registry.claiming() as held:
+                    if held is not None:
+                        self._record(registry, held, claim, taken)
 
     @property
     def _registry(self) -> Registry:
@@ -150,13 +172,15 @@ class Claims:
             for place in self._places
         )
 
-    def _write_beside(self, holder: Holder, released: str = "") -> int:
+    def _write_beside(
+        self, holder: Holder, *, released: str = "", taken: Collection[str] = ()
+    ) -> int:
         """Write the claims beside the source that are missing or out of date; return how many stand."""
         standing = 0
         for place in self._places:
             path, wanted = claim_path(place), replace(holder.claim_of(place), released=released)
             there = read_claim(path)
-            ours = there is None or there.released or there.account == holder.account
+            ours = there is None or there.released or there.account in (holder.account, *taken)
             standing += there == wanted or (bool(ours) and write_claim(path, wanted, over=there))
         return standing
 

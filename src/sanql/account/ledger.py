@@ -82,18 +82,20 @@ class Ledger:
         terms: Mapping[str, str],
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        head_lost: bool = False,
     ) -> Ledger:
         """Open the policy's ledger, or create it when neither it nor its head exists.
 
         `terms` say what the numbers mean (neighbours, units) and can never change. Limits can: a
-        policy with other budgets or accounting appends a record of them.
+        policy with other budgets or accounting appends a record of them. `head_lost` is the owner's
+        word that the second head, where it was pinned until now, is gone for good.
         """
         if policy.head is not None and not policy.ledger.exists():
             _check_never_pinned(policy.head)
         ledger = cls(policy, Store(policy.ledger), clock)
         try:
             ledger._start(dict(terms))
-            ledger.owner.pin_at(policy.head)
+            ledger.owner.pin_at(policy.head, lost=head_lost)
         except BaseException:
             ledger.close()
             raise
@@ -595,7 +597,8 @@ def _check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> No
             "ledger_terms",
             f"the ledger was opened on other terms than the policy has: {'; '.join(changed)}",
             "put the old terms back: what has been spent was promised on them. Other terms, also "
-            "those of a private table more or less, need another ledger, and what both promise adds up",
+            "those of a private table more or less, need another account, and what both promise adds "
+            "up: `sanql account retire --release other-terms` closes this one",
         )
 
 

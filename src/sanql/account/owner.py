@@ -40,6 +40,27 @@ class Owner:
         with self._store.reading():
             return replace(self._store.books.ownership)
 
+    @property
+    def terms(self) -> dict[str, object]:
+        """What the account's numbers mean."""
+        with self._store.reading():
+            return cast(dict[str, object], self._store.books.opening.get("terms", {}))
+
+    @classmethod
+    def open(cls, ledger: Path) -> Owner:
+        """Return the owner's side of a ledger that is there, whatever its policy; close it afterwards."""
+        if not ledger.exists():
+            raise LedgerError(
+                "ledger_missing",
+                f"there is no ledger {str(ledger)!r}",
+                "name the file of an account",
+            )
+        return cls(Store(ledger), lambda: datetime.now(UTC))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
     def claim(self, source: Path, after: Sequence[str]) -> str:
         """Record that the data at this place belong to the account; return the account's name.
 

@@ -83,6 +83,14 @@ class Registry:
             [(claim.account, *_row(address)) for address in addresses],
         )
 
+    def take_over(self, held: sqlite3.Connection, account: str, taken: Iterable[str]) -> None:
+        """Give an account everything that others claimed which it has taken over; call it claiming."""
+        for other in set(taken) - {account}:
+            held.execute(
+                "UPDATE OR REPLACE address SET account = ? WHERE account = ?", (account, other)
+            )
+            held.execute("DELETE FROM account WHERE id = ?", (other,))
+
     def knows(self, claim: Claim, addresses: Iterable[Address]) -> bool:
         """Return whether this claim of all these addresses is kept as it is."""
         if not self._database.exists():

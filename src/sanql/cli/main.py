@@ -24,6 +24,11 @@ COMMANDS = {
     "refresh": ("sanql.cli.account", "refresh", "Say that the data have a new version."),
     "budget": ("sanql.cli.account", "budget", "Show what is spent and what is left."),
     "ledger": ("sanql.cli.account", "ledger", "List, verify or export the account."),
+    "account": (
+        "sanql.cli.accounts",
+        "account",
+        "Show, move, merge or close the account of the data.",
+    ),
     "demo": ("sanql.cli.demo", "demo", "Make a small hospital and ask it questions."),
     "theory": ("sanql.cli.theory", "theory", "Compute with definitions of privacy."),
     "certify": (

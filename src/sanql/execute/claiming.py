@@ -35,6 +35,8 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
 
 def claim(ledger: Ledger, policy: Policy) -> None:
     """Claim the policy's data for the ledger's account; nothing may be charged before."""
+    if ledger.owner.state.retired is not None:
+        return  # a closed account claims nothing, and takes no charge
     site = site_of(policy)
     claims = Claims(site)
     _check(claims, ledger, policy)

@@ -1,0 +1,133 @@
+"""`sanql account`: whose the data are, and the deliberate changes of an account."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sanql.cli.account import FORM, POLICY
+from sanql.cli.failing import reported
+
+if TYPE_CHECKING:
+    from sanql.execute.account_changes import Standing
+
+
+@click.group()
+def account() -> None:
+    """The account that the data belong to: look at it, move it, merge it, close it."""
+
+
+@account.command()
+@POLICY
+@FORM
+def show(policy: Path, form: str) -> None:
+    """Show which account has claimed the data, where it is kept and what became of it."""
+    with reported(form):
+        from sanql.execute import account_changes
+        from sanql.policy import load
+
+        standing = account_changes.show(load(policy))
+        click.echo(json.dumps(_to_dict(standing)) if form == "json" else _in_words(standing))
+
+
+@account.command()
+@POLICY
+@click.option("--head-lost", is_flag=True, help="The second head, where it was until now, is lost.")
+def move(policy: Path, head_lost: bool) -> None:
+    """Record that the account goes on in the policy's ledger, which was moved or restored there."""
+    with reported("table"):
+        from sanql.account.terms import terms_of
+        from sanql.execute import account_changes
+        from sanql.policy import load
+
+        loaded = load(policy)
+        account_changes.move(loaded, terms_of(loaded), head_lost=head_lost)
+        click.echo(f"the account goes on in {loaded.ledger}")
+
+
+@account.command()
+@click.argument("other", type=click.Path(path_type=Path))
+@POLICY
+def merge(other: Path, policy: Path) -> None:
+    """Close the account kept in the ledger OTHER; all its charges count in the policy's."""
+    with reported("table"):
+        from sanql.account.terms import terms_of
+        from sanql.execute import account_changes
+        from sanql.policy import load
+
+        loaded = load(policy)
+        charges = account_changes.merge(loaded, terms_of(loaded), other)
+        click.echo(f"{charges} charges of {other} count in {loaded.ledger} now; {other} is closed")
+
+
+@account.command()
+@POLICY
+@click.option("--because", required=True, help="Why, in your words; it is recorded.")
+@click.option(
+    "--release",
+    type=click.Choice(["other-data", "other-terms"]),
+    help="Let the data have another account: they are other data now, or the same on other terms.",
+)
+@click.option("--lost", is_flag=True, help="The ledger is gone for good; let go of its data.")
+def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
+    """Close the account forever. Its data stay its own, unless you release them."""
+    with reported("table"):
+        from sanql.account.terms import terms_of
+        from sanql.execute import account_changes
+        from sanql.policy import load
+
+        loaded = load(policy)
+        if lost:
+            account_changes.retire_lost(loaded, because)
+            click.echo(
+                "the data are released; what the lost account promised adds up with the next"
+            )
+            return
+        statement = account_changes.statement_of(release)
+        account_changes.retire(loaded, terms_of(loaded), statement, because)
+        click.echo(f"the account kept in {loaded.ledger} is closed ({statement})")
+
+
+def _in_words(standing: Standing) -> str:
+    state = standing.state
+    lines = [f"ledger    {standing.ledger}{'' if state is not None else ' (missing)'}"]
+    if state is not None:
+        lines.append(
+            f"account   {state.account or 'none yet: it claims its data with a first charge'}"
+        )
+        lines += [f"source    {source}" for source in sorted(state.sources)]
+        lines += [f"head      also pinned at {state.head}"] if state.head is not None else []
+        lines += [
+            f"merged    {other}, closed at its record {n}" for other, n in state.merged.items()
+        ]
+        into = f" into {state.into}" if state.into is not None else ""
+        lines += [f"closed    {state.retired}{into}"] if state.retired is not None else []
+    for claim in dict.fromkeys((c.account, c.ledger, c.path, c.released) for c in standing.claims):
+        name, ledger, path, released = claim
+        what = f"released ({released}) by" if released else "claimed by"
+        lines.append(f"claim     {path} is {what} {name}, kept in {ledger}")
+    return "\n".join(lines)
+
+
+def _to_dict(standing: Standing) -> dict[str, object]:
+    state = standing.state
+    return {
+        "ledger": str(standing.ledger),
+        "account": None if state is None else state.account,
+        "sources": [] if state is None else sorted(state.sources),
+        "head": None if state is None else state.head,
+        "merged": [] if state is None else sorted(state.merged),
+        "closed": None if state is None else state.retired,
+        "claims": [
+            {
+                "account": claim.account,
+                "ledger": str(claim.ledger),
+                "source": str(claim.path),
+                "released": claim.released or None,
+            }
+            for claim in dict.fromkeys(standing.claims)
+        ],
+    }

@@ -1,0 +1,174 @@
+"""The deliberate changes of an account: it is moved, merged with another or closed, each on record.
+
+Each can be run again after a crash and then finishes what was begun. Records come before claims: what
+is recorded twice as far as claims go counts once, and nothing that was spent is ever forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.account.claim_file import Claim
+from sanql.account.claims import Claims, Holder, claimed_by_another
+from sanql.account.ledger import Ledger
+from sanql.account.owner import Owner
+from sanql.account.ownership import RELEASING, Ownership, Statement
+from sanql.errors import LedgerError
+from sanql.execute.claiming import open_claimed
+from sanql.execute.site import site_of
+
+if TYPE_CHECKING:
+    from sanql.policy.model import Policy
+
+LOST = "ledger-lost"
+"""The statement on claims whose ledger is gone for good: nothing else is left to record it in."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An account and the claims on its data, those that were released too."""
+
+    ledger: Path
+    state: Ownership | None
+    claims: tuple[Claim, ...]
+
+
+def show(policy: Policy) -> Standing:
+    """Return whose the policy's data are and what became of its account; nothing is written."""
+    claims = Claims(site_of(policy)).found()
+    if not policy.ledger.exists():
+        return Standing(policy.ledger, None, tuple(claims))
+    with closing(Owner.open(policy.ledger)) as owner:
+        return Standing(policy.ledger, owner.state, tuple(claims))
+
+
+def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -> None:
+    """Record that the account goes on in the policy's ledger, which was moved or restored there.
+
+    It must be the account of the data and hold every record that is known; where it was before, there
+    must be nothing left.
+    """
+    claims = Claims(site_of(policy))
+    _check_there(policy.ledger)
+    with Ledger.open(policy, terms, head_lost=head_lost) as ledger:
+        account = ledger.owner.state.account
+        holder = Holder.of(account, policy.ledger)
+        for claim in claims.live():
+            if claim.account != holder.account:
+                raise claimed_by_another(claim, policy.ledger)
+            if not holder.keeps(claim) and claim.ledger.exists():
+                raise _left_behind(claim)
+        if account is None:
+            return
+        for place in claims.heads(account):
+            ledger.owner.check_pinned(place)
+        ledger.owner.move(holder.ledger)
+        _claim(claims, ledger, holder, {account})
+
+
+def merge(policy: Policy, terms: Mapping[str, str], other: Path) -> int:
+    """Close another account over the same data, and have all its charges count in the policy's.
+
+    Returns how many charges those are.
+    """
+    site = site_of(policy)
+    claims = Claims(site)
+    _check_there(policy.ledger)
+    if other.exists() and other.samefile(policy.ledger):
+        raise LedgerError(
+            "account_merge_itself",
+            f"{str(other)!r} is the policy's own ledger",
+            "name the ledger of the other account",
+        )
+    with Ledger.open(policy, terms) as ledger, closing(Owner.open(other)) as giving:
+        _check_terms(ledger.owner, giving)
+        both = {ledger.owner.state.account, giving.state.account}
+        for claim in claims.live():
+            if claim.account not in both:
+                raise claimed_by_another(claim, policy.ledger)
+        given = giving.claim(site.root.path, []) if giving.state.retired is None else ""
+        name = ledger.owner.claim(site.root.path, [])
+        bequest = giving.bequeath(name)
+        ledger.owner.inherit(bequest)
+        holder = Holder.of(name, policy.ledger)
+        _claim(claims, ledger, holder, {given or bequest.account})
+        return len(bequest.charges)
+
+
+def retire(policy: Policy, terms: Mapping[str, str], statement: Statement, reason: str) -> None:
+    """Close the account forever; with a releasing statement the data may have another one."""
+    with open_claimed(policy, terms) as ledger:
+        retired = ledger.owner.state.retired
+        if retired is None:
+            ledger.owner.retire(statement, reason)
+        elif retired != statement:
+            raise LedgerError(
+                "account_retired",
+                f"the account has been closed already, with the statement {retired!r}",
+                "an account is closed once; see `sanql account show`",
+            )
+        if statement in RELEASING:
+            claims = Claims(site_of(policy))
+            claims.release(Holder.of(ledger.owner.state.account, policy.ledger), statement)
+
+
+def retire_lost(policy: Policy, reason: str) -> None:
+    """Let go of data whose account's ledger is gone for good; the next account names it on record."""
+    claims = Claims(site_of(policy))
+    held = claims.live()
+    there = [claim.ledger for claim in held if claim.ledger.exists()]
+    if there or not held:
+        raise LedgerError(
+            "account_not_lost",
+            f"the ledger {str(there[0])!r} is there"
+            if there
+            else "no account has claimed the data of the policy",
+            "open the policy with it; only an account that is lost is given up without its ledger",
+        )
+    for claim in held:
+        claims.release(
+            Holder(claim.account, claim.ledger, claim.ledger_identity), f"{LOST}: {reason}"
+        )
+
+
+def statement_of(release: str | None) -> Statement:
+    """Return the statement with which an account is closed."""
+    return next((known for known in RELEASING if known == release), "closed")
+
+
+def _claim(claims: Claims, ledger: Ledger, holder: Holder, taken: set[str]) -> None:
+    place = claims.make(holder, taken)
+    if place is not None:
+        ledger.owner.pin_in_registry(place)
+
+
+def _left_behind(claim: Claim) -> LedgerError:
+    return LedgerError(
+        "account_elsewhere",
+        f"the ledger that the account was kept in, {str(claim.ledger)!r}, is still there: two files would"
+        " be two budgets",
+        "move that file itself; or delete it, if the policy's ledger has all of its records",
+    )
+
+
+def _check_there(ledger: Path) -> None:
+    if not ledger.exists():
+        raise LedgerError(
+            "ledger_missing",
+            f"the policy's ledger {str(ledger)!r} is missing",
+            "put the file of the account there first, with its head",
+        )
+
+
+def _check_terms(taking: Owner, giving: Owner) -> None:
+    if taking.terms != giving.terms:
+        raise LedgerError(
+            "account_merge_terms",
+            "the two accounts promise on different terms (neighbours, units), so that their charges do"
+            " not add up to one number",
+            "keep one of them and close the other with `sanql account retire`",
+        )

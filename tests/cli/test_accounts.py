@@ -1,0 +1,277 @@
+"""`sanql account`: moved, merged and closed accounts, as owners do it, with what was spent kept."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sanql.account import Charge, LaplaceEvent, verify
+from sanql.cli.main import main
+from sanql.errors import BudgetExceeded, LedgerError
+from sanql.policy import load
+from sanql.san import San
+
+POLICY = """
+[dataset]
+name = "{name}"
+source = "{source}"
+{more}
+neighbours = "{neighbours}"
+budget = {{ epsilon = 1, delta = 0 }}
+accounting = "pure"
+[table.people]
+privacy_unit = "id"
+unique = true
+"""
+
+
+def charge(epsilon: str) -> Charge:
+    exact = Fraction(epsilon)
+    return Charge((LaplaceEvent(1 / exact, 1, 1),), exact, Fraction(0))
+
+
+def spend(policy: Path, epsilon: str, digest: str) -> None:
+    with San(load(policy)) as san:
+        san.ledger.reserve("ana", digest * 64, charge(epsilon))
+
+
+def spent(policy: Path) -> Fraction:
+    with San(load(policy)) as san:
+        return san.budget()[0].spent_upper.epsilon
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["account", *map(str, arguments)])
+
+
+def done(*arguments: object) -> Result:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(code: str, *arguments: object) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, f"[{code}]" in result.output) == (5, True), result.output
+
+
+class Town:
+    """A source and policies over it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "data").mkdir()
+        (root / "data" / "people.csv").write_text("id\n1\n2\n")
+
+    def policy(self, name: str = "town", *, more: str = "", neighbours: str = "add-remove") -> Path:
+        path = self.root / f"{name}.toml"
+        text = POLICY.format(name=name, source="data", more=more, neighbours=neighbours)
+        path.write_text(text)
+        return path
+
+    def shown(self, policy: Path) -> dict[str, object]:
+        found: dict[str, object] = json.loads(done("show", "-p", policy, "--format", "json").output)
+        return found
+
+
+@pytest.fixture
+def town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Town:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "registry"))
+    return Town(tmp_path)
+
+
+def test_show_tells_the_account_its_data_and_its_ledger(town: Town) -> None:
+    policy = town.policy()
+    assert town.shown(policy)["account"] is None
+    spend(policy, "0.25", "a")
+    shown = town.shown(policy)
+    assert shown["sources"] == [str(town.root / "data")]
+    assert {claim["account"] for claim in shown["claims"]} == {shown["account"]}  # type: ignore[index, attr-defined]
+    words = done("show", "-p", policy).output
+    assert str(shown["account"]) in words and str(town.root / "town.ledger") in words
+
+
+# Moves.
+
+
+def test_a_ledger_that_was_carried_elsewhere_goes_on_after_a_move(town: Town) -> None:
+    spend(town.policy(), "0.5", "a")
+    (town.root / "new").mkdir()
+    for path in town.root.glob("town.ledger*"):
+        shutil.copy2(path, town.root / "new" / path.name)
+        path.unlink()
+    moved = town.policy(more='ledger = "new/town.ledger"')
+    with pytest.raises(LedgerError) as error:
+        spend(moved, "0.25", "b")
+    assert error.value.code == "account_elsewhere"
+    done("move", "-p", moved)
+    assert spent(moved) == Fraction(1, 2)
+    spend(moved, "0.25", "b")
+    assert verify(town.root / "new" / "town.ledger").sound
+    with pytest.raises(LedgerError):
+        spend(town.policy(), "0.25", "c")
+
+
+def test_a_copy_does_not_become_the_account_while_the_ledger_is_there(town: Town) -> None:
+    spend(town.policy(), "0.5", "a")
+    (town.root / "new").mkdir()
+    for path in town.root.glob("town.ledger*"):
+        shutil.copy2(path, town.root / "new" / path.name)
+    refused("account_elsewhere", "move", "-p", town.policy(more='ledger = "new/town.ledger"'))
+
+
+def test_an_old_copy_does_not_become_the_account(town: Town) -> None:
+    policy = town.policy()
+    spend(policy, "0.5", "a")
+    (town.root / "new").mkdir()
+    for path in town.root.glob("town.ledger*"):
+        shutil.copy2(path, town.root / "new" / path.name)
+    spend(policy, "0.5", "b")
+    for path in town.root.glob("town.ledger*"):
+        path.unlink()
+    refused("ledger_rolled_back", "move", "-p", town.policy(more='ledger = "new/town.ledger"'))
+
+
+def test_a_fresh_ledger_does_not_become_the_account(town: Town, tmp_path: Path) -> None:
+    spend(town.policy(), "0.5", "a")
+    (tmp_path / "other").mkdir()
+    other = Town(tmp_path / "other").policy()
+    San(load(other)).close()
+    for path in town.root.glob("town.ledger*"):
+        path.unlink()
+    ledger = other.with_name("town.ledger")
+    refused("account_claimed", "move", "-p", town.policy(more=f'ledger = "{ledger}"'))
+
+
+def test_a_second_head_that_is_lost_is_given_up_by_a_move(town: Town) -> None:
+    policy = town.policy(more='head = "second.head"')
+    spend(policy, "0.25", "a")
+    (town.root / "second.head").unlink()
+    with pytest.raises(LedgerError) as error:
+        spend(policy, "0.25", "b")
+    assert error.value.code == "ledger_head_missing"
+    refused("ledger_head_missing", "move", "-p", policy)
+    done("move", "-p", policy, "--head-lost")
+    spend(policy, "0.25", "b")
+    assert (town.root / "second.head").exists()
+    assert verify(town.root / "town.ledger").sound
+
+
+# Mergers.
+
+
+@pytest.fixture
+def two(town: Town, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two accounts over one source, as there were before accounts claimed their data."""
+    policies = town.policy(), town.policy("village")
+    for policy, epsilon, registry in zip(policies, ("0.5", "0.25"), "12", strict=True):
+        monkeypatch.setenv("XDG_DATA_HOME", str(town.root / registry))
+        for claim in town.root.rglob("*.sanql-account"):
+            claim.unlink()
+        spend(policy, epsilon, "a")
+    monkeypatch.setenv("XDG_DATA_HOME", str(town.root / "registry"))
+    return policies
+
+
+def test_two_accounts_over_the_same_data_are_brought_together(
+    two: tuple[Path, Path], town: Town
+) -> None:
+    first, second = two
+    with pytest.raises(LedgerError) as error:
+        spend(first, "0.1", "b")
+    assert error.value.code == "account_claimed"
+    assert "1 charges" in done("merge", "-p", first, town.root / "village.ledger").output
+    assert spent(first) == Fraction(3, 4)
+    with pytest.raises(BudgetExceeded):
+        spend(first, "0.5", "b")
+    spend(first, "0.25", "b")
+    with pytest.raises(LedgerError):
+        spend(second, "0.25", "b")
+    assert verify(town.root / "town.ledger").sound
+    assert verify(town.root / "village.ledger").sound
+
+
+def test_a_merger_that_broke_off_is_finished_when_it_is_run_again(
+    two: tuple[Path, Path], town: Town
+) -> None:
+    first, _ = two
+    village = town.root / "village.ledger"
+    for _ in range(3):
+        done("merge", "-p", first, village)
+    for claim in town.root.rglob("*.sanql-account"):
+        claim.unlink()
+    done("merge", "-p", first, village)
+    assert spent(first) == Fraction(3, 4)
+    spend(first, "0.25", "b")
+
+
+def test_accounts_on_other_terms_are_not_merged(two: tuple[Path, Path], town: Town) -> None:
+    other = town.policy("other", neighbours="change-one", more='ledger = "third.ledger"')
+    from sanql.account import Ledger
+    from sanql.account.terms import terms_of
+
+    Ledger.open(load(other), terms_of(load(other))).close()
+    refused("account_merge_terms", "merge", "-p", two[0], town.root / "third.ledger")
+    refused("account_merge_itself", "merge", "-p", two[0], town.root / "town.ledger")
+    refused("ledger_missing", "merge", "-p", two[0], town.root / "nothing.ledger")
+
+
+# Ends.
+
+
+def test_data_of_a_closed_account_stay_its_own(town: Town) -> None:
+    policy = town.policy()
+    spend(policy, "0.5", "a")
+    done("retire", "-p", policy, "--because", "the study is over")
+    with pytest.raises(LedgerError) as error:
+        spend(policy, "0.1", "b")
+    assert error.value.code == "account_retired"
+    with pytest.raises(LedgerError) as error:
+        spend(town.policy("fresh"), "0.1", "b")
+    assert error.value.code == "account_claimed"
+    refused("account_retired", "retire", "-p", policy, "--because", "x", "--release", "other-data")
+    assert town.shown(policy)["closed"] == "closed"
+    assert verify(town.root / "town.ledger").sound
+
+
+@pytest.mark.parametrize("statement", ["other-data", "other-terms"])
+def test_released_data_may_have_another_account_that_names_the_one_before(
+    statement: str, town: Town
+) -> None:
+    policy = town.policy()
+    spend(policy, "1", "a")
+    before = town.shown(policy)["account"]
+    for _ in range(2):  # again, as after a crash
+        done("retire", "-p", policy, "--because", "new people", "--release", statement)
+    fresh = town.policy("fresh", neighbours="change-one")
+    spend(fresh, "1", "a")
+    assert town.shown(fresh)["account"] != before
+    with San(load(fresh)) as san:
+        claims = [record.content for record in san.ledger.records() if record.kind == "claim"]
+    assert [claim["after"] for claim in claims] == [[before]]
+    with pytest.raises(LedgerError) as error:
+        spend(policy, "0.1", "b")
+    assert error.value.code == "account_claimed"
+    with pytest.raises(LedgerError) as error:
+        spend(town.policy("third"), "0.1", "b")
+    assert error.value.code == "account_claimed"
+
+
+def test_only_a_ledger_that_is_lost_is_given_up_without_it(town: Town) -> None:
+    policy = town.policy()
+    refused("account_not_lost", "retire", "-p", policy, "--lost", "--because", "x")
+    spend(policy, "1", "a")
+    before = town.shown(policy)["account"]
+    refused("account_not_lost", "retire", "-p", policy, "--lost", "--because", "x")
+    for path in town.root.glob("town.ledger*"):
+        path.unlink()
+    done("retire", "-p", policy, "--lost", "--because", "the disk died")
+    spend(policy, "0.5", "a")
+    with San(load(policy)) as san:
+        claims = [record.content for record in san.ledger.records() if record.kind == "claim"]
+    assert [claim["after"] for claim in claims] == [[before]]
