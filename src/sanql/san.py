@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from sanql.account import Balance, Charge, Ledger, Version, parse_delta, parse_epsilon
-from sanql.account.terms import terms_of
+from sanql.account.terms import account_terms
 from sanql.engine import answer, answer_exactly, cells_of, data_name
 from sanql.errors import BudgetExceeded, Refused
 from sanql.execute import Data, Description, Source, Workers
@@ -77,7 +77,7 @@ class San:
         self.policy = policy
         self.analyst = _analyst(policy, analyst)
         self._sampler = sampler or ExactSampler()
-        self._ledger = open_claimed(policy, terms_of(policy))
+        self._ledger = open_claimed(policy, account_terms(policy))
         self._ledger.before_charge = self._claim
         self._claimed: object = self  # what of the data was open when they were last claimed
         self.data = Data(policy, self._ledger, progress)

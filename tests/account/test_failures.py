@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from account.forging import forge
 from sanql.account import Charge, Ledger, verify
 from sanql.account.chain import EndedBy
+from sanql.account.terms import account_terms
 from sanql.cli.main import main
 from sanql.errors import LedgerError, Unavailable
 from sanql.policy import Policy, load
-from sanql.san import _terms
 
 MakePolicy = Callable[..., Policy]
 Laplace = Callable[[str], Charge]
@@ -114,7 +114,7 @@ def test_voids_of_format_1_count_as_the_engines_and_are_reset_in_format_2(
     shutil.copytree(OLD, tmp_path / "town")
     policy = load(tmp_path / "town" / "policy.toml")
     policy = replace(policy, failures_max=1, failures_total_max=2)
-    with Ledger.open(policy, _terms(policy)) as ledger:
+    with Ledger.open(policy, account_terms(policy)) as ledger:
         assert ledger.failures() == 2  # a void of ben's, and a reservation that ana left open
         for analyst in ("ana", "ben"):
             assert quota(ledger, laplace("0.01"), analyst) is not None
@@ -132,7 +132,7 @@ def test_the_command_resets_failures(tmp_path: Path, laplace: Laplace) -> None:
     assert done.exit_code == 0
     assert done.output == "2 failed questions counted; from now on they do not\n"
     policy = load(path)
-    with Ledger.open(policy, _terms(policy)) as ledger:
+    with Ledger.open(policy, account_terms(policy)) as ledger:
         assert ledger.failures() == 0
 
 

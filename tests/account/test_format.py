@@ -16,7 +16,7 @@ import pytest
 from account.forging import forge, forge_opening
 from sanql.account import Charge, Ledger, verify
 from sanql.account.chain import FORMAT, FORMATS, head_path
-from sanql.account.terms import terms_of
+from sanql.account.terms import account_terms
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import Policy, load
 
@@ -40,7 +40,7 @@ def recorded(town: Path) -> dict[str, Any]:
 
 def opened(town: Path) -> Ledger:
     policy = load(town / "policy.toml")
-    return Ledger.open(policy, terms_of(policy))
+    return Ledger.open(policy, account_terms(policy))
 
 
 def kinds(town: Path) -> list[str]:

@@ -213,9 +213,9 @@ def test_a_merger_that_broke_off_is_finished_when_it_is_run_again(
 def test_accounts_on_other_terms_are_not_merged(two: tuple[Path, Path], town: Town) -> None:
     other = town.policy("other", neighbours="change-one", more='ledger = "third.ledger"')
     from sanql.account import Ledger
-    from sanql.account.terms import terms_of
+    from sanql.account.terms import account_terms
 
-    Ledger.open(load(other), terms_of(load(other))).close()
+    Ledger.open(load(other), account_terms(load(other))).close()
     refused("account_merge_terms", "merge", "-p", two[0], town.root / "third.ledger")
     refused("account_merge_itself", "merge", "-p", two[0], town.root / "town.ledger")
     refused("ledger_missing", "merge", "-p", two[0], town.root / "nothing.ledger")

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 from account.forging import forge, forge_opening
 from sanql.account import Version, verify
 from sanql.account.books import Limits
+from sanql.account.terms import account_terms
 from sanql.cli.main import main
 from sanql.errors import PolicyError, Refused, SanqlError, Unavailable
 from sanql.execute.files import locate
@@ -29,7 +30,7 @@ from sanql.execute.pool import Lease
 from sanql.execute.sources import first_fingerprint
 from sanql.mechanisms import Noise
 from sanql.policy import load
-from sanql.san import San, _terms
+from sanql.san import San
 from sanql.wishes import Wishes
 
 pytestmark = pytest.mark.slow
@@ -366,7 +367,7 @@ def written_by_first(place: Place, elsewhere: Place) -> None:
     question = planned.first_digest(first_fingerprint(policy, locate(policy)))
     time = "2026-01-01T00:00:00+00:00"
     reserved = {"analyst": "analyst", "charge": planned.charge.to_dict(), "question": question}
-    opening = {"dataset": policy.name, "format": 1, "terms": _terms(policy)}
+    opening = {"dataset": policy.name, "format": 1, "terms": account_terms(policy)}
     forge_opening(policy, opening)
     forge(policy, "limits", Limits.of(policy).to_dict())
     number = forge(policy, "reserve", reserved | {"time": time})

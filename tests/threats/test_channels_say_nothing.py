@@ -7,6 +7,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -25,13 +26,16 @@ class Place(Protocol):
 
     def policy(self, source: str, name: str) -> Policy: ...
 
+    def database(self, name: str) -> Path: ...
+
 
 @pytest.fixture(scope="module")
-def failing(place: Place, policy: Policy) -> Iterator[San]:
+def failing(place: Place) -> Iterator[San]:
     """Return San over an engine that is always killed: its deadline is shorter than any query."""
     import pyarrow  # noqa: F401  (imported now, not while the worker answers)
 
-    loaded = place.policy(policy.source, "failing")
+    place.database("failing.duckdb")  # its own: data have one account
+    loaded = place.policy("failing.duckdb", "failing")
     hurried = replace(loaded, engine=EngineLimits(512 << 20, 1e-6, 1))
     with San(hurried, "ana") as opened:
         yield opened

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -32,6 +33,8 @@ class Place(Protocol):
 
     def policy(self, source: str, name: str) -> Policy: ...
 
+    def database(self, name: str) -> Path: ...
+
 
 class FailsLate:
     """A sampler that fails once the first level has its noise."""
@@ -50,9 +53,9 @@ class FailsLate:
 
 
 @pytest.fixture(scope="module")
-def asked(place: Place, policy: Policy) -> Iterator[San]:
-    """Return San with a ledger of its own."""
-    with San(place.policy(policy.source, "levels"), "ana") as opened:
+def asked(place: Place) -> Iterator[San]:
+    """Return San with data and a ledger of its own."""
+    with San(place.policy(place.database("levels.duckdb").name, "levels"), "ana") as opened:
         yield opened
 
 

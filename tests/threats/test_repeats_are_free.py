@@ -35,6 +35,7 @@ def asked(place: Place) -> Iterator[Policy]:
     policy = place.policy("changing.duckdb", "changing")
     yield policy
     database.unlink()
+    database.with_name(".changing.duckdb.sanql-account").unlink(missing_ok=True)
     for file in policy.ledger.parent.glob("changing.ledger*"):
         if file.is_file():
             file.unlink()

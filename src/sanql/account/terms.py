@@ -6,7 +6,7 @@ from sanql.policy.model import Policy
 from sanql.policy.units import unit_path
 
 
-def terms_of(policy: Policy) -> dict[str, str]:
+def account_terms(policy: Policy) -> dict[str, str]:
     """Return what every charge means; the ledger refuses to go on when it changes."""
     return {"neighbours": policy.neighbours} | {
         f"unit of {name}": unit_path(table, policy.tables)

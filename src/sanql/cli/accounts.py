@@ -39,12 +39,12 @@ def show(policy: Path, form: str) -> None:
 def move(policy: Path, head_lost: bool) -> None:
     """Record that the account goes on in the policy's ledger, which was moved or restored there."""
     with reported("table"):
-        from sanql.account.terms import terms_of
+        from sanql.account.terms import account_terms
         from sanql.execute import account_changes
         from sanql.policy import load
 
         loaded = load(policy)
-        account_changes.move(loaded, terms_of(loaded), head_lost=head_lost)
+        account_changes.move(loaded, account_terms(loaded), head_lost=head_lost)
         click.echo(f"the account goes on in {loaded.ledger}")
 
 
@@ -54,12 +54,12 @@ def move(policy: Path, head_lost: bool) -> None:
 def merge(other: Path, policy: Path) -> None:
     """Close the account kept in the ledger OTHER; all its charges count in the policy's."""
     with reported("table"):
-        from sanql.account.terms import terms_of
+        from sanql.account.terms import account_terms
         from sanql.execute import account_changes
         from sanql.policy import load
 
         loaded = load(policy)
-        charges = account_changes.merge(loaded, terms_of(loaded), other)
+        charges = account_changes.merge(loaded, account_terms(loaded), other)
         click.echo(f"{charges} charges of {other} count in {loaded.ledger} now; {other} is closed")
 
 
@@ -75,7 +75,7 @@ def merge(other: Path, policy: Path) -> None:
 def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
     """Close the account forever. Its data stay its own, unless you release them."""
     with reported("table"):
-        from sanql.account.terms import terms_of
+        from sanql.account.terms import account_terms
         from sanql.execute import account_changes
         from sanql.policy import load
 
@@ -87,7 +87,7 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
             )
             return
         statement = account_changes.statement_of(release)
-        account_changes.retire(loaded, terms_of(loaded), statement, because)
+        account_changes.retire(loaded, account_terms(loaded), statement, because)
         click.echo(f"the account kept in {loaded.ledger} is closed ({statement})")
 
 
