@@ -149,7 +149,7 @@ def read_pinned(place: Path) -> Head | None:
     except FileNotFoundError:
         return None
     except OSError as fault:
-        raise LedgerUnreadable(head_path(ledger).name) from fault
+        raise LedgerUnreadable(place.name) from fault
     except ValueError:
         pass
     raise LedgerError(
