@@ -33,7 +33,36 @@ accounting = "pure"
 """
 
 
-class Native:
+class Asked:
+    """A prepared source, asked without noise on the connection that a worker would use."""
+
+    def __init__(self, policy: Path) -> None:
+        """Prepare the source of a policy file."""
+        self.policy: Policy = load(policy)
+        self.source: Source = prepare(self.policy)
+
+    def cells_of(
+        self, questions: Sequence[str], file: Path, threads: int = 2
+    ) -> list[list[dict[str, Any]]]:
+        """Return the exact cells of questions over a database file with the source's tables."""
+        with connect() as connection:
+            attach(connection, file, read_only=True)
+            limit(connection, 512 << 20, None, threads)
+            lock(connection, files_confined=False)
+            return [self._run(connection, question) for question in questions]
+
+    def _run(self, connection: duckdb.DuckDBPyConnection, question: str) -> list[dict[str, Any]]:
+        tables = self.policy.tables
+        outlined = outline(parse(question, tables).query, tables, self.policy.neighbours)
+        planned = plan(outlined, Fraction(1), Fraction(1, 1000))
+        sent = statement(planned, self.source, 7)
+        query = Query(sent.sql, sent.parameters, sent.public)
+        with question_cursor(connection) as cursor, running(cursor, query):
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+class Native(Asked):
     """A policy over tables that are filled anew for each question."""
 
     def __init__(self, folder: Path, policy: str, schema: Sequence[str]) -> None:
@@ -44,8 +73,7 @@ class Native:
         self._write(folder / "data.duckdb", [])
         path = folder / "policy.toml"
         path.write_text(HEAD + policy)
-        self.policy: Policy = load(path)
-        self.source: Source = prepare(self.policy)
+        super().__init__(path)
 
     def _write(self, file: Path, fill: Sequence[str]) -> None:
         with duckdb.connect(":memory:") as connection:
@@ -66,18 +94,4 @@ class Native:
         self._files += 1
         file = self._folder / f"rows{self._files}.duckdb"
         self._write(file, fill)
-        with connect() as connection:
-            attach(connection, file, read_only=True)
-            limit(connection, 512 << 20, None, threads)
-            lock(connection, files_confined=False)
-            return [self._run(connection, question) for question in questions]
-
-    def _run(self, connection: duckdb.DuckDBPyConnection, question: str) -> list[dict[str, Any]]:
-        tables = self.policy.tables
-        outlined = outline(parse(question, tables).query, tables, self.policy.neighbours)
-        planned = plan(outlined, Fraction(1), Fraction(1, 1000))
-        sent = statement(planned, self.source, 7)
-        query = Query(sent.sql, sent.parameters, sent.public)
-        with question_cursor(connection) as cursor, running(cursor, query):
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return self.cells_of(questions, file, threads)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.errors import Refused
-from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, scanned, wide
+from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, one_zero, scanned, wide
 from sanql.execute.followed import followed
 from sanql.execute.lockdown import quote
 from sanql.execute.public_first import PublicTables, stands_alone, tied_to_a_key
@@ -317,7 +317,7 @@ class RelationWriter:
         engine's choice; of real numbers, the two zeros are equal and can be told apart.
         """
         text = self.emitter.sql(expression)
-        return f"({text} + (0e0)::DOUBLE)" if expression.facts.type is Type.REAL else text
+        return one_zero(text) if expression.facts.type is Type.REAL else text
 
     def _ties(self, source: From) -> str:
         """Return every column that is read: rows that agree in all of them are interchangeable.
@@ -328,11 +328,7 @@ class RelationWriter:
         listed = []
         for slot in sorted(slots(source)):
             for name in self._used[slot]:
-                column = f"t{slot}.{self._alias(slot, name)}"
-                listed.append(column)
-                scan = self._scans.get(slot)
-                if scan is not None and self._readers.type_of(scan.table, name) == "DOUBLE":
-                    listed.append(f"system.main.signbit({column})")  # tells the zeros apart
+                listed.append(f"t{slot}.{self._alias(slot, name)}")
         return ", ".join(listed) or "1"
 
     def _grouped(self, rows: Grouped, tie: Sequence[str] | None = None) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanql.errors import Refused
-from sanql.execute.emit import scanned
+from sanql.execute.emit import one_zero, scanned
 from sanql.execute.sources import Description, Source
-from sanql.parse.scope import column_facts
+from sanql.parse.scope import TYPES, column_facts
+from sanql.parse.tree import Type
 from sanql.policy import ColumnUnit, Table, ViaUnit
 
 # UHUGEINT is none of them: beside another it is compared as a HUGEINT, which fails, or as a DOUBLE
@@ -125,7 +126,9 @@ class TableReader:
 
     def _stored(self, table: Table, name: str) -> str:
         stored = self._source.scans[table.name]
-        return next(text for known, text in stored.items() if known.lower() == name.lower())
+        text = next(text for known, text in stored.items() if known.lower() == name.lower())
+        kinds = [c.type for known, c in table.columns.items() if known.lower() == name.lower()]
+        return one_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text
 
 
 def _differ(one: str, other: str, first: str, second: str) -> Refused:

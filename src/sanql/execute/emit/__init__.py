@@ -6,13 +6,14 @@ whole numbers are widened to 128 bits wherever their proved range asks for it.
 """
 
 from sanql.execute.emit.emitter import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, row_leaf, scanned
-from sanql.execute.emit.values import finite, real, wide, within, within_or_nan
+from sanql.execute.emit.values import finite, one_zero, real, wide, within, within_or_nan
 
 __all__ = [
     "ENGINE_TYPES",
     "SQL_LENGTH_MAX",
     "Emitter",
     "finite",
+    "one_zero",
     "real",
     "row_leaf",
     "scanned",

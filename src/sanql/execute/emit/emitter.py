@@ -11,7 +11,17 @@ from sanql.execute.emit.dates import DATES
 from sanql.execute.emit.logic import COMPARED, LOGIC
 from sanql.execute.emit.numbers import NUMBERS
 from sanql.execute.emit.text import TEXT
-from sanql.execute.emit.values import Emit, finite, hidden, moment, real, whole, wide, within
+from sanql.execute.emit.values import (
+    Emit,
+    finite,
+    hidden,
+    moment,
+    one_zero,
+    real,
+    whole,
+    wide,
+    within,
+)
 from sanql.parse.tree import (
     Ask,
     Call,
@@ -41,6 +51,10 @@ ENGINE_TYPES = {
 EMITTED: Mapping[str, Emit] = {**NUMBERS, **LOGIC, **TEXT, **DATES}
 # what is compared without a cast where all operands are of one type
 COMPARED_BARE = ({Type.TEXT}, {Type.BOOLEAN}, {Type.INTEGER}, {Type.DATE}, {Type.TIMESTAMP})
+# which yield no negative zero where their operands are none
+ZERO_KEPT = frozenset(
+    ["add", "subtract", "abs", "sqrt", "exp", "case", "coalesce", "nullif", "least", "greatest"]
+)
 TWO_VALUED = frozenset(["is_null", "is_true", "is_false", "distinct_from", "not_distinct_from"])
 
 
@@ -51,6 +65,13 @@ class Emitter:
     block of its rows, and it follows them through functions, not always rightly: one row would decide
     for all. So a column is bare where it stands alone or is compared with a constant, which the engine
     decides rightly and fast; inside anything else it is hidden (`values.hidden`).
+
+    The engine also computes once what it meets with equal values, whosever they are, and picks one of
+    them: so equal values must be alike in everything. Of the types there are, only real numbers have
+    equal values that can be told apart: the two zeros, and NaN with either sign. Every real number is
+    made the one zero where it is read (`tables.py`) and where an operator could make the other; by
+    induction no operator meets it. The sign of NaN shows in no operator but a cast to text, which does
+    not write it.
     """
 
     def __init__(
@@ -80,6 +101,8 @@ class Emitter:
                 case Call(op, args, facts):
                     self._within_call = True
                     text = EMITTED[op](self, args, facts)
+                    if facts.type is Type.REAL and op not in ZERO_KEPT:
+                        text = one_zero(text)
                 case _:
                     self._within_call = False  # a subquery's own expressions begin anew
                     text = self._leaf(expression)

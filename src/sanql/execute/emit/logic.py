@@ -76,6 +76,13 @@ def _cast(target: str) -> Emit:
     return lambda emitter, args, facts: f"TRY_CAST({emitter.sql(args[0])} AS {target})"
 
 
+def _text_cast(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    text = f"TRY_CAST({emitter.sql(args[0])} AS VARCHAR)"
+    if args[0].facts.type is not Type.REAL:
+        return text
+    return f"system.main.replace({text}, '-nan', 'nan')"  # one NaN is like another
+
+
 def _moment_cast(target: str) -> Emit:
     def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
         text = f"TRY_CAST({emitter.sql(args[0])} AS {target})"
@@ -112,7 +119,7 @@ LOGIC: Mapping[str, Emit] = {
     "cast_integer": _whole_cast("INTEGER"),
     "cast_bigint": _whole_cast("BIGINT"),
     "cast_real": _cast("DOUBLE"),
-    "cast_text": _cast("VARCHAR"),
+    "cast_text": _text_cast,
     "cast_boolean": _cast("BOOLEAN"),
     "cast_date": _moment_cast("DATE"),
     "cast_timestamp": _moment_cast("TIMESTAMP"),

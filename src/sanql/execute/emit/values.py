@@ -18,7 +18,7 @@ Emit = Callable[["Emitter", tuple[Expr, ...], Facts], str]
 
 def real(value: Fraction | float) -> str:
     """Return a number as a DOUBLE constant."""
-    text = repr(float(value))
+    text = repr(float(value) + 0.0)  # what is too small for a double is the one zero
     return f"({text if 'e' in text else text + 'e0'})::DOUBLE"
 
 
@@ -71,6 +71,11 @@ def hidden(text: str, facts: Facts) -> str:
     if facts.type is Type.TEXT:
         return f"CASE WHEN {text} IS NOT NULL THEN {text} ELSE system.main.reverse({text}) END"
     return f"CASE WHEN {text} IS NOT NULL THEN {text} END"
+
+
+def one_zero(text: str) -> str:
+    """Return a real number as it is, but the negative zero as the other one."""
+    return f"({text} + (0e0)::DOUBLE)"
 
 
 def held(text: str, facts: Facts) -> str:
