@@ -10,6 +10,10 @@ PLAIN = "privacy/test_relation_breaches.py::test_an_answer_without_noise_is_that
 REFUSED = "privacy/test_relation_breaches.py::test_what_would_mean_something_else_is_refused"
 ONCE = "privacy/test_relation_breaches.py::"
 NEW = "privacy/test_relations.py::"
+EQUAL = "privacy/test_equal_values.py::"
+TIED = "privacy/test_ties_in_windows.py::test_pairs_of_places_are_the_units_own"
+INSIDE = "privacy/test_aggregates_stay_inside.py::test_an_aggregate_of_the_asking_row_is_refused"
+NOTED = "privacy/test_statistics_decide.py::"
 
 RELATIONS = (
     # ---- joins
@@ -188,11 +192,11 @@ RELATIONS = (
         f"{NEW}test_sums_inside_do_not_depend_on_the_order_of_rows",
     ),
     Mutant(
-        "of two equal values in a subquery neither can be told",
-        "execute/relations.py",
-        'return f"({text} + (0e0)::DOUBLE)" if expression.facts.type is Type.REAL else text',
+        "of the two zeros one is read",
+        "execute/tables.py",
+        "return one_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text",
         "return text",
-        f"{ONCE}test_the_two_zeros_do_not_let_the_order_of_rows_show",
+        f"{EQUAL}test_no_expression_tells_the_zeros_apart",
     ),
     Mutant(
         "an aggregate inside that is grouped by no unit is refused",
@@ -245,11 +249,32 @@ RELATIONS = (
         ORDER,
     ),
     Mutant(
-        "the two zeros are no tie",
+        "no operator makes the other zero",
+        "execute/emit/emitter.py",
+        "if facts.type is Type.REAL and op not in ZERO_KEPT:",
+        "if False:",
+        f"{EQUAL}test_no_expression_tells_the_zeros_apart",
+    ),
+    Mutant(
+        "equal rows have one number in all windows",
         "execute/relations.py",
-        'listed.append(f"system.main.signbit({column})")  # tells the zeros apart',
+        'listed.append(f"t{slot}.d")',
         "pass",
-        f"{ONCE}test_the_two_zeros_do_not_let_the_order_of_rows_show",
+        TIED,
+    ),
+    Mutant(
+        "an aggregate is about the rows of its own query",
+        "parse/subqueries.py",
+        "check_own_rows(bound.argument, scope.source, as_typed(node))",
+        "pass",
+        INSIDE,
+    ),
+    Mutant(
+        "inside a function a column is hidden from what the engine notes of it",
+        "execute/emit/emitter.py",
+        "return hidden(text, expression.facts) if around and _bare(expression) else text",
+        "return text",
+        f"{NOTED}test_a_function_is_computed_for_every_row",
     ),
     Mutant(
         "a window without the unit in PARTITION BY is refused",

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.errors import Refused
-from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, one_zero, scanned, wide
+from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, scanned, wide
 from sanql.execute.followed import followed
 from sanql.execute.lockdown import quote
 from sanql.execute.public_first import PublicTables, stands_alone, tied_to_a_key
@@ -45,7 +45,6 @@ from sanql.parse.tree import (
     KeyRef,
     SameIdentity,
     Subquery,
-    Type,
     Window,
     walk,
 )
@@ -81,6 +80,7 @@ class RelationWriter:
         self._through: dict[int, int] = {}
         self._scans: dict[int, Scan] = {}
         self._matched_once: set[int] = set()
+        self._numbered: set[int] = set()
         self._groups: list[tuple[list[str], list[str]]] = []
         self._asked_texts: list[str] = []
         self._asked_places: dict[tuple[Subquery, tuple[str, ...]], int] = {}
@@ -118,11 +118,13 @@ class RelationWriter:
     def _from(self, source: From, more: Sequence[str] = ()) -> str:
         match source:
             case Scan():
-                return f"{self._scan(source)} AS t{source.slot}"
+                return f"{self._told_apart(source, self._scan(source))} AS t{source.slot}"
             case Derived(slot, rows):
                 if self.public is not None and stands_alone(rows):
-                    return f"{self._finished(rows, self.public)} AS t{slot}"
-                return f"({self.rows(rows)}) AS t{slot}"
+                    found = self._finished(rows, self.public)
+                else:
+                    found = f"({self.rows(rows)})"
+                return f"{self._told_apart(source, found)} AS t{slot}"
             case Join(kind, left, right, on):
                 conditions = [self.emitter.condition(part) for part in conjuncts(on)] + [*more]
                 units = self.unit(left), self.unit(right)
@@ -133,6 +135,27 @@ class RelationWriter:
                     f"({texts[0]} {kind.upper()} JOIN {texts[1]} "
                     f"ON {' AND '.join(conditions) or 'TRUE'})"
                 )
+
+    def _told_apart(self, source: Scan | Derived, found: str) -> str:
+        """Return rows with a number `d` among those that agree in all that is read, where it is asked.
+
+        Which of them has which number is nobody's concern: they are interchangeable. But all windows
+        over them must see the same one, or the engine would choose which row gets which *pair* of
+        places, and might choose otherwise where there are rows of somebody else.
+        """
+        if source.slot not in self._numbered:
+            return found
+        if isinstance(source, Scan):
+            columns = [self._alias(source.slot, name) for name in self._used[source.slot]]
+            by_unit = self.unit(source) == f"t{source.slot}.u"
+        else:
+            fields = source.rows.fields
+            columns = [f"c{i}" for i, field in enumerate(fields) if field.value is not None]
+            columns += [f"i{i}" for i, field in enumerate(fields) if field.identity is not None]
+            by_unit = self._by_unit(source.rows)
+        listed = ", ".join((["u"] if by_unit else []) + columns)
+        over = f"(PARTITION BY {listed})" if listed else "()"
+        return f"(SELECT *, system.main.row_number() OVER {over} AS d FROM {found} AS alike)"
 
     def rows(self, rows: Rows) -> str:
         """Return a subquery's SELECT: `u`, its values c0… and its identifiers i0…."""
@@ -295,11 +318,13 @@ class RelationWriter:
 
     def _selected(self, rows: Selected) -> str:
         self.enter(rows.source, rows.where)
+        if len(_placed_windows(rows)) > 1:
+            self._numbered |= slots(rows.source)
         unit = self.unit(rows.source)
         columns = [f"{unit} AS u"] if unit is not None else []
         for index, field in enumerate(rows.fields):
             if field.value is not None:
-                columns.append(f"{self._value(field.value)} AS c{index}")
+                columns.append(f"{self.emitter.sql(field.value)} AS c{index}")
             if field.identity is not None:
                 columns.append(f"{self.emitter.sql(field.identity)} AS i{index}")
         qualify = (
@@ -309,15 +334,6 @@ class RelationWriter:
         if rows.distinct:
             text = text.replace("SELECT ", "SELECT DISTINCT ", 1)
         return self.once(text.replace(TIES, self._ties(rows.source)))
-
-    def _value(self, expression: Expr) -> str:
-        """Return a value as a subquery shows it or groups by it.
-
-        Equal values must be alike in everything, or which of them stands for a group would be the
-        engine's choice; of real numbers, the two zeros are equal and can be told apart.
-        """
-        text = self.emitter.sql(expression)
-        return one_zero(text) if expression.facts.type is Type.REAL else text
 
     def _ties(self, source: From) -> str:
         """Return every column that is read: rows that agree in all of them are interchangeable.
@@ -329,6 +345,8 @@ class RelationWriter:
         for slot in sorted(slots(source)):
             for name in self._used[slot]:
                 listed.append(f"t{slot}.{self._alias(slot, name)}")
+            if slot in self._numbered:
+                listed.append(f"t{slot}.d")
         return ", ".join(listed) or "1"
 
     def _grouped(self, rows: Grouped, tie: Sequence[str] | None = None) -> str:
@@ -336,7 +354,7 @@ class RelationWriter:
         self.enter(rows.source, rows.where)
         unit = self.unit(rows.source) if tie is None else None
         grouped = [f"{unit} AS u"] if unit is not None else []
-        grouped += [f"{self._value(key)} AS k{i}" for i, key in enumerate(rows.keys)]
+        grouped += [f"{self.emitter.sql(key)} AS k{i}" for i, key in enumerate(rows.keys)]
         identities = dict.fromkeys(f.identity for f in rows.fields if f.identity is not None)
         grouped += [f"{self.emitter.sql(each)} AS j{i}" for i, each in enumerate(identities)]
         measured = [f"{self._aggregate(a)} AS a{i}" for i, a in enumerate(rows.aggregates)]
@@ -354,7 +372,7 @@ class RelationWriter:
         columns = [f"{name}.u AS u"] if unit is not None else []
         for index, field in enumerate(rows.fields):
             if field.value is not None:
-                columns.append(f"{self._value(field.value)} AS c{index}")
+                columns.append(f"{self.emitter.sql(field.value)} AS c{index}")
             if field.identity is not None:
                 columns.append(f"{places[field.identity]} AS i{index}")
         having = f" WHERE {self.emitter.condition(rows.having)}" if rows.having is not None else ""
@@ -450,6 +468,18 @@ def _within_length(text: str) -> str:
             "nest fewer subqueries in each other's values; use subqueries in FROM",
         )
     return text
+
+
+def _placed_windows(rows: Selected) -> set[Window]:
+    """Return the windows of a SELECT whose value depends on which of two equal rows comes first."""
+    expressions = [field.value for field in rows.fields] + [rows.qualify]
+    return {
+        part
+        for expression in expressions
+        if expression is not None
+        for part in walk(expression)
+        if isinstance(part, Window) and part.function in PLACED
+    }
 
 
 def _asks(condition: Expr) -> bool:
