@@ -29,7 +29,9 @@ def main() -> None:
     with ProcessPoolExecutor(asked.lanes, multiprocessing.get_context("spawn")) as lanes:
         for killed, had in lanes.map(lane, orders):
             done, found = done + killed, found + had
-    REPORT.write_text(report(done, found, asked.seed, time.monotonic() - started), encoding="utf-8")
+    options = f"--kills {asked.kills} --seed {asked.seed} --lanes {asked.lanes}"
+    written = report(done, found, options, time.monotonic() - started)
+    REPORT.write_text(written, encoding="utf-8")
     print(REPORT.read_text(encoding="utf-8"))
 
 
