@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sys
 
+from privacy.mutants_of_engine import ENGINE
 from privacy.mutants_of_limits import LIMITS
 from privacy.mutants_of_relations import RELATIONS
 
-MUTANTS = (*RELATIONS, *LIMITS)
+MUTANTS = (*RELATIONS, *LIMITS, *ENGINE)
 
 
 def main(wanted: list[str]) -> int:

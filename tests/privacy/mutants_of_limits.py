@@ -103,7 +103,7 @@ LIMITS = (
     Mutant(
         "a unit that changes leaves its groups and enters others",
         "plan/sensitivity.py",
-        'cells = setting.limits.groups * (2 if setting.neighbours == "change-one" else 1)',
+        'cells = setting.limits.groups * (1 if setting.neighbours == "add-remove" else 2)',
         "cells = setting.limits.groups",
         f"{MOVED}test_counts_of_units_move_exactly_as_declared",
     ),
@@ -223,7 +223,7 @@ LIMITS = (
     Mutant(
         "the draw that selects a key is the one that is shown",
         "release/cells.py",
-        "case _ if index == selection:",
+        "case _ if index == self._plan.outline.measuring.selection:",
         "case _ if False:",
         "release/test_cells.py::test_keys_that_do_not_appear_cost_one_draw_and_no_more",
     ),

@@ -120,9 +120,8 @@ RELATIONS = (
     Mutant(
         "EXISTS looks at the asking row's unit",
         "execute/relations.py",
-        'tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []\n'
-        '            return f"EXISTS',
-        'tie: list[str] = []\n            return f"EXISTS',
+        "tie = self._tie(rows, outer)",
+        "tie = self._tie(rows, None)",
         APART,
     ),
     Mutant(
@@ -135,9 +134,8 @@ RELATIONS = (
     Mutant(
         "a subquery's value is about the asking row's unit",
         "execute/relations.py",
-        'tie = [f"{self.unit(rows.source)} = {outer}"] if outer is not None else []\n'
-        '        return f"({self._select',
-        'tie: list[str] = []\n        return f"({self._select',
+        'return f"({self._grouped(rows, self._tie(rows, outer))})"',
+        'return f"({self._grouped(rows, self._tie(rows, None))})"',
         APART,
     ),
     Mutant(
@@ -150,8 +148,8 @@ RELATIONS = (
     Mutant(
         "a missing identifier is not out of a list either",
         "execute/relations.py",
-        'return f"(CASE WHEN {self._leaf(operand)} IS NOT NULL THEN {text} END)"',
-        "return text",
+        'text = f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"',
+        "pass",
         f"{NEW}test_a_missing_identifier_is_in_no_list_and_out_of_none",
     ),
     Mutant(

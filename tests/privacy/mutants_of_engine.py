@@ -1,0 +1,69 @@
+"""Rules that keep the engine from breaking the proof, and an account what it is: see `mutants`."""
+
+from __future__ import annotations
+
+from privacy.mutation import Mutant
+
+STORED = "execute/test_stored_expressions.py::"
+DECIDED = "privacy/test_statistics_decide.py::"
+
+ENGINE = (
+    Mutant(
+        "what reads only public tables is finished before anything private is planned",
+        "execute/relations.py",
+        "if self.public is not None and stands_alone(asked.rows):",
+        "if False:",
+        "privacy/test_public_first.py::test_each_person_counts_the_same_whoever_else_is_there",
+    ),
+    Mutant(
+        "a subquery is computed once however often it is written",
+        "execute/relations.py",
+        "twice = [number for number in sorted(copies) if copies[number] > 1]",
+        "twice: list[int] = []",
+        "privacy/test_one_copy.py::test_the_engine_is_told_a_subquery_as_often_as_it_was_written",
+    ),
+    Mutant(
+        "settings are read back where questions run",
+        "execute/lockdown.py",
+        "if value != wanted[name]:",
+        "if False:",
+        "execute/test_settings.py::test_settings_of_one_session_alone_are_noticed",
+    ),
+    Mutant(
+        "a generated column is not read",
+        "execute/schema.py",
+        "COMPUTED if generated else without_labels(physical)",
+        "without_labels(physical)",
+        f"{STORED}test_a_declared_generated_column_is_refused_whatever_its_rows_hold",
+    ),
+    Mutant(
+        "the labels of an ENUM show nowhere",
+        "execute/schema.py",
+        "COMPUTED if generated else without_labels(physical)",
+        "COMPUTED if generated else physical",
+        f"{STORED}test_the_labels_of_an_enum_change_neither_types_nor_faults",
+    ),
+    Mutant(
+        "a text is read up to its most bytes",
+        "execute/canonical.py",
+        "return beginning(converted, bytes_max)",
+        "return converted",
+        "privacy/test_long_text.py::test_a_text_is_read_up_to_its_last_whole_character_that_fits",
+    ),
+    Mutant(
+        "a charged question costs at least the least price",
+        "wishes.py",
+        "check_least(charge.epsilon, policy.epsilon_per_query_min, found)",
+        "pass",
+        "threats/test_a_question_has_a_least_price.py::"
+        "test_a_question_below_the_least_price_is_refused_by_name_and_one_at_it_is_answered",
+    ),
+    Mutant(
+        "what a caller breaks off is no failure",
+        "account/books.py",
+        'if ended_by(content, self.format) == "engine":',
+        "if True:",
+        "account/test_failures.py::"
+        "test_what_a_caller_breaks_off_or_an_operator_stops_is_no_failure",
+    ),
+)
