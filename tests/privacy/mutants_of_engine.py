@@ -10,9 +10,9 @@ DECIDED = "privacy/test_statistics_decide.py::"
 ENGINE = (
     Mutant(
         "what reads only public tables is finished before anything private is planned",
-        "execute/relations.py",
-        "if self.public is not None and stands_alone(asked.rows):",
-        "if False:",
+        "execute/public_first.py",
+        "return not is_private(rows) and not set(_free(rows))",
+        "return False",
         "privacy/test_public_first.py::test_each_person_counts_the_same_whoever_else_is_there",
     ),
     Mutant(

@@ -16,7 +16,7 @@ def found(name: str, seed: int, count: int, *, large: bool) -> Found:
     return campaign(seed, count, (BY_NAME[name],), large=large)
 
 
-@pytest.mark.parametrize("name", ["plain", "chains"])
+@pytest.mark.parametrize("name", BY_NAME)
 def test_cells_add_up_and_no_setting_changes_them(name: str) -> None:
     ended = found(name, 1, 5, large=False)
     assert ended.violations == []
@@ -24,10 +24,12 @@ def test_cells_add_up_and_no_setting_changes_them(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["plain", "chains"])
-@pytest.mark.parametrize("seed", [2, 3])
-def test_of_many_more_questions_none_differs(name: str, seed: int) -> None:
-    assert found(name, seed, 25, large=seed % 2 == 0).violations == []
+@pytest.mark.parametrize(
+    ("name", "seed", "count"),
+    [("mixed", 2, 50), ("mixed", 3, 50), ("plain", 2, 25), ("chains", 3, 25)],
+)
+def test_of_many_more_questions_none_differs(name: str, seed: int, count: int) -> None:
+    assert found(name, seed, count, large=seed % 2 == 0).violations == []
 
 
 def test_the_summary_says_what_there_was() -> None:
