@@ -20,6 +20,7 @@ from privacy.kernel import (
     draw_settings,
     optimizer_rules,
     write_database,
+    write_files,
 )
 from privacy.partition import partition
 from privacy.stages import Split
@@ -127,8 +128,9 @@ def examine_split(
         write_database(folder / f"part{index}.duckdb", schema, part)
         for index, part in enumerate(split.parts)
     ]
-    others = [(rng.choice([whole, again]), settings) for settings in _otherwise(rng)]
-    return Examination(whole, parts, split.singles, others, rng)
+    files = write_files(folder / "files", schema, split.whole)
+    others = [(rng.choice([whole, again, files]), settings) for settings in _otherwise(rng)]
+    return Examination(whole, parts, split.singles, [*others, (files, Settings(2))], rng)
 
 
 def examine_database(

@@ -16,12 +16,14 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from pyarrow import parquet
 
 from sanql.execute.lockdown import (
     CATALOG,
     attach,
     connect,
     limit,
+    literal,
     lock,
     question_cursor,
     quote,
@@ -43,6 +45,7 @@ MEMORY_BYTES = 1 << 30
 THREADS = 2
 SECONDS_MAX = 60.0  # of one run; a question that takes so long over a small world has gone wrong
 ROW_GROUP_SMALLEST = 2048
+FILE_ROW_GROUP = 500
 ARROW = {
     "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(),
     "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("us"),
@@ -63,7 +66,10 @@ class Kernel:
 
     def __init__(self, database: Path, settings: Settings | None = None) -> None:
         self._connection = connect()
-        attach(self._connection, database, read_only=True)
+        if database.is_dir():
+            _view_files(self._connection, database)
+        else:
+            attach(self._connection, database, read_only=True)
         limit(self._connection, MEMORY_BYTES, None, settings.threads if settings else THREADS)
         self._cursor = question_cursor
         if settings is None:
@@ -88,6 +94,14 @@ class Kernel:
     def close(self) -> None:
         """Let the database go."""
         self._connection.close()
+
+
+def _view_files(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Let the tables be Parquet files, which the engine prunes by their own statistics."""
+    connection.execute(f"ATTACH ':memory:' AS {quote(CATALOG)}")
+    for path in sorted(folder.glob("*.parquet")):
+        relation = f"{quote(CATALOG)}.main.{quote(path.stem)}"
+        connection.execute(f"CREATE VIEW {relation} AS FROM read_parquet({literal(str(path))})")
 
 
 def _settle(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
@@ -116,6 +130,15 @@ def write_database(
             connection.unregister("incoming")
         connection.execute(f"DETACH {quote(CATALOG)}")
     return path
+
+
+def write_files(folder: Path, schema: Schema, tables: Tables) -> Path:
+    """Write a world as Parquet files with small row groups, into a folder of their own."""
+    folder.mkdir()
+    for name, types in schema.items():
+        values = as_arrow(types, tables.get(name, ()))
+        parquet.write_table(values, folder / f"{name}.parquet", row_group_size=FILE_ROW_GROUP)
+    return folder
 
 
 def as_arrow(types: Mapping[str, str], rows: Sequence[Row]) -> pa.Table:

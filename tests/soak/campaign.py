@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from privacy.additivity import Violation
-from privacy.examination import Asked, ask, examine_split
+from privacy.examination import Asked, Examination, ask, examine_split
 from privacy.kernel import source_of
 from privacy.stages import STAGES, Stage
 from sanql.policy import Neighbours
+from soak.shrink import shrink
 
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 FEATURES = {
@@ -91,7 +92,19 @@ def campaign(
                 found.comparisons += engines.examine(asked)
             except Violation as violation:
                 limits = asked.levels[0][0].outline.limits
-                found.violations.append(f"seed {seed}, {place}, {limits}:\n{sql}\n{violation}")
+
+                def still(text: str) -> bool:
+                    return _breaks(engines, ask(text, policy, source, None, seed))
+
+                text = f"seed {seed}, {place}, {limits}:\n{sql}\n{violation}"
+                found.violations.append(f"{text}\nsmaller: {shrink(sql, still)}")
                 told(found.violations[-1])
         engines.close()
     return found
+
+
+def _breaks(engines: Examination, asked: Asked | str) -> bool:
+    try:
+        return isinstance(asked, Asked) and engines.examine(asked) < 0
+    except Violation:
+        return True

@@ -8,6 +8,7 @@ import sqlglot
 from sqlglot import exp
 
 ROUNDS_MAX = 60
+OPERATIONS = exp.Not | exp.Paren | exp.Func | exp.Binary
 CHOICES = exp.And | exp.Or | exp.Case | exp.Coalesce | exp.Greatest | exp.Least | exp.Nullif
 
 
@@ -35,23 +36,23 @@ def _smaller(sql: str) -> Iterator[str]:
 
 
 def _cut(node: exp.Expression, variant: int) -> bool:
+    """Take something of a node away, if there is so much of it; return whether there was."""
     if isinstance(node, exp.Select) and variant < len(node.expressions) > 1:
         node.expressions[variant].pop()
         return True
     if isinstance(node, exp.Where | exp.Having | exp.Group | exp.Join) and variant == 0:
         node.pop()
         return True
+    if node.parent is None:
+        return False
     if isinstance(node, CHOICES):
         parts = [part for part in node.iter_expressions() if not isinstance(part, exp.If)]
         parts += [part for case in node.args.get("ifs") or [] for part in case.iter_expressions()]
-        if variant < len(parts) and node.parent is not None:
+        if variant < len(parts):
             node.replace(parts[variant].copy())
             return True
-    if (
-        isinstance(node, exp.Not | exp.Paren | exp.Func | exp.Binary)
-        and variant == 5
-        and node.parent
-    ):
-        node.replace(next(node.iter_expressions()).copy())
+    inner = next(node.iter_expressions(), None)
+    if variant == 5 and isinstance(node, OPERATIONS) and inner is not None:
+        node.replace(inner.copy())
         return True
     return False

@@ -6,6 +6,7 @@ import pytest
 
 from privacy.stages import STAGES
 from soak.campaign import Found, campaign
+from soak.shrink import shrink
 from soak.summary import summary
 
 BY_NAME = {stage.name: stage for stage in STAGES}
@@ -30,6 +31,12 @@ def test_cells_add_up_and_no_setting_changes_them(name: str) -> None:
 )
 def test_of_many_more_questions_none_differs(name: str, seed: int, count: int) -> None:
     assert found(name, seed, count, large=seed % 2 == 0).violations == []
+
+
+def test_a_question_is_made_smaller_as_long_as_it_is_still_wrong() -> None:
+    sql = "SELECT COUNT(*), SUM(v) FROM t WHERE a > 1 AND (CBRT(b) > 2 OR ok) GROUP BY sex"
+    smaller = shrink(sql, lambda text: "SUM(v)" in text and "CBRT(b) > 2" in text)
+    assert smaller == "SELECT SUM(v) FROM t WHERE CBRT(b) > 2"
 
 
 def test_the_summary_says_what_there_was() -> None:
