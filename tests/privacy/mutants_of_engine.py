@@ -17,7 +17,7 @@ ENGINE = (
     ),
     Mutant(
         "a subquery is computed once however often it is written",
-        "execute/relations.py",
+        "execute/asked_once.py",
         "twice = [number for number in sorted(copies) if copies[number] > 1]",
         "twice: list[int] = []",
         "privacy/test_one_copy.py::test_the_engine_is_told_a_subquery_as_often_as_it_was_written",
@@ -65,5 +65,27 @@ ENGINE = (
         "if True:",
         "account/test_failures.py::"
         "test_what_a_caller_breaks_off_or_an_operator_stops_is_no_failure",
+    ),
+    Mutant(
+        "a source that has changed is not read before the owner says so",
+        "account/ledger.py",
+        "if not books.version.holds(stamps):",
+        "if False:",
+        "threats/test_changed_sources.py::"
+        "test_a_source_that_changes_under_san_is_not_read_as_what_it_was",
+    ),
+    Mutant(
+        "data whose ledger is missing get no fresh account",
+        "account/claims.py",
+        "            raise ledger_vanished(claim)\n\n    def check(",
+        "            return\n\n    def check(",
+        "threats/test_account_belongs_to_the_data.py::test_a_deleted_ledger_is_missed",
+    ),
+    Mutant(
+        "identical questions asked at once are asked one after the other",
+        "engine.py",
+        "with san.ledger.asking(san.analyst, digest):",
+        "if True:",
+        "threats/test_asked_at_once.py::test_two_hundred_repeats_from_threads_are_one_charge",
     ),
 )

@@ -148,7 +148,7 @@ RELATIONS = (
     Mutant(
         "a missing identifier is not out of a list either",
         "execute/relations.py",
-        'text = f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"',
+        'return f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"',
         "pass",
         f"{NEW}test_a_missing_identifier_is_in_no_list_and_out_of_none",
     ),

@@ -19,22 +19,27 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import cast
 
 from sanql.account.asking import asking_alone
 from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
-from sanql.account.chain import FORMAT, EndedBy, Record, read_pinned
+from sanql.account.chain import FORMAT, EndedBy, Record
 from sanql.account.charge import Charge
-from sanql.account.events import leak
 from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter, Spent
-from sanql.account.numbers import show_lower, show_upper
 from sanql.account.owner import Owner
+from sanql.account.refusals import (
+    check_never_pinned,
+    check_opening,
+    exceeded,
+    exceeded_together,
+    failed_too_often,
+    terms_of,
+)
 from sanql.account.standing import spent_before
 from sanql.account.store import Store
 from sanql.account.versions import Version, number_of, source_changed
-from sanql.errors import BudgetExceeded, LedgerError, Refused, Unavailable
+from sanql.errors import LedgerError, Refused
 from sanql.policy.model import Budget, Policy
 
 ORPHAN_GRACE = timedelta(seconds=60)
@@ -91,7 +96,7 @@ class Ledger:
         word that the second head, where it was pinned until now, is gone for good.
         """
         if policy.head is not None and not policy.ledger.exists():
-            _check_never_pinned(policy.head)
+            check_never_pinned(policy.head)
         ledger = cls(policy, Store(policy.ledger), clock)
         try:
             ledger._start(dict(terms))
@@ -432,12 +437,12 @@ class Ledger:
         limits = Limits.of(self._policy)
         with self._store.reading():
             books = self._store.books
-            settled = _terms_of(books.opening) == opening and books.limits == limits
+            settled = terms_of(books.opening) == opening and books.limits == limits
         if not settled:
             with self._store.writing():
                 if self._store.books.head.sequence == 0:
                     self._store.append("open", opening | {"format": FORMAT})
-                _check_opening(_terms_of(self._store.books.opening), opening)
+                check_opening(terms_of(self._store.books.opening), opening)
                 if self._store.books.limits != limits:
                     self._store.append("limits", self._store.books.limits_content(limits))
         self._store.pin()
@@ -457,9 +462,9 @@ class Ledger:
             total_max = policy.failures_total_max
         # Names are told apart only where the owner declares them; else failures count together.
         if policy.analysts and failed[analyst] >= policy.failures_max:
-            raise _failed_too_often(f"{failed[analyst]} queries of this analyst", "failures_max")
+            raise failed_too_often(f"{failed[analyst]} queries of this analyst", "failures_max")
         if sum(failed.values()) >= total_max:
-            raise _failed_too_often(
+            raise failed_too_often(
                 f"{sum(failed.values())} queries of all analysts", "failures_total_max"
             )
 
@@ -489,9 +494,9 @@ class Ledger:
         if known:
             binding = min(known, key=lambda state: state[1].remaining_lower(state[2]).epsilon)
             told = [state[1:] for state in states if state[0] in shown]
-            raise _exceeded(*binding, charge, told)
+            raise exceeded(*binding, charge, told)
         if full:
-            raise _exceeded_together(full[0][0], charge)
+            raise exceeded_together(full[0][0], charge)
 
     def _check_pending(self, reservation: Reservation) -> None:
         pending = self._store.books.pending.get(reservation.sequence)
@@ -512,97 +517,3 @@ class Ledger:
             rule.remaining_lower(spent),
             pending_of(self._store.books.pending.values(), account),
         )
-
-
-def _failed_too_often(what: str, key: str) -> Unavailable:
-    return Unavailable(
-        "failure_quota",
-        f"{what} have failed, as many as the policy allows ({key})",
-        "the data owner must find the cause, then run `sanql ledger reset-failures`",
-    )
-
-
-def _exceeded(
-    account: Account,
-    rule: Filter,
-    spent: Spent,
-    charge: Charge,
-    states: list[tuple[Filter, Spent]],
-) -> BudgetExceeded:
-    remaining = rule.remaining_lower(spent)
-    largest = [rule.largest_epsilon_that_fits(spent, charge) for rule, spent in states]
-    fitting = [epsilon for epsilon in largest if epsilon is not None]
-    remedy = "ask the data owner for a greater budget; identical questions stay free"
-    if len(fitting) == len(states):
-        remedy = f"ask with epsilon {show_lower(min(fitting))} or less, or {remedy}"
-    elif charge.delta > remaining.delta and charge.epsilon <= remaining.epsilon:
-        remedy = f"{_less_delta(charge, states)}{remedy}"
-    return BudgetExceeded(
-        "budget_exceeded",
-        f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
-        f"the {account.kind} account {account.name!r} has epsilon "
-        f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left",
-        remedy,
-    )
-
-
-def _less_delta(charge: Charge, states: list[tuple[Filter, Spent]]) -> str:
-    """Return what helps where delta is used up and epsilon is not: less of it, or known keys."""
-    left = min(rule.remaining_lower(spent).delta for rule, spent in states)
-    less = f"ask with delta {show_lower(left)} or less, or " if left > 0 else ""
-    if leak(charge.events) == 0:
-        return less
-    return (
-        f"{less}let the owner declare the domain of the columns in GROUP BY (keys that are "
-        "declared need no delta), or "
-    )
-
-
-def _exceeded_together(account: Account, charge: Charge) -> BudgetExceeded:
-    """Return the refusal that says nothing of what others have left."""
-    return BudgetExceeded(
-        "budget_exceeded",
-        f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
-        f"your own account has that left, but the {account.kind} account {account.name!r}, which "
-        "others are charged to as well, has not",
-        "ask with a smaller epsilon, or ask the data owner for a greater budget; "
-        "identical questions stay free",
-    )
-
-
-def _check_never_pinned(place: Path) -> None:
-    """Refuse to start a ledger where the second head of one is pinned."""
-    if read_pinned(place) is not None:
-        raise LedgerError(
-            "ledger_missing",
-            f"the ledger is missing, but its head is pinned at {str(place)!r}",
-            "restore the ledger file; an account that has been used is never started anew",
-        )
-
-
-def _terms_of(opening: dict[str, object]) -> dict[str, object]:
-    """Return what an opening promised, in whatever format it was written."""
-    return {name: value for name, value in opening.items() if name != "format"}
-
-
-def _check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> None:
-    if recorded != wanted:
-        then, now = _flat(recorded), _flat(wanted)
-        changed = [
-            f"{name} is {now.get(name, 'no more')}, and was {then.get(name, 'not there')}"
-            for name in dict.fromkeys([*then, *now])
-            if then.get(name) != now.get(name)
-        ]
-        raise LedgerError(
-            "ledger_terms",
-            f"the ledger was opened on other terms than the policy has: {'; '.join(changed)}",
-            "put the old terms back: what has been spent was promised on them. Other terms, also "
-            "those of a private table more or less, need another account, and what both promise adds "
-            "up: `sanql account retire --release other-terms` closes this one",
-        )
-
-
-def _flat(opening: dict[str, object]) -> dict[str, object]:
-    """Return the terms of an opening beside the rest of it."""
-    terms = opening.get("terms")
-    return opening | {"terms": None} | (terms if isinstance(terms, dict) else {})

@@ -8,11 +8,10 @@ units never meet, and nothing an analyst writes can make them.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.errors import Refused
+from sanql.execute.asked_once import BESIDE, AskedOnce
 from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, scanned, wide
 from sanql.execute.followed import followed
 from sanql.execute.lockdown import quote
@@ -54,8 +53,6 @@ from sanql.policy import RowUnit, Table
 PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value"])
 AGGREGATED = frozenset(["count", "sum", "avg", "min", "max", "bool_or", "bool_and"])
 TIES = "\x00ties\x00"
-ASKED = "\x00asked\x00"
-_MARK = re.compile("\x00ask(\\d+)\x00")
 _SPLIT_SLOT = 1_000_000  # slots of subqueries that the writer makes itself begin here
 
 
@@ -82,8 +79,7 @@ class RelationWriter:
         self._matched_once: set[int] = set()
         self._numbered: set[int] = set()
         self._groups: list[tuple[list[str], list[str]]] = []
-        self._asked_texts: list[str] = []
-        self._asked_places: dict[tuple[Subquery, tuple[str, ...]], int] = {}
+        self._asked_once = AskedOnce(self._fresh)
         self._names = 0
         self.emitter = Emitter(self._leaf, raw=lambda column: self._read(column.slot, column.name))
 
@@ -224,51 +220,28 @@ class RelationWriter:
             case AggregateRef(index):
                 return self._groups[-1][1][index]
             case Subquery():
-                return self._placed(expression)
+                return self._marked(expression)
             case Window():
                 return self._window(expression)
             case _:
                 raise AssertionError(type(expression))
 
-    def _placed(self, asked: Subquery) -> str:
-        """Return a mark that stands for a subquery until it is known how often it is written."""
+    def _marked(self, asked: Subquery) -> str:
+        """Return the mark of a subquery as a value; what it says may hang on the groups around it."""
         groups = tuple(name for names in self._groups[-1] for name in names) if self._groups else ()
-        if (asked, groups) not in self._asked_places:
+
+        def write() -> str:
             text = _within_length(self._subquery(asked))
             if isinstance(asked.operand, Identifier):
                 # NULL is in no list and out of none, also if the unit has nothing in it
-                text = f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"
-            self._asked_texts.append(self._once_inside(text))  # its operand may ask, too
-            self._asked_places[asked, groups] = len(self._asked_texts) - 1
-        return f"\x00ask{self._asked_places[asked, groups]}\x00"
+                return f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"
+            return text
+
+        return self._asked_once.mark((asked, groups), write)
 
     def once(self, select: str) -> str:
-        """Return a SELECT in which each subquery stands once.
-
-        Clamps and guards write their operand several times, and a subquery that the engine meets
-        sixty times it plans and computes sixty times. One that is written more than once becomes a
-        column beside the rows of FROM.
-        """
-        text, computed = self._shared(select)
-        return text.replace(ASKED, f" CROSS JOIN LATERAL {computed}" if computed else "")
-
-    def _once_inside(self, value: str) -> str:
-        """Return a value in which each subquery stands once, wherever the value is written."""
-        text, computed = self._shared(value)
-        return f"(SELECT {text} FROM {computed})" if computed else text
-
-    def _shared(self, text: str) -> tuple[str, str]:
-        """Return a text without marks, and what computes the subqueries that it names twice."""
-        copies = Counter(int(found) for found in _MARK.findall(text))
-        twice = [number for number in sorted(copies) if copies[number] > 1]
-        beside = self._fresh("s")
-
-        def written(found: re.Match[str]) -> str:
-            number = int(found[1])
-            return f"{beside}.q{number}" if number in twice else self._asked_texts[number]
-
-        columns = ", ".join(f"{self._asked_texts[number]} AS q{number}" for number in twice)
-        return _MARK.sub(written, text), f"(SELECT {columns}) AS {beside}" if twice else ""
+        """Return a SELECT in which each subquery stands once."""
+        return self._asked_once.in_select(select)
 
     def _scan(self, scan: Scan) -> str:
         """Return a table with its unit and the columns that are read."""
@@ -300,7 +273,7 @@ class RelationWriter:
         conditions += [] if moved else plain
         conditions += [self._asked(part) for part in asking]
         conditions += more
-        text = self._from(source, plain if moved else []) + ASKED
+        text = self._from(source, plain if moved else []) + BESIDE
         return f"{text} WHERE {' AND '.join(conditions)}" if conditions else text
 
     def _asked(self, condition: Expr) -> str:
@@ -378,7 +351,7 @@ class RelationWriter:
         having = f" WHERE {self.emitter.condition(rows.having)}" if rows.having is not None else ""
         self._groups.pop()
         listed = ", ".join(columns) or "1"
-        return self.once(f"SELECT {listed} FROM ({self.once(inner)}) AS {name}{ASKED}{having}")
+        return self.once(f"SELECT {listed} FROM ({self.once(inner)}) AS {name}{BESIDE}{having}")
 
     def _aggregate(self, part: UnitAggregate, over: str = "") -> str:
         return unit_aggregate(self.emitter, part, over, apart=self.public is None)

@@ -1,0 +1,110 @@
+"""What the ledger says when it refuses: a charge that does not fit, failures, other terms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sanql.account.books import Account
+from sanql.account.chain import read_pinned
+from sanql.account.charge import Charge
+from sanql.account.events import leak
+from sanql.account.filter import Filter, Spent
+from sanql.account.numbers import show_lower, show_upper
+from sanql.errors import BudgetExceeded, LedgerError, Unavailable
+
+
+def failed_too_often(what: str, key: str) -> Unavailable:
+    """Return the refusal of whoever, or all, had too many failures."""
+    return Unavailable(
+        "failure_quota",
+        f"{what} have failed, as many as the policy allows ({key})",
+        "the data owner must find the cause, then run `sanql ledger reset-failures`",
+    )
+
+
+def exceeded(
+    account: Account,
+    rule: Filter,
+    spent: Spent,
+    charge: Charge,
+    states: list[tuple[Filter, Spent]],
+) -> BudgetExceeded:
+    """Return the refusal of a charge, with the epsilon or delta that would fit every account."""
+    remaining = rule.remaining_lower(spent)
+    largest = [rule.largest_epsilon_that_fits(spent, charge) for rule, spent in states]
+    fitting = [epsilon for epsilon in largest if epsilon is not None]
+    remedy = "ask the data owner for a greater budget; identical questions stay free"
+    if len(fitting) == len(states):
+        remedy = f"ask with epsilon {show_lower(min(fitting))} or less, or {remedy}"
+    elif charge.delta > remaining.delta and charge.epsilon <= remaining.epsilon:
+        remedy = f"{_less_delta(charge, states)}{remedy}"
+    return BudgetExceeded(
+        "budget_exceeded",
+        f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
+        f"the {account.kind} account {account.name!r} has epsilon "
+        f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left",
+        remedy,
+    )
+
+
+def _less_delta(charge: Charge, states: list[tuple[Filter, Spent]]) -> str:
+    """Return what helps where delta is used up and epsilon is not: less of it, or known keys."""
+    left = min(rule.remaining_lower(spent).delta for rule, spent in states)
+    less = f"ask with delta {show_lower(left)} or less, or " if left > 0 else ""
+    if leak(charge.events) == 0:
+        return less
+    return (
+        f"{less}let the owner declare the domain of the columns in GROUP BY (keys that are "
+        "declared need no delta), or "
+    )
+
+
+def exceeded_together(account: Account, charge: Charge) -> BudgetExceeded:
+    """Return the refusal that says nothing of what others have left."""
+    return BudgetExceeded(
+        "budget_exceeded",
+        f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
+        f"your own account has that left, but the {account.kind} account {account.name!r}, which "
+        "others are charged to as well, has not",
+        "ask with a smaller epsilon, or ask the data owner for a greater budget; "
+        "identical questions stay free",
+    )
+
+
+def check_never_pinned(place: Path) -> None:
+    """Refuse to start a ledger where the second head of one is pinned."""
+    if read_pinned(place) is not None:
+        raise LedgerError(
+            "ledger_missing",
+            f"the ledger is missing, but its head is pinned at {str(place)!r}",
+            "restore the ledger file; an account that has been used is never started anew",
+        )
+
+
+def terms_of(opening: dict[str, object]) -> dict[str, object]:
+    """Return what an opening promised, in whatever format it was written."""
+    return {name: value for name, value in opening.items() if name != "format"}
+
+
+def check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> None:
+    """Refuse a policy whose terms are not those that the ledger was opened on, saying which."""
+    if recorded != wanted:
+        then, now = _flat(recorded), _flat(wanted)
+        changed = [
+            f"{name} is {now.get(name, 'no more')}, and was {then.get(name, 'not there')}"
+            for name in dict.fromkeys([*then, *now])
+            if then.get(name) != now.get(name)
+        ]
+        raise LedgerError(
+            "ledger_terms",
+            f"the ledger was opened on other terms than the policy has: {'; '.join(changed)}",
+            "put the old terms back: what has been spent was promised on them. Other terms, also "
+            "those of a private table more or less, need another account, and what both promise adds "
+            "up: `sanql account retire --release other-terms` closes this one",
+        )
+
+
+def _flat(opening: dict[str, object]) -> dict[str, object]:
+    """Return the terms of an opening beside the rest of it."""
+    terms = opening.get("terms")
+    return opening | {"terms": None} | (terms if isinstance(terms, dict) else {})
