@@ -35,6 +35,7 @@ def test_json_has_the_documented_shape(answered: Answered) -> None:
     answer = by_city(answered, ["a", None])
     shape = json.loads(answer.to_json())
     documented = {"columns", "rows", "intervals", "charge", "remaining", "certificate", "cached"}
+    documented |= {"version"}
     assert set(shape) - documented == {"confidence", "noise"}  # and what explains the intervals
     assert documented <= set(shape)
     assert shape["columns"] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -88,6 +89,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def own_place(folder: Path, name: str) -> Path:
+    """Return a folder with a copy of the data, for an account of their own."""
+    place = folder / name
+    if not place.exists():
+        place.mkdir()
+        shutil.copy(folder / "data.duckdb", place)
+    return place
+
+
 @pytest.fixture
 def opened(folder: Path) -> Iterator[Callable[..., San]]:
     """Return a function that opens San over the folder, with a ledger of its own."""
@@ -101,7 +111,7 @@ def opened(folder: Path) -> Iterator[Callable[..., San]]:
         **more: Any,
     ) -> San:
         keys = {"neighbours": "add-remove", "budget": 100, "accounting": "pure"} | more
-        path = folder / f"{name}.toml"
+        path = own_place(folder, name) / f"{name}.toml"
         path.write_text(POLICY.format(name=name, **keys, **bounds), encoding="utf-8")
         sans.append(San(load(path), analyst, sampler=sampler or Silent()))
         return sans[-1]
@@ -165,7 +175,7 @@ def test_bounds_are_paid_once_and_every_question_the_rest(opened: Callable[..., 
     assert len(reserved(san)) == 3
     assert [balance.spent_upper.epsilon for balance in san.budget()] == [Fraction(5, 4)]
     kinds = [record.kind for record in san.ledger.records()]
-    assert kinds[2:] == ["version", *["reserve", "spend"] * 3]
+    assert kinds[2:] == ["version", "claim", *["reserve", "spend"] * 3]
     assert verify(san.policy.ledger).sound
     # another analyst has not paid for them
     bo = opened("paid", analyst="bo")
@@ -329,7 +339,7 @@ def test_killed_halfway_the_books_are_right(
     ledger = load(path).ledger
     assert verify(ledger).sound
     with San(load(path), "ana", sampler=Silent()) as san:
-        assert [record.kind for record in san.ledger.records()][2:] == ["version", *kinds]
+        assert [record.kind for record in san.ledger.records()][2:] == ["version", "claim", *kinds]
         answer = san.query("SELECT SUM(age) FROM people", epsilon=1)
         assert answer.value == sum(n % 100 for n in range(PEOPLE) if n % 5)
         assert len(reserved(san)) == kinds.count("reserve") + after
@@ -383,16 +393,10 @@ def test_skewed_values_keep_their_mean(tmp_path: Path) -> None:
     )
     head = text.split("[table.people]")[0].replace("epsilon = 0.5 }", "epsilon = 0.05 }")
     column = 'income = { type = "float", bounds = "auto", precision = 0.01 }'
-    (tmp_path / "policy.toml").write_text(
-        f'{head}[table.people]\nprivacy_unit = "row"\ncolumn.{column}\n'
-    )
     for seed in range(3):
-        policy = load(tmp_path / "policy.toml")
-        policy.ledger.unlink(missing_ok=True)
-        for file in tmp_path.glob("skewed.ledger*"):
-            if file.is_file():
-                file.unlink()
-        with San(policy, "ana", sampler=Seeded(seed)) as san:
+        path = own_place(tmp_path, str(seed)) / "policy.toml"
+        path.write_text(f'{head}[table.people]\nprivacy_unit = "row"\ncolumn.{column}\n')
+        with San(load(path), "ana", sampler=Seeded(seed)) as san:
             answer = san.query("SELECT AVG(income) FROM people", epsilon=1)
         low, high = answer.certificate.bounds[0]["bounds"]  # type: ignore[misc]
         assert np.mean((incomes < low) | (incomes > high)) < 0.03  # type: ignore[operator]
@@ -400,7 +404,7 @@ def test_skewed_values_keep_their_mean(tmp_path: Path) -> None:
 
 
 def test_sanql_opens_such_a_policy(folder: Path) -> None:
-    path = folder / "opened.toml"
+    path = own_place(folder, "opened") / "opened.toml"
     text = POLICY.format(
         name="opened", neighbours="add-remove", budget=9, accounting="pure", **AUTO
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -71,13 +72,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def own_place(folder: Path, name: str) -> Path:
+    """Return a folder with a copy of the data, for an account of their own."""
+    place = folder / name
+    if not place.exists():
+        place.mkdir()
+        shutil.copy(folder / "data.duckdb", place)
+    return place
+
+
 @pytest.fixture
 def opened(folder: Path) -> Iterator[Callable[..., San]]:
     sans: list[San] = []
 
     def make(name: str, limit: str = '"undecided"', analyst: str = "ana", **more: object) -> San:
         keys = {"neighbours": "add-remove", "budget": 10} | more
-        path = folder / f"{name}.toml"
+        path = own_place(folder, name) / f"{name}.toml"
         path.write_text(POLICY.format(name=name, limit=limit, **keys), encoding="utf-8")
         sans.append(San(load(path), analyst, sampler=Silent()))
         return sans[-1]
@@ -144,7 +154,7 @@ def test_suggesting_is_paid_once_and_recorded(opened: Callable[..., San]) -> Non
     san = opened("paid")
     first = san.suggest_limits("visits", epsilon="0.5")
     kinds = [record.kind for record in san.ledger.records()]
-    assert kinds[2:] == ["version", "reserve", "spend"]
+    assert kinds[2:] == ["version", "claim", "reserve", "spend"]
     again = san.suggest_limits("visits", epsilon="0.5", typical_epsilon=1)
     assert (first.cached, again.cached) == (False, True)
     assert again.to_dict()["charge"]["epsilon"] == 0.0
