@@ -42,8 +42,8 @@ def test_the_release_is_on_record_before_a_row_is_read(
 
     monkeypatch.setattr(Lease, "run", watched)
     san.query(SUM, exact=True)
-    assert seen == [["open", "limits", "version", "exact"]]
-    assert kinds(san) == ["open", "limits", "version", "exact", "spend"]
+    assert seen == [["open", "limits", "version", "claim", "exact"]]
+    assert kinds(san) == ["open", "limits", "version", "claim", "exact", "spend"]
 
 
 def test_repeats_and_other_unions_are_free_for_everybody_and_after_a_restart(
@@ -167,7 +167,7 @@ def test_a_small_cell_is_refused_for_every_question_with_the_same_words(
             with pytest.raises(Refused) as again:
                 ask(sql, exact=True)
             assert again.value.message == first.value.message
-    assert kinds(san) == ["open", "limits", "version", "exact", "void"]
+    assert kinds(san) == ["open", "limits", "version", "claim", "exact", "void"]
     listed = run("ledger", "list", "-p", str(tmp_path / "policy.toml"))
     assert "has [exact.score] asked for, void, 8 cells" in listed and "released" not in listed
     assert verify(tmp_path / "town.ledger").sound
@@ -200,7 +200,7 @@ def test_a_failure_says_nothing_and_may_be_tried_again(
             san.query(SUM, exact=True)
     assert caught.value.code == "unavailable" and caught.value.__cause__ is None
     assert sorted(san.query(SUM, exact=True).rows) == sorted(truth(SUM))
-    assert kinds(san) == ["open", "limits", "version", "exact", "void", "exact", "spend"]
+    assert kinds(san) == ["open", "limits", "version", "claim", "exact", "void", "exact", "spend"]
 
 
 def test_cells_that_come_out_differently_are_not_released_twice(town: Town) -> None:

@@ -23,7 +23,7 @@ from typing import cast
 
 from sanql.account.asking import asking_alone
 from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
-from sanql.account.chain import FORMAT, EndedBy, Record
+from sanql.account.chain import FORMAT, EndedBy, Record, check_readable
 from sanql.account.charge import Charge
 from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter, Spent
@@ -95,7 +95,7 @@ class Ledger:
         policy with other budgets or accounting appends a record of them. `head_lost` is the owner's
         word that the second head, where it was pinned until now, is gone for good.
         """
-        if policy.head is not None and not policy.ledger.exists():
+        if policy.head is not None and not check_readable(policy.ledger):
             check_never_pinned(policy.head)
         ledger = cls(policy, Store(policy.ledger), clock)
         try:

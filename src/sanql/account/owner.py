@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from sanql.account.chain import Head, OwnershipKind, Record, read_pinned
+from sanql.account.chain import Head, OwnershipKind, Record, check_readable, read_pinned
 from sanql.account.ownership import Ownership, Statement
 from sanql.account.store import Store
 from sanql.errors import LedgerError
@@ -49,7 +49,7 @@ class Owner:
     @classmethod
     def open(cls, ledger: Path) -> Owner:
         """Return the owner's side of a ledger that is there, whatever its policy; close it afterwards."""
-        if not ledger.exists():
+        if not check_readable(ledger):
             raise LedgerError(
                 "ledger_missing",
                 f"there is no ledger {str(ledger)!r}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from sanql.account.chain import check_readable
 from sanql.account.claims import Claims, Holder
 from sanql.account.ledger import Ledger
 from sanql.errors import PolicyError
@@ -21,7 +22,7 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     or does not fit the policy, nothing can be asked, and the ledger can still be read.
     """
     claims = _claims_on(policy)
-    if claims is not None and not policy.ledger.exists():
+    if claims is not None and not check_readable(policy.ledger):
         claims.check_absent(policy.ledger)
     ledger = Ledger.open(policy, terms)
     try:
