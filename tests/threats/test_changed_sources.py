@@ -419,6 +419,9 @@ def test_a_worker_that_was_killed_while_it_waited_costs_nothing(database: Place)
     for number in (2, 3):
         for pid in san.workers.pids():
             os.kill(pid, signal.SIGKILL)
+            os.waitid(
+                os.P_PID, pid, os.WEXITED | os.WNOWAIT
+            )  # it is dead, and left for San to find
         answer = san.query(SUM, epsilon=number)
         assert (answer.value, answer.cached) == (200, False)
     assert spent(san) == 1 + 2 + 3
