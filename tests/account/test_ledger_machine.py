@@ -62,7 +62,8 @@ def make_policy(folder: Path) -> Policy:
         },
         engine=EngineLimits(memory_bytes=2**30, deadline_seconds=30.0, workers=1),
         delta_per_query=None,
-        failures_max=4,
+        failures_max=3,
+        failures_total_max=4,
     )
 
 
@@ -100,6 +101,9 @@ class LedgerMachine(RuleBasedStateMachine):
             if analyst in members and budget is not None
         ]
 
+    def too_many_failures(self, analyst: str) -> bool:
+        return self.failures[analyst] >= 3 or sum(self.failures.values()) >= 4
+
     @rule(
         target=reservations,
         which=st.integers(0, 1),
@@ -113,13 +117,13 @@ class LedgerMachine(RuleBasedStateMachine):
         try:
             made = self.ledgers[which].reserve(analyst, question(str(number)), charge)
         except Unavailable:
-            assert self.failures[analyst] >= 4
+            assert self.too_many_failures(analyst)
             return multiple()
         except BudgetExceeded:
             assert not fits
             return multiple()
         assert fits
-        assert self.failures[analyst] < 4
+        assert not self.too_many_failures(analyst)
         self.charges.append((analyst, epsilon))
         self.open += 1
         return made
