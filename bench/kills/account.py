@@ -18,7 +18,7 @@ from sanql.policy import load
 from sanql.san import San
 
 PEOPLE = 200
-BUDGET = Fraction(3, 2)  # a hundred and fifty charges: the last askers of an account are refused
+BUDGET = Fraction(1, 2)  # fifty charges: the last askers of an account are refused
 POLICY = f"""
 [dataset]
 name = "killed"
