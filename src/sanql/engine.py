@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge
-from sanql.errors import Unavailable
+from sanql.account.scratch import rehearsed
+from sanql.errors import Refused, Unavailable
 from sanql.execute import Opened
 from sanql.execute.pool import Lease, unavailable
 from sanql.execute.statement import Statement, public_statement, statement
@@ -66,6 +67,8 @@ def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
             check_price(san.policy, whole_charge(bounded, planned), bounded)
         return planned
 
+    if san.ledger.scratch:
+        raise _rehearsed(san, desk.settle(posed), planned_with, fresh=wishes.fresh)
     bounded, paid = desk.find(posed, planned_with)
     planned = planned_with(bounded)
     if not paid and (wishes.fresh or san.recorded(planned) is None):
@@ -74,6 +77,24 @@ def answer(san: San, asked: Asked, wishes: Wishes) -> Answer:
     taken = cells_of(san, planned, preparation.make, fresh=wishes.fresh)
     shown = _shown(san, preparation, taken, together([*paid, planned.charge]))
     return replace(shown, raised=raised_to_least(san.policy, wishes, planned))
+
+
+def _rehearsed(
+    san: San, bounded: Bounded, planned_with: Callable[[Bounded], Planned], *, fresh: bool
+) -> Refused:
+    """Charge a scratch account as the answer would be charged; return the refusal to give it."""
+    planned = planned_with(bounded)
+    check_price(san.policy, whole_charge(bounded, planned), bounded)
+    asked: list[Planned] = [*(each.plan for each in bounded.missing), planned]
+    return rehearse(san, asked, fresh=fresh)
+
+
+def rehearse(san: San, asked: Sequence[Planned], *, fresh: bool = False) -> Refused:
+    """Charge a scratch account for questions; return the refusal to answer them."""
+    name = data_name(san.policy, 1)  # a scratch account knows of no versions
+    charges = {planned.digest(name): planned.charge for planned in asked}
+    san.ledger.rehearse(san.analyst, charges, afresh=list(charges)[-1] if fresh else "")
+    return rehearsed(list(charges.values()))
 
 
 def answer_publicly(san: San, query: PublicQuery, confidence: Fraction) -> Answer:
@@ -124,6 +145,8 @@ def cells_of(
     san: San, planned: Planned, meanwhile: Callable[[], None], *, fresh: bool = False
 ) -> Taken:
     """Return a plan's noisy cells: from the record, where they are free, unless asked for afresh."""
+    if san.ledger.scratch:
+        raise rehearse(san, [planned], fresh=fresh)
     recorded = None if fresh else san.recorded(planned)
     if recorded is None:
         opened = san.data.open()

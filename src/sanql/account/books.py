@@ -15,6 +15,7 @@ from typing import Any, Literal, assert_never, cast
 
 from sanql.account.chain import (
     BEGINNING,
+    SCRATCH_KINDS,
     EndedBy,
     Head,
     OwnershipKind,
@@ -143,6 +144,12 @@ class Books:
     exact: ExactBook = field(default_factory=ExactBook)
     version: Version | None = None
     ownership: Ownership = field(default_factory=Ownership)
+    rehearsed: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def scratch(self) -> bool:
+        """Whether this is a scratch account, which never answers; its first record says so."""
+        return "scratch" in self.opening
 
     def apply(self, record: Record) -> None:
         """Take one more record; LedgerError when it makes no sense after the ones before."""
@@ -199,9 +206,15 @@ class Books:
             raise ValueError("a ledger is opened once, by its first record")
         if self.ownership.retired is not None:
             raise ValueError("a record after the account had been closed")
+        if self.scratch and record.kind not in SCRATCH_KINDS:
+            raise ValueError("a record that no scratch account has")
         match record.kind:
             case "open":
                 self.format = check_format(content.get("format"))
+                if content.get("scratch", True) is not True or (
+                    "scratch" in content and self.format < 2
+                ):
+                    raise ValueError("an account is a scratch account or says nothing of it")
                 self.opening = content
             case "format":
                 self._set_format(content)
@@ -303,7 +316,10 @@ class Books:
         analyst = _text(content["analyst"])
         charge = Charge.from_dict(cast(Mapping[str, object], content["charge"]))
         moment = datetime.fromisoformat(_text(content["time"]))
-        self.pending[sequence] = Pending(analyst, _text(content["question"]), moment)
+        question = _text(content["question"])
+        self.pending[sequence] = Pending(analyst, question, moment)
+        if self.scratch:
+            self.rehearsed.add((analyst, question))
         self._take(analyst, charge)
 
     def _take(self, analyst: str, charge: Charge) -> None:

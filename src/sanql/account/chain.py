@@ -27,6 +27,11 @@ Kind = (
     | OwnershipKind
 )
 
+SCRATCH_KINDS: frozenset[Kind] = frozenset(
+    {"open", "format", "limits", "reserve", "void", "failures_reset"}
+)
+"""What a scratch account may record: charges, never an answer, a version of the data or a claim."""
+
 EndedBy = Literal["caller", "operator", "engine"]
 """Who ended a question without an answer; only what the engine ends is a failure."""
 

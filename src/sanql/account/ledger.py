@@ -36,6 +36,7 @@ from sanql.account.refusals import (
     failed_too_often,
     terms_of,
 )
+from sanql.account.scratch import check_scratch
 from sanql.account.standing import spent_before
 from sanql.account.store import Store
 from sanql.account.versions import Version, number_of, source_changed
@@ -144,21 +145,42 @@ class Ledger:
             with self._store.writing():
                 self._check_failures(analyst)
                 self._check_fits(analyst, charge)
-                record = self._store.append(
-                    "reserve",
-                    {
-                        "analyst": analyst,
-                        "charge": charge.to_dict(),
-                        "question": question,
-                        "time": self._now(),
-                    },
-                )
+                record = self._append_charge(analyst, question, charge)
             self._store.pin()
             return Reservation(record.sequence, analyst, question, charge)
         except BaseException as fault:
             if record is not None:  # perhaps it is on disk, and nobody will settle it
                 self.give_up(Reservation(record.sequence, analyst, question, charge), fault)
             raise
+
+    @property
+    def scratch(self) -> bool:
+        """Whether this is a scratch account, which never answers."""
+        with self._store.reading():
+            return self._store.books.scratch
+
+    def rehearse(self, analyst: str, charges: Mapping[str, Charge], *, afresh: str = "") -> None:
+        """Charge a scratch account for these questions, which nobody will answer.
+
+        One that was rehearsed before is free, as its repetition would be, unless it is asked `afresh`.
+        Raises BudgetExceeded, and charges nothing, where they do not all fit.
+        """
+        self._check_analyst(analyst)
+        with self._store.writing():
+            if not self._store.books.scratch:
+                raise ValueError("what is charged to an account that answers is answered")
+            for question, charge in charges.items():
+                if (analyst, question) not in self._store.books.rehearsed or question == afresh:
+                    self._check_fits(analyst, charge)
+                    record = self._append_charge(analyst, question, charge)
+                    ended: dict[str, object] = {"ended_by": "caller"}
+                    self._store.append("void", ended | {"reservation": record.sequence})
+        self._store.pin()
+
+    def is_rehearsed(self, analyst: str, question: str) -> bool:
+        """Return whether a scratch account has been charged for this question."""
+        with self._store.reading():
+            return (analyst, question) in self._store.books.rehearsed
 
     def would_fit(self, analyst: str, charge: Charge) -> None:
         """Raise the BudgetExceeded that `reserve` would raise; write nothing."""
@@ -421,6 +443,10 @@ class Ledger:
         """Return every record, checked, oldest first."""
         return self._store.records()
 
+    def _append_charge(self, analyst: str, question: str, charge: Charge) -> Record:
+        asked: dict[str, object] = {"analyst": analyst, "question": question, "time": self._now()}
+        return self._store.append("reserve", asked | {"charge": charge.to_dict()})
+
     def _kept(self, recorded: Recorded) -> bytes:
         """Return a recorded answer, unharmed; call it while reading."""
         answer = self._store.answer(recorded.reservation)
@@ -434,18 +460,28 @@ class Ledger:
 
     def _start(self, terms: dict[str, str]) -> None:
         opening: dict[str, object] = {"dataset": self._policy.name, "terms": terms}
+        marks: dict[str, object] = {"format": FORMAT}
+        if self._policy.scratch:
+            marks["scratch"] = True
         limits = Limits.of(self._policy)
         with self._store.reading():
             books = self._store.books
+            if books.opening:
+                self._check_scratch()
             settled = terms_of(books.opening) == opening and books.limits == limits
         if not settled:
             with self._store.writing():
                 if self._store.books.head.sequence == 0:
-                    self._store.append("open", opening | {"format": FORMAT})
+                    self._store.append("open", opening | marks)
+                self._check_scratch()
                 check_opening(terms_of(self._store.books.opening), opening)
                 if self._store.books.limits != limits:
                     self._store.append("limits", self._store.books.limits_content(limits))
         self._store.pin()
+
+    def _check_scratch(self) -> None:
+        recorded, wanted = self._store.books.scratch, self._policy.scratch
+        check_scratch(self._policy.ledger, recorded=recorded, wanted=wanted)
 
     def _check_analyst(self, analyst: str) -> None:
         if self._policy.analysts and analyst not in self._policy.analysts:

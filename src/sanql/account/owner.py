@@ -46,6 +46,12 @@ class Owner:
         with self._store.reading():
             return cast(dict[str, object], self._store.books.opening.get("terms", {}))
 
+    @property
+    def scratch(self) -> bool:
+        """Whether it is a scratch account's ledger."""
+        with self._store.reading():
+            return self._store.books.scratch
+
     @classmethod
     def open(cls, ledger: Path) -> Owner:
         """Return the owner's side of a ledger that is there, whatever its policy; close it afterwards."""

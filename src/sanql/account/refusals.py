@@ -83,7 +83,7 @@ def check_never_pinned(place: Path) -> None:
 
 def terms_of(opening: dict[str, object]) -> dict[str, object]:
     """Return what an opening promised, in whatever format it was written."""
-    return {name: value for name, value in opening.items() if name != "format"}
+    return {name: value for name, value in opening.items() if name not in ("format", "scratch")}
 
 
 def check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> None:

@@ -20,6 +20,7 @@ from sanql.account.books import Books
 from sanql.account.chain import (
     BEGINNING,
     FORMAT,
+    SCRATCH_KINDS,
     Head,
     Kind,
     Record,
@@ -33,6 +34,7 @@ from sanql.account.chain import (
     write_head,
     write_pinned,
 )
+from sanql.account.scratch import never_releases
 from sanql.errors import LedgerError
 
 LOCK_SECONDS = 60.0
@@ -94,9 +96,14 @@ class Store:
         return None if row is None else bytes(row[0])
 
     def append(self, kind: Kind, content: dict[str, object]) -> Record:
-        """Add a record to the chain; call it while writing. A closed account takes none."""
+        """Add a record to the chain; call it while writing. A closed account takes none.
+
+        A scratch account takes none that would be, or lead to, an answer.
+        """
         if self.books.ownership.retired is not None:
             raise _closed(self._path)
+        if self.books.scratch and kind not in SCRATCH_KINDS:
+            raise never_releases()
         record = record_after(self.books.head, kind, content)
         self._connection.execute(
             "INSERT INTO record (sequence, kind, body, previous, hash) VALUES (?, ?, ?, ?, ?)",

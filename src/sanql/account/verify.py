@@ -38,6 +38,7 @@ from sanql.account.chain import (
 )
 from sanql.errors import LedgerError, LedgerUnreadable
 
+_KINDS_OF_SCRATCH = {"open", "format", "limits", "reserve", "void", "failures_reset"}
 _READ = "SELECT sequence, kind, body, previous, hash FROM record ORDER BY sequence"
 
 
@@ -72,6 +73,7 @@ class Verification:
     accounts: tuple[VerifiedAccount, ...]
     fault: RecordFault | None
     exact: tuple[VerifiedExact, ...] = ()
+    scratch: bool = False
 
     @property
     def sound(self) -> bool:
@@ -102,7 +104,9 @@ def verify(path: Path) -> Verification:
         _check_rights(path, error)
         fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
         return Verification(path, audit.sequence, (), fault)
-    return Verification(path, audit.sequence, audit.balances(), None, audit.exact.found())
+    return Verification(
+        path, audit.sequence, audit.balances(), None, audit.exact.found(), audit.scratch
+    )
 
 
 def export(path: Path) -> Iterator[str]:
@@ -138,6 +142,7 @@ class _Audit:
     sequence: int = 0
     hashes: dict[int, str] = field(default_factory=lambda: {0: "0" * 64})
     format: int = 0
+    scratch: bool = False
     accounting: str = ""
     accounts: list[AuditedAccount] = field(default_factory=list)
     history: list[AuditedCharge] = field(default_factory=list)
@@ -211,10 +216,15 @@ class _Audit:
             raise ValueError("a ledger is opened once, by its first record")
         if self.ownership.closed:
             raise _Wrong(sequence, "comes after the account had been closed")
+        if self.scratch and kind not in _KINDS_OF_SCRATCH:
+            raise _Wrong(sequence, "is of a kind that no scratch account has")
         match kind:
             case "open":
                 self._set_format(sequence, body)
                 self.versions.begun = self.format
+                self.scratch = "scratch" in body
+                if self.scratch and (body["scratch"] is not True or self.format < 2):
+                    raise _Wrong(sequence, "does not say whether the account is a scratch account")
             case "format":
                 self._set_format(sequence, body)
             case "limits":

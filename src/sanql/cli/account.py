@@ -46,6 +46,8 @@ def budget(policy: Path, analyst: str | None, form: str) -> None:
         else:
             print_balances(balances, others=others, renyi=loaded.accounting == "renyi")
             print_releases(releases)
+            if loaded.scratch:
+                click.echo("a scratch account: charges are rehearsed, nothing is ever answered")
 
 
 @click.command()

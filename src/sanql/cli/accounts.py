@@ -94,7 +94,9 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
 def _in_words(standing: Standing) -> str:
     state = standing.state
     lines = [f"ledger    {standing.ledger}{'' if state is not None else ' (missing)'}"]
-    if state is not None:
+    if standing.scratch:
+        lines.append("account   none: a scratch account claims no data and answers nothing")
+    elif state is not None:
         lines.append(
             f"account   {state.account or 'none yet: it claims its data with a first charge'}"
         )
@@ -116,6 +118,7 @@ def _to_dict(standing: Standing) -> dict[str, object]:
     state = standing.state
     return {
         "ledger": str(standing.ledger),
+        "scratch": standing.scratch,
         "account": None if state is None else state.account,
         "sources": [] if state is None else sorted(state.sources),
         "head": None if state is None else state.head,

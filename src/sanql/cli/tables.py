@@ -189,6 +189,7 @@ def verification_to_dict(found: Verification) -> dict[str, Any]:
             for account in found.accounts
         ],
         "exact": verified_to_dicts(found.exact),
+        "scratch": found.scratch,
     }
 
 
@@ -196,6 +197,8 @@ def print_verification(found: Verification, terminal: Console | None = None) -> 
     """Print that the ledger is sound, and what was recomputed."""
     out = terminal or console()
     out.print(f"{found.records} records, every hash, charge and balance recomputed: sound")
+    if found.scratch:
+        out.print("  a scratch account: charges are rehearsed, nothing was ever answered")
     for account in found.accounts:
         spent = _pair(account.epsilon_spent_upper, account.delta_spent_upper, show_upper)
         charges = f"{account.charges} charge{'' if account.charges == 1 else 's'}"

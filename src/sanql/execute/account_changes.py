@@ -17,6 +17,7 @@ from sanql.account.claims import Claims, Holder, claimed_by_another
 from sanql.account.ledger import Ledger
 from sanql.account.owner import Owner
 from sanql.account.ownership import RELEASING, Ownership, Statement
+from sanql.account.scratch import check_no_scratch
 from sanql.errors import LedgerError
 from sanql.execute.claiming import open_claimed
 from sanql.execute.site import site_of
@@ -35,15 +36,16 @@ class Standing:
     ledger: Path
     state: Ownership | None
     claims: tuple[Claim, ...]
+    scratch: bool = False
 
 
 def show(policy: Policy) -> Standing:
     """Return whose the policy's data are and what became of its account; nothing is written."""
     claims = Claims(site_of(policy)).found()
     if not policy.ledger.exists():
-        return Standing(policy.ledger, None, tuple(claims))
+        return Standing(policy.ledger, None, tuple(claims), policy.scratch)
     with closing(Owner.open(policy.ledger)) as owner:
-        return Standing(policy.ledger, owner.state, tuple(claims))
+        return Standing(policy.ledger, owner.state, tuple(claims), owner.scratch)
 
 
 def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -> None:
@@ -52,6 +54,7 @@ def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -
     It must be the account of the data and hold every record that is known; where it was before, there
     must be nothing left.
     """
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
     claims = Claims(site_of(policy))
     _check_there(policy.ledger)
     with Ledger.open(policy, terms, head_lost=head_lost) as ledger:
@@ -75,6 +78,7 @@ def merge(policy: Policy, terms: Mapping[str, str], other: Path) -> int:
 
     Returns how many charges those are.
     """
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
     site = site_of(policy)
     claims = Claims(site)
     _check_there(policy.ledger)
@@ -85,6 +89,7 @@ def merge(policy: Policy, terms: Mapping[str, str], other: Path) -> int:
             "name the ledger of the other account",
         )
     with Ledger.open(policy, terms) as ledger, closing(Owner.open(other)) as giving:
+        check_no_scratch(other, scratch=giving.scratch)
         _check_terms(ledger.owner, giving)
         both = {ledger.owner.state.account, giving.state.account}
         for claim in claims.live():
@@ -101,6 +106,7 @@ def merge(policy: Policy, terms: Mapping[str, str], other: Path) -> int:
 
 def retire(policy: Policy, terms: Mapping[str, str], statement: Statement, reason: str) -> None:
     """Close the account forever; with a releasing statement the data may have another one."""
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
     with open_claimed(policy, terms) as ledger:
         retired = ledger.owner.state.retired
         if retired is None:
@@ -118,6 +124,7 @@ def retire(policy: Policy, terms: Mapping[str, str], statement: Statement, reaso
 
 def retire_lost(policy: Policy, reason: str) -> None:
     """Let go of data whose account's ledger is gone for good; the next account names it on record."""
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
     claims = Claims(site_of(policy))
     held = claims.live()
     there = [claim.ledger for claim in held if claim.ledger.exists()]

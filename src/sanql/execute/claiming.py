@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     """Return the policy's ledger; LedgerError when its data belong to another account.
 
-    An account that has none yet claims the data before its first charge. While the source is not there,
+    An account that has none yet claims the data before its first charge; a scratch account claims none
+    and never reads them, whoever's they are. While the source is not there,
     or does not fit the policy, nothing can be asked, and the ledger can still be read.
     """
-    claims = _claims_on(policy)
+    claims = None if policy.scratch else _claims_on(policy)
     if claims is not None and not check_readable(policy.ledger):
         claims.check_absent(policy.ledger)
     ledger = Ledger.open(policy, terms)
@@ -36,8 +37,8 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
 
 def claim(ledger: Ledger, policy: Policy) -> None:
     """Claim the policy's data for the ledger's account; nothing may be charged before."""
-    if ledger.owner.state.retired is not None:
-        return  # a closed account claims nothing, and takes no charge
+    if ledger.scratch or ledger.owner.state.retired is not None:
+        return  # nothing is answered from either, and a closed account takes no charge
     site = site_of(policy)
     claims = Claims(site)
     _check(claims, ledger, policy)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.account import Ledger, Version
+from sanql.account.scratch import never_releases
 from sanql.execute.files import identify, locate
 from sanql.execute.pool import Workers, unavailable
 from sanql.execute.sources import (
@@ -81,7 +82,12 @@ class Data:
         return 1, first_fingerprint(self._policy, locate(self._policy))
 
     def open(self) -> Opened:
-        """Return the newest version, ready for questions; raise where the source is something else."""
+        """Return the newest version, ready for questions; raise where the source is something else.
+
+        It is the one way to the rows, and closed to a scratch account.
+        """
+        if self._ledger.scratch:
+            raise never_releases()
         with self._lock:
             stamped, formerly = self._look()
             version = self._ledger.check_version(stamped.hashes, formerly)
@@ -115,6 +121,8 @@ class Data:
 
     def refresh(self) -> Version:
         """Open the next version of the data, whether or not a byte has changed."""
+        if self._ledger.scratch:
+            raise never_releases()
         with self._lock:
             describe(self._policy)  # what cannot be read is no version
             return self._ledger.open_version(self._look()[0].hashes)

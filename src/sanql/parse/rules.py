@@ -123,6 +123,11 @@ RULES = (
         ("source_changed",),
     ),
     Rule(
+        "A scratch account never answers",
+        "data have one account, and a rehearsal is no second budget",
+        ("scratch_never_releases",),
+    ),
+    Rule(
         "Exact answers are declared",
         "without noise an answer is safe only against the adversary the owner names; see exact.md",
         ("exact_not_declared", "exact_one_column", "exact_outside_cells", "exact_statistic",

@@ -14,6 +14,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "source",
         "ledger",
         "head",
+        "scratch",
         "neighbours",
         "budget",
         "accounting",

@@ -41,6 +41,7 @@ from sanql.policy.values import (
     number_between,
     one_of,
     parse_delta,
+    parse_flag,
     parse_name,
     parse_text,
     show_number,
@@ -92,6 +93,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     source = dataset.require("source", parse_source, "name what holds the data")
     ledger = dataset.read("ledger", _parse_ledger, "name the file that keeps the account")
     head = dataset.read("head", _parse_ledger, "name a file elsewhere that pins the account's head")
+    scratch = dataset.read("scratch", parse_flag, "write scratch = true, or leave it out")
     neighbours = dataset.require(
         "neighbours",
         one_of(_NEIGHBOURS),
@@ -141,7 +143,9 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         return None
     # what is missing has left a fault, so nobody will ask a policy with the stand-ins below
     name = name or "unnamed"
-    ledger_path = file.parent / (ledger or f"{name}.ledger")
+    # beside that of the data's own account, so that a policy can be rehearsed and used in turn
+    own_name = f"{name}.scratch.ledger" if scratch else f"{name}.ledger"
+    ledger_path = file.parent / (ledger or own_name)
     source_path = file.parent / source
     if ledger_path in (file, source_path):
         dataset.fault(
@@ -176,7 +180,8 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         auto_bounds=auto_bounds,
         failures_total_max=failures_total_max,
         epsilon_per_query_min=EPSILON_PER_QUERY_MIN_DEFAULT if least is None else least,
-        head=None if head is None else file.parent / head,
+        head=None if head is None or scratch else file.parent / head,
+        scratch=bool(scratch),
     )
 
 

@@ -157,7 +157,10 @@ class EngineLimits:
 
 @dataclass(frozen=True)
 class Policy:
-    """The whole declaration: what is protected, how well, and for whom."""
+    """The whole declaration: what is protected, how well, and for whom.
+
+    A policy that is `scratch` is a rehearsal: its account claims no data, and never answers from them.
+    """
 
     path: Path
     name: str
@@ -177,3 +180,4 @@ class Policy:
     failures_total_max: int | None = None
     epsilon_per_query_min: Fraction = Fraction(1, 1000)
     head: Path | None = None
+    scratch: bool = False
