@@ -147,6 +147,9 @@ def _environment() -> dict[str, str]:
     return {
         # Arrow's own allocator would claim a gigabyte at once, which counts against the limit.
         "ARROW_DEFAULT_MEMORY_POOL": "system",
+        # DuckDB's would keep the address space of what it has freed, which counts against it too: a
+        # question that spills as it should would be refused memory that nobody holds.
+        "DUCKDB_JE_MALLOC_CONF": "retain:false",
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots)),
