@@ -86,3 +86,42 @@ def test_pairs_of_places_are_the_units_own(native: Native, question: str) -> Non
     ((alone,),) = [native.cells(question, world(1), threads=1)]
     for units, threads in ((2, 1), (37, 2), (700, 2), (900, 8)):
         assert native.cells(question, world(units), threads) == [{"m0": alone["m0"] * units}]
+
+
+def alike(units: int, rows: int) -> list[str]:
+    """Return units all of whose rows are equal."""
+    return [
+        f"INSERT INTO t SELECT i // {rows}, 1, 5 FROM range({units * rows}) AS x(i)",
+        f"INSERT INTO s SELECT i, 4 FROM range({units}) AS x(i)",
+        "INSERT INTO p VALUES (1)",
+    ]
+
+
+ALIKE = [
+    f"SELECT COUNT(*) FROM (SELECT ROW_NUMBER() {UP} AS a, ROW_NUMBER() {DOWN} AS b FROM t) w "
+    "WHERE a < b",
+    f"SELECT SUM(a * b) FROM (SELECT LEAST(ROW_NUMBER() {UP}, 20) AS a, "
+    f"LEAST(ROW_NUMBER() {DOWN}, 20) AS b FROM t) w",
+    f"SELECT COUNT(*) FROM (SELECT v FROM t QUALIFY ROW_NUMBER() {UP} = ROW_NUMBER() {DOWN}) w",
+    "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY t.id ORDER BY v) AS a, "
+    "ROW_NUMBER() OVER (PARTITION BY t.id ORDER BY v DESC) AS b "
+    "FROM t JOIN s ON s.id = t.id) w WHERE a < b",
+]
+
+
+@pytest.mark.parametrize("question", ALIKE)
+def test_pairs_of_equal_rows_are_the_same_however_many_units_there_are(
+    native: Native, question: str
+) -> None:
+    """Sorted by a method that keeps no order, equal rows of a few hundred units change places.
+
+    The engine sorts all units' rows together, so how many there are decides which way their ties fall,
+    on one thread too. Where nothing numbers equal rows, the first of these questions counts none of
+    one unit's rows, and some rows of the same unit among 380.
+    """
+    for rows, sizes in ((4, (60, 380)), (20, (10, 300))):
+        ((alone,),) = [native.cells(question, alike(1, rows), threads=1)]
+        for units in sizes:
+            for threads in (1, 2):
+                found = native.cells(question, alike(units, rows), threads)
+                assert found == [{"m0": alone["m0"] * units}]
