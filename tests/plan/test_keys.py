@@ -159,6 +159,17 @@ def test_groups_of_one_unit_each_are_refused_unless_their_keys_are_public() -> N
         ("member", "NOT (member AND age > 3)", [False, True]),
         ("score", "score > 27 AND score <> 29", [28, 30]),
         ("age // 50", "age <> 3", [0, 1, 2, 3]),
+        ("sex", "sex < 'M'", ["F"]),
+        ("sex", "'M' <= sex", ["M", "X"]),
+        ("sex", "sex BETWEEN 'G' AND 'P'", ["M"]),
+        ("sex", "sex NOT BETWEEN 'G' AND 'P'", ["F", "X"]),
+        ("sex", "NOT sex > 'M'", ["F", "M"]),
+        ("sex", "sex = 'F' OR sex > 'P'", ["F", "X"]),
+        ("sex", "sex = 'F' OR age > 3", None),
+        ("sex", "sex > city", None),
+        ("sex", "sex > 'Z'", None),
+        ("score", "score < 28.5 AND score > 26", [27, 28]),
+        ("price", "price > 1.5", None),
         ("price", "price <> 1.5", None),  # 1.52 has the key 1.5 too, and is not excluded
     ],
 )

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.parse.functions import TRUNCATIONS, truncate
-from sanql.parse.relations import From, conjuncts
+from sanql.parse.relations import From
 from sanql.parse.tree import (
     Call,
     ColumnRef,
@@ -22,6 +22,7 @@ from sanql.parse.tree import (
     walk,
 )
 from sanql.parse.units import individuals
+from sanql.plan.chosen import left_by
 from sanql.plan.lookups import Lookup, chosen_of_table, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain, identifiers
@@ -177,41 +178,7 @@ def _chosen(
         assert isinstance(expression, ColumnRef)  # noqa: S101  (columns have domains)
         lookup = chosen_of_table(index, expression, column.values, where, tables)
         return KeyColumn(lookup, column.filtered) if lookup is not None else column
-    left = column.values
-    for test in conjuncts(where):
-        asked = _listed(test, expression)
-        if asked is not None:
-            among, listed = asked
-            left = tuple(value for value in left if (value in listed) is among)
-    return KeyColumn(left, column.filtered) if left else column
-
-
-def _listed(test: Expr, key: Expr) -> tuple[bool, list[LiteralValue]] | None:
-    """Return values that a condition wants a key to be among, or (False) not to be.
-
-    A number with decimals is compared before it is rounded to its key, so that a value is excluded
-    does not mean that its key is.
-    """
-    if not isinstance(key, ColumnRef):
-        return None
-
-    def is_key(part: Expr) -> bool:
-        return isinstance(part, ColumnRef) and (part.slot, part.name) == (key.slot, key.name)
-
-    match test:
-        case Call("in" | "equal", (subject, *choices)) if is_key(subject):
-            values = [choice.value for choice in choices if isinstance(choice, Literal)]
-            return (True, values) if len(values) == len(choices) else None
-        case Call("not_equal", (subject, Literal(value))) if is_key(subject):
-            opposite = True, [value]
-        case Call("not", (part,)):
-            opposite = _listed(part, key) or (False, [])
-        case ColumnRef() if is_key(test):
-            return True, [True]
-        case _:
-            return None
-    among, values = opposite
-    return (not among, values) if values and key.facts.type is not Type.REAL else None
+    return KeyColumn(left_by(where, expression, column.values), column.filtered)
 
 
 def _key_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:
