@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from typing import Any
@@ -233,3 +234,10 @@ def test_what_is_left_names_the_account_that_binds() -> None:
         left_in_words((dataset, coalition, analyst))
         == "left: epsilon 1.23456 (coalition c), delta 1e-8 (analyst a)"
     )
+
+
+def test_what_is_printed_says_of_which_version_the_data_are(answered: Answered) -> None:
+    answer = replace(by_city(answered, ["a"]), version=3)
+    assert "; as of version 3; price: " in answer.summary()
+    assert "as of version 3" in str(answer) and "as of version 3" in answer._repr_html_()
+    assert "version" not in str(by_city(answered, ["a"]))

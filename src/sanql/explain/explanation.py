@@ -15,7 +15,7 @@ from sanql.parse.shared import PublicQuery
 from sanql.parse.tree import AggregateRef
 from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.accuracy import half_width, needs_rows
-from sanql.plan.measurements import QuantileOf
+from sanql.plan.measurements import QuantileOf, measurements_of
 from sanql.policy import Neighbours
 from sanql.release.answer import LEAST, price_in_words
 from sanql.release.certificate import Certificate, certify, certify_public, number_upper
@@ -231,9 +231,27 @@ def _expected(plan: Planned, confidence: Fraction, finish: Finish) -> list[Expec
             note = f" if the group has {ROWS_ASSUMED:,} rows" if assumed else ""
             if isinstance(level.estimates[index], QuantileOf):
                 note = ", in rows between it and the true one"
+            note += _near_threshold(level, index)
             reach = widened(level, index, finish, width or Fraction(0))
             found.append(Expected(output.name, float(reach), name + note))
     return found
+
+
+def _near_threshold(plan: Plan, index: int) -> str:
+    """Return what else is to be said of a width that rests on the count that selects keys.
+
+    The interval of a count that is shown holds given that it is (mechanisms/appearing.py), so it reaches
+    further down where the count is near the threshold; the half-width is that of counts far above.
+    """
+    measuring = plan.outline.measuring
+    if plan.priced.threshold is None or plan.outline.free or measuring.selection is None:
+        return ""
+    if measuring.selection not in measurements_of(plan.estimates[index]):
+        return ""
+    return (
+        f" where the count of units is well above the threshold of {plan.priced.threshold:,}; near it "
+        "the interval reaches further down, as it holds given that the key appears"
+    )
 
 
 def _hidden(plan: Plan) -> list[tuple[int, float]]:

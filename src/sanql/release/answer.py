@@ -184,17 +184,23 @@ class Answer:
             unsaid.append(NO_ROWS)
         return [visible(line) for line in [*unsaid, *self.certificate.beside(), self.summary()]]
 
+    def as_of(self) -> list[str]:
+        """Return which version of the data the answer is about, where it is known."""
+        return [] if self.version is None else [f"as of version {self.version}"]
+
     def summary(self) -> str:
-        """Return one line: the confidence, bounds that were found, the price and what is left."""
+        """Return one line: the confidence, of which data, bounds found, the price and what is left."""
         if self.free:
             public = self.certificate.unit.startswith("nobody")
-            return f"exact: {'public tables' if public else 'nobody can change it'}, free"
+            exact = f"exact: {'public tables' if public else 'nobody can change it'}, free"
+            return "; ".join([exact, *self.as_of()])
         price = "a repeat, free" if self.cached else price_in_words(self.charge)
         if self.raised and not self.cached:
             price += f" ({LEAST})"
         return "; ".join(
             [
                 f"{float(self.confidence):.4g} intervals",
+                *self.as_of(),
                 *self.certificate.bounds_in_words(),
                 f"price: {price}",
                 left_in_words(self.remaining),

@@ -55,6 +55,7 @@ class ExactAnswer(Answer):
         return "; ".join(
             [
                 "exact, no noise",
+                *self.as_of(),
                 *self.certificate.notes,
                 "a repeat of recorded cells" if self.cached else "now on record",
                 self.certificate.guarantee(),
