@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from sanql.errors import SanqlError
 from sanql.parse.aggregates import AGGREGATES, STATISTICS
 from sanql.parse.guard import BYTES_MAX
 from sanql.parse.operators.refusals import NAMED, REASONS, REMEDIES, SIGNS
@@ -44,6 +45,19 @@ was not asked for but counts. Where it has numbers or dates that nobody asked fo
            "fill_in": "your own bounds instead of 0 and 100"}}
 ```
 """
+AROUND = """## Around questions
+
+What else can go wrong, by the code that a command exits with; in Python each is an error of its own, with
+`code`, `message` and `remedy`. A command that did what was asked exits with 0.
+"""
+EXITS = {
+    1: "`SanqlError`, what stands in a command's way",
+    2: "`Refused` and `PolicyError`: all of the above, and what owners are told",
+    3: "`BudgetExceeded`, more than is left",
+    4: "`Unavailable`, no answer from the engine; the charge stays, if there was one",
+    5: "`LedgerError`, the account cannot be trusted or is not this one; nothing is answered",
+    6: "`LedgerUnreadable`, the account may not be read by this user, whether it is sound or not",
+}
 
 
 def refusals() -> dict[str, list[tuple[str, str]]]:
@@ -105,7 +119,58 @@ def page() -> str:
         parts.append(
             f"## {rule.name}\n\n{_sentence(rule.why)}\n\n{head}\n" + "\n".join(rows) + "\n"
         )
-    return "\n".join(parts)
+    return "\n".join([*parts, *_errors()])
+
+
+def errors() -> dict[int, dict[str, list[tuple[str, str]]]]:
+    """Return by exit code what else is said: of accounts, of the engine, and by the owner's commands."""
+    exits = {kind.__name__: kind.exit_code for kind in (SanqlError, *_kinds(SanqlError))}
+    questions = refusals()
+    found: dict[int, dict[str, list[tuple[str, str]]]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] == "theory":  # has an error of its own
+            continue
+        for kind, arguments in _made(ast.parse(path.read_text(encoding="utf-8"))):
+            code, message, remedy = (_text(part) for part in arguments[:3])
+            if kind not in exits or not re.fullmatch("[a-z_]+…?", code) or code in questions:
+                continue
+            said = found.setdefault(exits[kind], {}).setdefault(code, [])
+            if (message, remedy) not in said:
+                said.append((message, remedy))
+    return found
+
+
+def _kinds(kind: type[SanqlError]) -> Iterator[type[SanqlError]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)
+
+
+def _made(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, list[ast.expr]]]:
+    """Yield the class of each error that is made, or whose class gives its words, with the words."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Call) and len(node.args) >= 3:
+            match node.func:
+                case ast.Name(name):
+                    yield name, node.args
+                case ast.Attribute(attr="__init__") if inside:
+                    yield inside, node.args
+        yield from _made(node, node.name if isinstance(node, ast.ClassDef) else inside)
+
+
+def _errors() -> list[str]:
+    known = errors()
+    parts = [AROUND]
+    for code in sorted(EXITS):
+        rows = [
+            f"| `{name}` | {_cell(message)} | {_cell(remedy)} |"
+            for name, said in sorted(known.get(code, {}).items())
+            for message, remedy in sorted(said)
+        ]
+        head = "| code | says | remedy |\n|---|---|---|\n"
+        table = f"\n{head}" + "\n".join(rows) + "\n" if rows else ""
+        parts.append(f"### Exit code {code}: {EXITS[code]}\n{table}")
+    return parts
 
 
 def _sentence(text: str) -> str:
@@ -113,7 +178,7 @@ def _sentence(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return re.sub(r"(… ?)+", "… ", text).replace("|", "\\|").strip() or "…"
+    return re.sub(r"(… ?)+", "… ", text.replace("\n", " ")).replace("|", "\\|").strip() or "…"
 
 
 def aggregates() -> str:

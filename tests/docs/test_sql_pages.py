@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sanql.errors import SanqlError
 from sanql.parse.aggregates import AGGREGATES
 from sanql.parse.rules import RULES
 from sanql.parse.spellings import SPELLINGS
@@ -16,6 +18,7 @@ from sanql.parse.unit_aggregates import NAMES
 from sanql.parse.windows import PICKS, PLACES
 
 DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = DOCS.parent / "src" / "sanql"
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,29 @@ def test_every_code_that_a_question_can_meet_holds_exactly_one_rule(made: dict[s
     known = made["refusals"]()
     assert sorted(set(known) - set(listed)) == []
     assert sorted(set(listed) - set(known)) == []
+
+
+def test_every_code_in_the_source_is_on_the_page_and_so_is_every_exit_code() -> None:
+    """Found here by their shape alone: the first words of whatever makes an error of San's."""
+    page = (DOCS / "refusals.md").read_text(encoding="utf-8")
+    kinds = [SanqlError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    made_by = "|".join([*(kind.__name__ for kind in kinds), r"super\(\)\.__init__"])
+    first = re.compile(rf'\b(?:{made_by})\(\s*"([a-z_]+)"(?: if .*? else "([a-z_]+)")?,')
+    codes = {
+        code
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path.relative_to(SOURCE).parts[0] != "theory"
+        for found in first.findall(path.read_text(encoding="utf-8"))
+        for code in found
+        if code
+    }
+    assert {"ledger_unreadable", "budget_exceeded", "unavailable", "file_unusable"} <= codes
+    assert len(codes) > 150
+    assert sorted(code for code in codes if f"`{code}`" not in page) == []
+    for kind in kinds:
+        assert f"### Exit code {kind.exit_code}: " in page and f"`{kind.__name__}`" in page
 
 
 def test_every_refusal_has_words_and_a_remedy(made: dict[str, Any]) -> None:
