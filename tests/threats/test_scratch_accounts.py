@@ -54,10 +54,11 @@ PEOPLE_PUBLIC = "[table.people]\npublic = true\n" + CITIES.replace(
     "public = true", 'privacy_unit = "row"'
 )
 COUNT = "SELECT COUNT(*) FROM people"
+QUARTER = Charge((LaplaceEvent(Fraction(4), 1, 1),), Fraction(1, 4), Fraction(0))
 
 
 class Hospital:
-    """Data that belong to the account of one policy, which has answered once."""
+    """Data that belong to the account of one policy, which has been charged once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -67,7 +68,7 @@ class Hospital:
         self.real = self.policy("real")
         self.ledger = root / "hospital.ledger"
         with San(load(self.real)) as san:
-            san.query(COUNT, epsilon=0.25)
+            san.ledger.reserve("ana", "a" * 64, QUARTER)
         self.scratch = self.policy("scratch", more="scratch = true")
         self.rehearsal = root / "hospital.scratch.ledger"
 
@@ -181,14 +182,13 @@ def test_a_scratch_account_needs_no_data_to_be_claimed_and_claims_none(
     assert not (tmp_path / "registry").exists()
     policy.write_text(POLICY.format(more="", tables=tables))
     with San(load(policy)) as san:
-        san.query(COUNT, epsilon=1)  # the account that the data have, with all of its budget
+        san.query(COUNT, epsilon=1)  # the data's own account, with all of its budget
 
 
 # Nothing is ever answered.
 
 ANSWERS: dict[str, Callable[[San], object]] = {
     "a count": lambda san: san.query(COUNT, epsilon=0.5),
-    "a question that the data's own account has answered": lambda san: san.query(COUNT, epsilon=0.25),
     "keys selected privately": lambda san: san.query("SELECT age, COUNT(*) FROM people GROUP BY age", epsilon=0.5),
     "a question that finds bounds": lambda san: san.query("SELECT SUM(paid) FROM people", epsilon=0.5),
     "a public table": lambda san: san.query("SELECT name FROM cities"),
@@ -198,7 +198,7 @@ ANSWERS: dict[str, Callable[[San], object]] = {
     "the source": lambda san: san.source,
     "the workers": lambda san: san.workers,
     "an answer put on record": lambda san: san.ledger.spend(
-        san.ledger.reserve("ana", "a" * 64, Charge((LaplaceEvent(Fraction(2), 1, 1),), Fraction(1, 2), Fraction(0))), b"1"
+        san.ledger.reserve("ana", "a" * 64, QUARTER), b"1"
     ),
 }  # fmt: skip
 
@@ -213,6 +213,14 @@ def test_no_question_is_answered(hospital: Hospital, ask: Callable[[San], object
         assert san.data.opened is None, "nothing has read the data"
     assert verify(hospital.rehearsal).sound
     assert not list(hospital.root.glob("*.scratch.stamps")), "no file has been hashed"
+
+
+def test_what_the_data_s_own_account_has_answered_is_not_repeated(hospital: Hospital) -> None:
+    with San(load(hospital.real)) as real:
+        real.query(COUNT, epsilon=0.25)
+    with San(load(hospital.scratch)) as san, pytest.raises(Refused) as refused:
+        san.query(COUNT, epsilon=0.25)
+    assert refused.value.code == "scratch_never_releases"
 
 
 def test_a_private_table_that_a_rehearsal_calls_public_is_not_shown(hospital: Hospital) -> None:

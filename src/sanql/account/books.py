@@ -30,6 +30,7 @@ from sanql.account.filter import Filter, Spent
 from sanql.account.ownership import Ownership
 from sanql.account.standing import Standing, spent_before
 from sanql.account.tally import Tally
+from sanql.account.terms import Terms
 from sanql.account.totals import Totals
 from sanql.account.versions import Version, version_after
 from sanql.policy.model import Accounting, Budget, Policy
@@ -144,6 +145,7 @@ class Books:
     exact: ExactBook = field(default_factory=ExactBook)
     version: Version | None = None
     ownership: Ownership = field(default_factory=Ownership)
+    terms: Terms = field(default_factory=Terms)
     rehearsed: set[tuple[str, str]] = field(default_factory=set)
 
     @property
@@ -215,11 +217,14 @@ class Books:
                     "scratch" in content and self.format < 2
                 ):
                     raise ValueError("an account is a scratch account or says nothing of it")
+                self.terms = Terms.opened(content, self.format)
                 self.opening = content
             case "format":
                 self._set_format(content)
             case "limits":
                 self._set_limits(content)
+            case "tables":
+                self._add_tables(content)
             case "version":
                 self._open_version(content)
             case "reserve":
@@ -260,6 +265,7 @@ class Books:
             case "merge":
                 for analyst, charge in self.ownership.merge(content):
                     self._take(analyst, charge)
+                self.terms.forget_public()
             case "retire":
                 self.ownership.retire(content)
 
@@ -302,6 +308,11 @@ class Books:
         if account.members is None:
             return self.tally.totals(None, limits.accounting)
         return self.tally.together(account.members, limits.accounting)
+
+    def _add_tables(self, content: Mapping[str, object]) -> None:
+        if self.format < 2 or self.limits is None:
+            raise ValueError("a record that this format does not have, or before there were limits")
+        self.terms.add(content)
 
     def _open_version(self, content: Mapping[str, object]) -> None:
         if self.format < 2:

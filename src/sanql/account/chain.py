@@ -22,13 +22,22 @@ from sanql.errors import LedgerError, LedgerUnreadable
 OwnershipKind = Literal["claim", "move", "pin", "merge", "retire"]
 Kind = (
     Literal[
-        "open", "format", "limits", "version", "reserve", "exact", "spend", "void", "failures_reset"
+        "open",
+        "format",
+        "limits",
+        "tables",
+        "version",
+        "reserve",
+        "exact",
+        "spend",
+        "void",
+        "failures_reset",
     ]
     | OwnershipKind
 )
 
 SCRATCH_KINDS: frozenset[Kind] = frozenset(
-    {"open", "format", "limits", "reserve", "void", "failures_reset"}
+    {"open", "format", "limits", "tables", "reserve", "void", "failures_reset"}
 )
 """What a scratch account may record: charges, never an answer, a version of the data or a claim."""
 

@@ -30,15 +30,15 @@ from sanql.account.filter import Filter, Spent
 from sanql.account.owner import Owner
 from sanql.account.refusals import (
     check_never_pinned,
-    check_opening,
+    check_terms,
     exceeded,
     exceeded_together,
     failed_too_often,
-    terms_of,
 )
 from sanql.account.scratch import check_scratch
 from sanql.account.standing import spent_before
 from sanql.account.store import Store
+from sanql.account.terms import Declared
 from sanql.account.versions import Version, number_of, source_changed
 from sanql.errors import LedgerError, Refused
 from sanql.policy.model import Budget, Policy
@@ -73,8 +73,11 @@ class Balance:
 class Ledger:
     """The account of one dataset, shared by all processes that answer from it."""
 
-    def __init__(self, policy: Policy, store: Store, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, policy: Policy, terms: Mapping[str, str], store: Store, clock: Callable[[], datetime]
+    ) -> None:
         self._policy = policy
+        self._declared = Declared.of(policy, terms)
         self._store = store
         self._clock = clock
         self.owner = Owner(store, clock)
@@ -92,15 +95,16 @@ class Ledger:
     ) -> Ledger:
         """Open the policy's ledger, or create it when neither it nor its head exists.
 
-        `terms` say what the numbers mean (neighbours, units) and can never change. Limits can: a
-        policy with other budgets or accounting appends a record of them. `head_lost` is the owner's
+        `terms` say what the numbers mean (neighbours, units) and can never change, but a private table
+        more may join them with the next charge. Limits can change: a policy with other budgets or
+        accounting appends a record of them. `head_lost` is the owner's
         word that the second head, where it was pinned until now, is gone for good.
         """
         if policy.head is not None and not check_readable(policy.ledger):
             check_never_pinned(policy.head)
-        ledger = cls(policy, Store(policy.ledger), clock)
+        ledger = cls(policy, terms, Store(policy.ledger), clock)
         try:
-            ledger._start(dict(terms))
+            ledger._start()
             ledger.owner.pin_at(policy.head, lost=head_lost)
         except BaseException:
             ledger.close()
@@ -144,6 +148,7 @@ class Ledger:
         try:
             with self._store.writing():
                 self._check_failures(analyst)
+                self._keep_tables()
                 self._check_fits(analyst, charge)
                 record = self._append_charge(analyst, question, charge)
             self._store.pin()
@@ -169,6 +174,7 @@ class Ledger:
         with self._store.writing():
             if not self._store.books.scratch:
                 raise ValueError("what is charged to an account that answers is answered")
+            self._keep_tables()
             for question, charge in charges.items():
                 if (analyst, question) not in self._store.books.rehearsed or question == afresh:
                     self._check_fits(analyst, charge)
@@ -224,6 +230,12 @@ class Ledger:
         """
         seconds = self._policy.engine.deadline_seconds + ORPHAN_GRACE.total_seconds()
         return asking_alone(self._policy.ledger, analyst, question, seconds)
+
+    @property
+    def used(self) -> bool:
+        """Whether anything has ever been charged or released exactly."""
+        with self._store.reading():
+            return bool(self._store.books.tally.analysts or self._store.books.exact.entries)
 
     @property
     def begun(self) -> int:
@@ -342,6 +354,7 @@ class Ledger:
             if earlier is not None:
                 claim = claim.repeating(earlier.claim)
             self._check_failures(analyst)
+            self._keep_tables()
             time = self._now()
             asked: dict[str, object] = {"analyst": analyst, "time": time}
             self._store.append("exact", claim.to_dict() | asked)
@@ -458,26 +471,46 @@ class Ledger:
             )
         return answer
 
-    def _start(self, terms: dict[str, str]) -> None:
-        opening: dict[str, object] = {"dataset": self._policy.name, "terms": terms}
-        marks: dict[str, object] = {"format": FORMAT}
-        if self._policy.scratch:
-            marks["scratch"] = True
+    def _start(self) -> None:
         limits = Limits.of(self._policy)
         with self._store.reading():
-            books = self._store.books
-            if books.opening:
-                self._check_scratch()
-            settled = terms_of(books.opening) == opening and books.limits == limits
+            settled = self._store.books.limits == limits
+            if self._store.books.opening:
+                settled = self._goes_on() and settled
         if not settled:
             with self._store.writing():
                 if self._store.books.head.sequence == 0:
-                    self._store.append("open", opening | marks)
-                self._check_scratch()
-                check_opening(terms_of(self._store.books.opening), opening)
+                    marks: dict[str, object] = {"scratch": True} if self._policy.scratch else {}
+                    opening = self._declared.opening() | {"format": FORMAT} | marks
+                    self._store.append("open", opening)
+                known = self._goes_on()
                 if self._store.books.limits != limits:
                     self._store.append("limits", self._store.books.limits_content(limits))
+                if not known:
+                    self._append_tables({}, self._store.books.terms.lacking(self._declared)[1])
         self._store.pin()
+
+    def _goes_on(self) -> bool:
+        """Return whether all public tables are on record; raise where the account cannot go on."""
+        self._check_scratch()
+        books = self._store.books
+        check_terms(books.terms, self._declared)
+        closed = books.ownership.retired is not None  # nothing joins it any more
+        return closed or not books.terms.lacking(self._declared)[1]
+
+    def _keep_tables(self) -> None:
+        """Put tables on record that the policy has and the account lacks; call it while writing.
+
+        Private ones join with a charge, not before: nothing holds an owner to what was only tried.
+        """
+        check_terms(self._store.books.terms, self._declared)
+        private, public = self._store.books.terms.lacking(self._declared)
+        if private or public:
+            self._append_tables(private, public)
+
+    def _append_tables(self, private: dict[str, str], public: list[str]) -> None:
+        tables: dict[str, object] = {"private": private, "public": public}
+        self._store.append("tables", tables | {"time": self._now()})
 
     def _check_scratch(self) -> None:
         recorded, wanted = self._store.books.scratch, self._policy.scratch

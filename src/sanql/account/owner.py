@@ -44,7 +44,7 @@ class Owner:
     def terms(self) -> dict[str, object]:
         """What the account's numbers mean."""
         with self._store.reading():
-            return cast(dict[str, object], self._store.books.opening.get("terms", {}))
+            return dict(self._store.books.terms.known)
 
     @property
     def scratch(self) -> bool:

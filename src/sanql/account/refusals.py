@@ -10,6 +10,7 @@ from sanql.account.charge import Charge
 from sanql.account.events import leak
 from sanql.account.filter import Filter, Spent
 from sanql.account.numbers import show_lower, show_upper
+from sanql.account.terms import Declared, Terms
 from sanql.errors import BudgetExceeded, LedgerError, Unavailable
 
 
@@ -81,30 +82,14 @@ def check_never_pinned(place: Path) -> None:
         )
 
 
-def terms_of(opening: dict[str, object]) -> dict[str, object]:
-    """Return what an opening promised, in whatever format it was written."""
-    return {name: value for name, value in opening.items() if name not in ("format", "scratch")}
-
-
-def check_opening(recorded: dict[str, object], wanted: dict[str, object]) -> None:
-    """Refuse a policy whose terms are not those that the ledger was opened on, saying which."""
-    if recorded != wanted:
-        then, now = _flat(recorded), _flat(wanted)
-        changed = [
-            f"{name} is {now.get(name, 'no more')}, and was {then.get(name, 'not there')}"
-            for name in dict.fromkeys([*then, *now])
-            if then.get(name) != now.get(name)
-        ]
+def check_terms(terms: Terms, declared: Declared) -> None:
+    """Refuse a policy with which the account cannot go on, saying why."""
+    changed = [*terms.changes(declared)]
+    if changed:
         raise LedgerError(
             "ledger_terms",
             f"the ledger was opened on other terms than the policy has: {'; '.join(changed)}",
-            "put the old terms back: what has been spent was promised on them. Other terms, also "
-            "those of a private table more or less, need another account, and what both promise adds "
-            "up: `sanql account retire --release other-terms` closes this one",
+            "put the old terms back: what has been spent was promised on them. Other terms need another "
+            "account, and what both promise adds up: `sanql account retire --release other-terms` closes "
+            "this one",
         )
-
-
-def _flat(opening: dict[str, object]) -> dict[str, object]:
-    """Return the terms of an opening beside the rest of it."""
-    terms = opening.get("terms")
-    return opening | {"terms": None} | (terms if isinstance(terms, dict) else {})

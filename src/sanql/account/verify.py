@@ -25,6 +25,7 @@ from sanql.account.audit_exact import ExactAudit, VerifiedExact
 from sanql.account.audit_math import claim_holds
 from sanql.account.audit_ownership import KEYS as OWNERSHIP
 from sanql.account.audit_ownership import OwnershipAudit
+from sanql.account.audit_terms import TermsAudit
 from sanql.account.audit_versions import VersionAudit
 from sanql.account.chain import (
     BEGINNING,
@@ -38,7 +39,7 @@ from sanql.account.chain import (
 )
 from sanql.errors import LedgerError, LedgerUnreadable
 
-_KINDS_OF_SCRATCH = {"open", "format", "limits", "reserve", "void", "failures_reset"}
+_KINDS_OF_SCRATCH = {"open", "format", "limits", "tables", "reserve", "void", "failures_reset"}
 _READ = "SELECT sequence, kind, body, previous, hash FROM record ORDER BY sequence"
 
 
@@ -151,6 +152,7 @@ class _Audit:
     exact: ExactAudit = field(default_factory=ExactAudit)
     versions: VersionAudit = field(default_factory=VersionAudit)
     ownership: OwnershipAudit = field(default_factory=OwnershipAudit)
+    terms: TermsAudit = field(default_factory=TermsAudit)
 
     def take(self, row: tuple[Any, ...]) -> None:
         sequence, kind, body, previous, digest = row
@@ -223,12 +225,15 @@ class _Audit:
                 self._set_format(sequence, body)
                 self.versions.begun = self.format
                 self.scratch = "scratch" in body
+                self._check_terms(sequence, self.terms.open(body, self.format))
                 if self.scratch and (body["scratch"] is not True or self.format < 2):
                     raise _Wrong(sequence, "does not say whether the account is a scratch account")
             case "format":
                 self._set_format(sequence, body)
             case "limits":
                 self._set_limits(sequence, body)
+            case "tables" if self.format > 1 and self.accounts:
+                self._check_terms(sequence, self.terms.take(body))
             case "version":
                 self._open_version(sequence, body)
             case "reserve":
@@ -264,6 +269,10 @@ class _Audit:
             raise ValueError("a ledger goes on in a later format")
         self.format = body["format"]
 
+    def _check_terms(self, sequence: int, wrong: str | None) -> None:
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
+
     def _open_version(self, sequence: int, body: dict[str, Any]) -> None:
         wrong = "is of a kind that format 1 lacks" if self.format < 2 else self.versions.take(body)
         if wrong is not None:
@@ -281,6 +290,8 @@ class _Audit:
         wrong = self.ownership.take(kind, body)
         if wrong is not None:
             raise _Wrong(sequence, wrong)
+        if kind == "merge":
+            self.terms.merge()
         for charged in body["charges"] if kind == "merge" else ():
             # it was spent from another budget: it counts here, and need not have fitted
             self._take_charge(sequence, charged)
