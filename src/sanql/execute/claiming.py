@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     """Return the policy's ledger; LedgerError when its data belong to another account.
 
-    An account that has none yet claims the data before its first charge; a scratch account claims none
+    An account that has none yet claims the data before its first charge, or at once where it has charges
+    from before there were claims, as a ledger of 0.1.0 has. A scratch account claims none
     and never reads them, whoever's they are. While the source is not there,
     or does not fit the policy, nothing can be asked, and the ledger can still be read.
     """
@@ -29,6 +30,8 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     try:
         if claims is not None:
             _check(claims, ledger, policy)
+            if ledger.used and ledger.owner.state.account is None:
+                claim(ledger, policy)
     except BaseException:
         ledger.close()
         raise
