@@ -38,7 +38,6 @@ from sanql.plan.keys import PublicKeys
 from sanql.plan.measurements import Measured, Measurement
 from sanql.policy import ColumnUnit, Table
 
-SMALLEST_MAX = 16
 CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
 
 
@@ -409,15 +408,9 @@ def _less_centre(sums: str, counts: str, part: Measurement) -> str:
 def _thresholds(source: str, most: int) -> str:
     """Return the units with more than `most` rows here, and the hash below which `most` lie.
 
-    Keeping the few smallest hashes of every unit is fastest, but takes room for all of them in
-    every unit; beyond a few, only the units that have too many are ranked.
+    Only the units that have too many are ranked, by a sort that may spill. (`min(h, n)` would keep
+    the smallest hashes of every unit, however few it has, in memory that cannot.)
     """
-    if most <= SMALLEST_MAX:
-        smallest = f"system.main.min(h, {most + 1})"  # fewer where there are fewer
-        return (
-            f"SELECT u, system.main.list_extract({smallest}, {most + 1}) AS below "
-            f"FROM {source} GROUP BY u HAVING below IS NOT NULL"
-        )
     many = f"SELECT u FROM {source} GROUP BY u HAVING system.main.count(*) > {most}"
     ranked = (
         f"SELECT a.u, a.h, system.main.row_number() OVER (PARTITION BY a.u ORDER BY a.h) AS place "
