@@ -8,6 +8,7 @@ operations that look at one value at a time: what one row holds changes no other
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,16 @@ def is_text(kind: pyarrow.DataType) -> bool:
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def divided(batch: pyarrow.RecordBatch, bytes_max: int) -> Iterator[pyarrow.RecordBatch]:
+    """Yield a batch in halves of halves, until each has no more bytes than that or is one row."""
+    if batch.num_rows <= 1 or batch.nbytes <= bytes_max:
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from divided(batch.slice(0, half), bytes_max)
+        yield from divided(batch.slice(half), bytes_max)
 
 
 def total(array: pyarrow.Array) -> pyarrow.Array:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanql.execute.arrow_values import is_text, plain_type, scanned_type, total
+from sanql.execute.arrow_values import divided, is_text, plain_type, scanned_type, total
 from sanql.execute.canonical import OLD_TIME
 from sanql.execute.lockdown import literal, quote
 from sanql.execute.messages import Format
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 _HEADER_BYTES_MAX = 1 << 20
-_BATCH_ROWS = 1 << 14
+_BATCH_ROWS = 1 << 11  # as many as DuckDB takes at a time
+_BATCH_BYTES = 16 << 20  # as written in the file
+_SHOWN_BYTES = 8 << 20  # of a batch as DuckDB sees it, several of which it may copy at once
 _READ_BYTES = 1 << 20
 _DELIMITERS = ",;\t|"
 
@@ -123,11 +125,28 @@ def _parquet_batches(path: Path, columns: tuple[str, ...]) -> pyarrow.RecordBatc
     schema = pyarrow.schema([pyarrow.field(field.name, _shown(field)) for field in stored])
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
-        for batch in file.iter_batches(_BATCH_ROWS, columns=list(columns), use_threads=False):
+        for batch in _narrow_batches(file, columns):
             arrays = [total(batch.column(field.name)) for field in schema]
-            yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+            # one text of many rows is little in a file, and much once it is read
+            yield from divided(pyarrow.RecordBatch.from_arrays(arrays, schema=schema), _SHOWN_BYTES)
 
     return pyarrow.RecordBatchReader.from_batches(schema, batches())
+
+
+def _narrow_batches(
+    file: pyarrow.parquet.ParquetFile, columns: tuple[str, ...]
+) -> Iterator[pyarrow.RecordBatch]:
+    """Yield a file's rows, fewer at a time where they are wide: text of a megabyte is allowed."""
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        chunks = [group.column(place) for place in range(group.num_columns)]
+        size = sum(
+            chunk.total_uncompressed_size
+            for chunk in chunks
+            if chunk.path_in_schema.split(".")[0] in columns
+        )
+        rows = min(_BATCH_ROWS, 1 + _BATCH_BYTES * group.num_rows // max(size, 1))
+        yield from file.iter_batches(rows, [number], columns=list(columns), use_threads=False)
 
 
 def _shown(field: pyarrow.Field) -> pyarrow.DataType:

@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
+from sanql.execute.arrow_values import divided
 from sanql.execute.channel import ChannelLost, receive, send
 from sanql.execute.confine import die_with_parent, limit_files, limit_memory
 from sanql.execute.files import DatabaseFile, stamp
@@ -129,7 +130,7 @@ def _frames(batches: pyarrow.RecordBatchReader) -> Iterator[bytes]:
     waiting: list[pyarrow.RecordBatch] = []
     size = sent = 0
     for batch in batches:
-        for part in _divided(batch):
+        for part in divided(batch, FRAME_BYTES):
             waiting.append(part)
             size += part.nbytes
             if size >= FRAME_BYTES:
@@ -137,16 +138,6 @@ def _frames(batches: pyarrow.RecordBatchReader) -> Iterator[bytes]:
                 waiting, size, sent = [], 0, sent + 1
     if waiting or not sent:
         yield _frame(batches.schema, waiting)
-
-
-def _divided(batch: pyarrow.RecordBatch) -> Iterator[pyarrow.RecordBatch]:
-    """Yield a batch in halves of halves, until each fits a frame or is one row."""
-    if batch.num_rows <= 1 or batch.nbytes <= FRAME_BYTES:
-        yield batch
-    else:
-        half = batch.num_rows // 2
-        yield from _divided(batch.slice(0, half))
-        yield from _divided(batch.slice(half))
 
 
 def _frame(schema: pyarrow.Schema, batches: list[pyarrow.RecordBatch]) -> bytes:
