@@ -170,7 +170,9 @@ def test_groups_of_one_unit_each_are_refused_unless_their_keys_are_public() -> N
         ("sex", "sex > 'Z'", None),
         ("score", "score < 28.5 AND score > 26", [27, 28]),
         ("price", "price > 1.5", None),
-        ("price", "price <> 1.5", None),  # 1.52 has the key 1.5 too, and is not excluded
+        ("price", "price = 2", [2]),
+        ("price", "NOT price = 2", None),
+        ("price", "price <> 2", None),  # 2.02 has the key 2 too, and is not excluded
     ],
 )
 def test_keys_that_a_condition_excludes_do_not_appear(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import sys
 
+from privacy.mutants_of_accounts import ACCOUNTS
 from privacy.mutants_of_engine import ENGINE
 from privacy.mutants_of_limits import LIMITS
 from privacy.mutants_of_relations import RELATIONS
+from privacy.mutants_of_release import RELEASE
 
-MUTANTS = (*RELATIONS, *LIMITS, *ENGINE)
+MUTANTS = (*RELATIONS, *LIMITS, *ENGINE, *ACCOUNTS, *RELEASE)
 
 
 def main(wanted: list[str]) -> int:

@@ -1,0 +1,164 @@
+"""Rules of accounts, versions, failures and least prices: see `mutants`."""
+
+from __future__ import annotations
+
+from privacy.mutation import Mutant
+
+CHANGED = "threats/test_changed_sources.py::"
+OWNED = "threats/test_account_belongs_to_the_data.py::"
+LEAST = "threats/test_a_question_has_a_least_price.py::"
+ONCE = "threats/test_asked_at_once.py::"
+FAILED = "account/test_failures.py::"
+
+ACCOUNTS = (
+    # ---- the odometer
+    Mutant(
+        "what an odometer aims at is fixed when it is opened",
+        "account/filter.py",
+        "                if open_ is not None:\n                    return open_\n",
+        "",
+        "account/test_changing_limits.py::"
+        "test_a_raise_of_epsilon_keeps_what_was_counted_and_adds_no_more_than_the_difference",
+    ),
+    Mutant(
+        "leaks count beside an odometer's own delta",
+        "account/filter.py",
+        "return self.paid.delta + self.metered.losses.leaked + self.odometer.delta",
+        "return self.paid.delta + self.odometer.delta",
+        "account/test_filter.py::"
+        "test_leaks_alone_use_all_of_delta_and_seven_eighths_once_charges_are_counted_together",
+    ),
+    Mutant(
+        "the weights of the orders add up to one",
+        "account/filter.py",
+        "others = Fraction(1, 2 * (len(ORDERS) - 1))",
+        "others = Fraction(1, 2)",
+        "account/test_filter.py::"
+        "test_the_orders_conversions_solve_their_equation_with_weights_that_add_up_to_one",
+    ),
+    Mutant(
+        "charges paid one by one stay paid when accounting changes",
+        "account/filter.py",
+        "return None if read is None else self.paid.epsilon + read",
+        "return read",
+        "account/test_changing_limits.py::"
+        "test_an_owner_who_changes_the_accounting_after_seeing_answers_never_exceeds_delta",
+    ),
+    # ---- whose the data are
+    Mutant(
+        "a second account over claimed data is refused",
+        "account/claims.py",
+        "raise claimed_by_another(claim, holder.ledger)",
+        "continue",
+        "account/test_claims.py::test_both_places_are_written_and_each_alone_is_enough",
+    ),
+    Mutant(
+        "no account is begun over data that another one is kept of",
+        "account/claims.py",
+        "raise claimed_by_another(claim, ledger)",
+        "continue",
+        f"{OWNED}test_a_second_account_over_the_same_data_is_refused",
+    ),
+    Mutant(
+        "a copy of the ledger is no second budget",
+        "account/claims.py",
+        "if not holder.keeps(claim):",
+        "if False:",
+        f"{OWNED}test_a_second_account_over_the_same_data_is_refused",
+    ),
+    Mutant(
+        "a fresh ledger in the place of the old one is refused",
+        "account/claims.py",
+        "                raise replaced(claim)\n",
+        "                continue\n",
+        f"{OWNED}test_a_fresh_ledger_in_the_place_of_the_old_one_is_noticed",
+    ),
+    Mutant(
+        "an account that nobody could find again is refused",
+        "account/claims.py",
+        "if held is None and not beside:",
+        "if False:",
+        "account/test_claims.py::test_an_account_that_can_be_claimed_nowhere_is_refused",
+    ),
+    # ---- which data an answer is about
+    Mutant(
+        "an answer is on record for one version of the data",
+        "engine.py",
+        'return f"{policy.name}, version {version}"',
+        'return f"{policy.name}, version {version and 1}"',
+        f"{CHANGED}test_a_new_version_is_opened_whether_or_not_anything_changed",
+    ),
+    Mutant(
+        "a file that is written to during a question gives no answer",
+        "execute/data.py",
+        "if written and not opened.version.holds(self._look()[0].hashes):",
+        "if False:",
+        f"{CHANGED}test_a_file_written_to_during_a_question_gives_no_answer",
+    ),
+    Mutant(
+        "versions are opened one after another",
+        "account/versions.py",
+        "if number not in following or (formerly and not (begun == number == 1)):",
+        "if False:",
+        "account/test_versions.py::test_anything_else_is_found_by_the_accounts_and_by_the_auditor",
+    ),
+    Mutant(
+        "nothing is charged before a worker has the data open",
+        "engine.py",
+        "    with opened.workers.lease() as lease:\n        return _charged(",
+        "    san.ledger.reserve(san.analyst, digest, planned.charge)\n"
+        "    with opened.workers.lease() as lease:\n        return _charged(",
+        f"{CHANGED}test_nothing_is_charged_where_no_worker_gets_ready",
+    ),
+    # ---- failures
+    Mutant(
+        "what dies with its process is a failure",
+        "account/ledger.py",
+        "return books.failures + orphans",
+        "return books.failures",
+        f"{FAILED}test_a_reset_is_recorded_and_counts_failures_and_orphans_anew",
+    ),
+    Mutant(
+        "failures are rationed for each analyst",
+        "account/ledger.py",
+        "if policy.analysts and failed[analyst] >= policy.failures_max:",
+        "if False:",
+        f"{FAILED}test_failures_are_rationed_for_each_analyst_and_for_all_together",
+    ),
+    Mutant(
+        "failures are rationed for all analysts together",
+        "account/ledger.py",
+        "if sum(failed.values()) >= total_max:",
+        "if False:",
+        f"{FAILED}test_failures_are_rationed_for_each_analyst_and_for_all_together",
+    ),
+    # ---- least prices, and one charge for one question
+    Mutant(
+        "an accuracy costs at least the least price",
+        "wishes.py",
+        "return max(least, least_epsilon(outlined, delta, wanted))",
+        "return least_epsilon(outlined, delta, wanted)",
+        f"{LEAST}test_an_accuracy_that_needs_less_is_had_for_the_least_price_and_says_so",
+    ),
+    Mutant(
+        "suggestions cost at least the least price in all",
+        "release/suggestion.py",
+        "check_least(together(unpaid).epsilon, policy.epsilon_per_query_min)",
+        "pass",
+        f"{LEAST}test_suggestions_cost_at_least_that_in_all",
+    ),
+    Mutant(
+        "whoever waited for the same question looks for its answer first",
+        "engine.py",
+        "left an answer\n            recorded = None if fresh else san.recorded(planned)",
+        "left an answer\n            recorded = None",
+        f"{ONCE}test_two_hundred_repeats_from_threads_are_one_charge",
+    ),
+    Mutant(
+        "processes that ask the same wait for each other, too",
+        "account/asking.py",
+        "            fcntl.fcntl(handle, command, wanted)\n",
+        "            pass\n",
+        f"{ONCE}test_repeats_from_processes_are_one_charge",
+    ),
+)
