@@ -20,10 +20,12 @@ check: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" src tests docs README.md
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not soak" src tests docs README.md
 
-# Both oracles of tests/privacy over 20,000 generated questions; SOAK="--minutes 10" for less.
+# Tests by the thousand of what `make test` asks a share of, then both oracles of tests/privacy over
+# 20,000 generated questions; SOAK="--minutes 10" for less.
 soak: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto -m soak tests
 	@cd tests && ../$(BIN)/python -m soak --summary soak/SUMMARY.md $(SOAK)
 
 plots: $(VENV)/.dev

@@ -80,6 +80,9 @@ class Refusal:
         return f"{self.code}: {str(self.asked.sql)[:70]}"
 
 
+Taught = tuple[Refusal, Refused]
+
+
 def planned(question: Question, tables: Tables) -> None:
     """Plan a question that has been read, or refuse it."""
     if not isinstance(question.query, PublicQuery):
@@ -111,6 +114,15 @@ def refusals(tables: Tables, tmp_path_factory: pytest.TempPathFactory) -> list[R
     return found
 
 
+@pytest.fixture(scope="module")
+def taught(refusals: list[Refusal]) -> list[Taught]:
+    """Return each of them with what is shown instead."""
+    return [
+        (each, teach(each.refused, each.asked, each.tables, lambda q, e=each: planned(q, e.tables)))
+        for each in refusals
+    ]
+
+
 def test_every_refusal_has_its_code_a_place_or_a_quoted_part_and_a_remedy(
     refusals: list[Refusal],
 ) -> None:
@@ -138,12 +150,9 @@ def quoted(message: str, sql: str) -> bool:
 
 
 @pytest.mark.slow
-def test_what_a_refusal_shows_is_read_and_planned(refusals: list[Refusal]) -> None:
+def test_what_a_refusal_shows_is_read_and_planned(taught: list[Taught]) -> None:
     shown = 0
-    for each in refusals:
-        refused = teach(
-            each.refused, each.asked, each.tables, lambda q, e=each: planned(q, e.tables)
-        )
+    for each, refused in taught:
         assert (refused.code, refused.place) == (each.code, each.refused.place)
         assert refused.message == each.refused.message
         if refused.nearest:
@@ -152,7 +161,7 @@ def test_what_a_refusal_shows_is_read_and_planned(refusals: list[Refusal]) -> No
             assert refused.remedy.endswith(f"; {with_own}ask: {refused.nearest}")
             assert refused.to_dict()["error"]["nearest"] == refused.nearest  # type: ignore[index]
             planned(parse(refused.nearest, each.tables), each.tables)
-    assert shown > len(refusals) / 3
+    assert shown > len(taught) / 3
 
 
 STATISTICS = {
@@ -165,19 +174,16 @@ SPELT = {"MEAN": "AVG", "AVERAGE": "AVG", "ANY_VALUE": "MIN", "EVERY": "BOOL_AND
 
 def statistics(sql: str) -> set[str]:
     """Return the statistics that a text names, by its letters alone."""
-    names = {name.upper() for name in re.findall(r"(\w+) ?\(", sql)}
+    names = {name.upper() for name in re.findall(r"\b(\w+) ?\(", sql)}
     return (names | {SPELT[name] for name in names & SPELT.keys()}) & STATISTICS
 
 
 @pytest.mark.slow
 def test_no_refusal_shows_a_statistic_that_was_not_asked_for_but_a_count(
-    refusals: list[Refusal],
+    taught: list[Taught],
 ) -> None:
     """MAX never becomes MIN, nor a text's least value an average; a misspelt name is what is meant."""
-    for each in refusals:
-        refused = teach(
-            each.refused, each.asked, each.tables, lambda q, e=each: planned(q, e.tables)
-        )
+    for each, refused in taught:
         if "did you mean" not in each.refused.remedy:
             assert statistics(refused.nearest) <= statistics(each.asked.sql), each
 
@@ -209,12 +215,9 @@ def test_what_a_shown_question_invents_is_said_beside_it(
 
 @pytest.mark.slow
 def test_numbers_that_stand_in_a_shown_question_were_asked_or_are_said_to_be_filled_in(
-    refusals: list[Refusal],
+    taught: list[Taught],
 ) -> None:
-    for each in refusals:
-        refused = teach(
-            each.refused, each.asked, each.tables, lambda q, e=each: planned(q, e.tables)
-        )
+    for each, refused in taught:
         if "BETWEEN 0 AND 100 " in refused.nearest and "100" not in each.asked.sql:
             assert "your own bounds instead of 0 and 100" in refused.fill_in, each
 

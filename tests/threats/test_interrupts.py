@@ -42,8 +42,8 @@ rows_per_unit_max = 1
 note = { type = "text" }
 number = { type = "integer" }
 """
-SLOW = (
-    "SELECT COUNT(*) FROM people WHERE REGEXP_MATCHES(note, '(a|b)*1.*(c|d)*2.*(e|f)*3.*4.*5.*6')"
+SLOW = "SELECT COUNT(*) FROM people WHERE " + " OR ".join(
+    f"REGEXP_MATCHES(note, '(a|b)*1.*(c|d)*2.*(e|f)*3.*4.*5.*6.*{number}z')" for number in range(12)
 )
 FILES = {
     str(Path(sanql.account.__file__).with_name(name)) for name in ("ledger.py", "store.py")
@@ -68,7 +68,9 @@ def settled(policy: Policy) -> Counter[str]:
     with San(policy) as san:
         records = list(san.ledger.records())
         assert all(balance.reserved == 0 for balance in san.budget())
-    kinds = Counter(record.kind for record in records if record.kind != "version")
+    kinds = Counter(
+        record.kind for record in records if record.kind in {"reserve", "spend", "void"}
+    )
     voids = [record.content for record in records if record.kind == "void"]
     assert {void["ended_by"] for void in voids} <= {"caller"}
     assert verify(policy.ledger).sound
