@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge
@@ -229,11 +229,10 @@ def _noisy_cells(
     """Return the noisy cells of every level; all of them have the time that one answer has."""
     found = []
     for number, (level, each) in enumerate(zip(planned.levels, sent, strict=True)):
-        stage = NoiseStage(level, sampler)
+        begin = partial(NoiseStage, level, sampler)
         left = deadline - time.monotonic() if number else math.inf
         busy = None if number else meanwhile
-        lease.stream(each.sql, each.parameters, stage.take, busy, left, each.public)
-        found.append(stage.finish())
+        found.append(lease.stream(each.sql, each.parameters, begin, busy, left, each.public))
     return LevelCells(tuple(found))
 
 

@@ -58,6 +58,20 @@ def ticks(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
 
 
+class Taker:
+    """A stage that gives every piece of a result to a function, and makes nothing of it."""
+
+    def __init__(self, take: Callable[[pa.Table], object]) -> None:
+        self.take = take
+
+    def finish(self) -> None: ...
+
+
+def stream(workers: Workers, sql: str, take: Callable[[pa.Table], object]) -> None:
+    with workers.lease() as lease:
+        lease.stream(sql, [], lambda: Taker(take))
+
+
 @contextmanager
 def sampled(pid: int, *fields: str) -> Iterator[dict[str, int]]:
     """Watch a process; within, and after, the most bytes that its status has shown are there."""
@@ -248,10 +262,10 @@ def test_a_result_larger_than_the_memory_streams_through_it(source: Source) -> N
         rows, size, largest = rows + some.num_rows, size + some.nbytes, max(largest, some.nbytes)
 
     with Workers(source, EngineLimits(256 << 20, 120.0, 1)) as workers:
-        workers.stream(
+        stream(
+            workers,
             "SELECT repeat(md5(range::VARCHAR), 8) AS key, count(*) AS n "
             "FROM range(1600000) GROUP BY ALL",
-            [],
             take,
         )
     assert rows == 1_600_000
@@ -269,9 +283,8 @@ def test_a_result_larger_than_the_memory_streams_through_it(source: Source) -> N
 def test_a_failure_after_some_rows_is_the_same_failure(late: str, workers: Workers) -> None:
     had: list[int] = []
     with pytest.raises(Unavailable) as caught:
-        workers.stream(
-            f"SELECT range AS n, {late} AS x FROM range(2000000)", [], lambda t: had.append(len(t))
-        )
+        sql = f"SELECT range AS n, {late} AS x FROM range(2000000)"
+        stream(workers, sql, lambda t: had.append(len(t)))
     error = caught.value
     assert had, "nothing had been sent by then, so nothing was tried"
     assert (error.code, error.message) == ("unavailable", "the engine could not answer")
@@ -288,7 +301,7 @@ def test_a_failure_of_whoever_takes_the_rows_is_the_same_failure(workers: Worker
     workers.warm()
     (before,) = processes(workers)
     with pytest.raises(Unavailable) as caught:
-        workers.stream("SELECT range AS n FROM range(2000000)", [], refuse)
+        stream(workers, "SELECT range AS n FROM range(2000000)", refuse)
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert not running(before)
     assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
@@ -299,26 +312,8 @@ def test_a_deadline_holds_for_all_rows_together(source: Source, people: Policy) 
     with Workers(source, replace(people.engine, deadline_seconds=1.0)) as workers:
         workers.warm()
         with pytest.raises(Unavailable):
-            workers.stream("SELECT range AS n FROM range(1000000000000)", [], lambda _: None)
+            stream(workers, "SELECT range AS n FROM range(1000000000000)", lambda _: None)
         assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
-
-
-def test_a_worker_killed_in_the_middle_of_a_query_is_replaced(workers: Workers) -> None:
-    workers.warm()
-    (pid,) = processes(workers)
-    threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
-    with pytest.raises(Unavailable):
-        workers.run(ENDLESS, [])
-    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
-
-
-def test_a_worker_that_died_while_idle_costs_nobody_an_answer(workers: Workers) -> None:
-    workers.warm()
-    (pid,) = processes(workers)
-    os.kill(pid, signal.SIGKILL)
-    # until all its threads are gone the process is not dead, though it is called a zombie
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    assert workers.run(COUNT, []).to_pydict() == {"n": [1000]}
 
 
 @pytest.mark.slow

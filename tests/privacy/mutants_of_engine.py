@@ -88,4 +88,26 @@ ENGINE = (
         "if True:",
         "threats/test_asked_at_once.py::test_two_hundred_repeats_from_threads_are_one_charge",
     ),
+    Mutant(
+        "nothing is charged before a worker has said that it is ready",
+        "execute/pool.py",
+        "                server.confirm()\n",
+        "                server.await_ready()\n",
+        "execute/test_killed_workers.py::"
+        "test_a_worker_that_does_not_say_that_it_is_ready_is_replaced",
+    ),
+    Mutant(
+        "what a worker ends by its own fault is not tried again",
+        "execute/process.py",
+        "frozenset({signal.SIGKILL, signal.SIGTERM})",
+        "frozenset(signal.Signals)",
+        "execute/test_killed_workers.py::test_a_worker_that_ends_by_its_own_fault_has_no_second",
+    ),
+    Mutant(
+        "a second worker begins anew",
+        "execute/pool.py",
+        "            stage = begin()\n            done = self._attempt(query, deadline, stage, None)",
+        "            done = self._attempt(query, deadline, stage, None)",
+        "execute/test_killed_workers.py::test_what_a_killed_worker_has_not_finished_is_begun_anew",
+    ),
 )

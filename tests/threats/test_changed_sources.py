@@ -305,9 +305,10 @@ def test_a_file_written_to_during_a_question_gives_no_answer(
     san = database.san()
     stream = Lease.stream
 
-    def meanwhile(self: object, *given: object) -> None:
-        stream(self, *given)  # type: ignore[arg-type]
+    def meanwhile(self: object, *given: object) -> object:
+        made = stream(self, *given)  # type: ignore[arg-type]
         overwritten(database)
+        return made
 
     monkeypatch.setattr(Lease, "stream", meanwhile)
     with pytest.raises(Unavailable):

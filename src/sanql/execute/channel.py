@@ -1,7 +1,7 @@
 """Framed messages over a pipe: eight bytes of length, then the payload.
 
 A deadline is a reading of `time.monotonic()`; None waits for ever. Whatever goes wrong between two
-processes is one `ChannelLost`, because the side that notices cannot do anything finer about it.
+processes is one `ChannelLost`; only an end that was let go of is told from the rest.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ class ChannelLost(Exception):
     """The other process died, was too slow or broke the framing."""
 
 
+class ChannelClosed(ChannelLost):
+    """The other process has let go of its end: it is gone, or going."""
+
+
 def send(pipe: int, payload: bytes, deadline: float | None = None) -> None:
     """Write one message; with a deadline, the pipe must be non-blocking."""
     for part in (_LENGTH.pack(len(payload)), payload):
@@ -30,7 +34,7 @@ def send(pipe: int, payload: bytes, deadline: float | None = None) -> None:
             except BlockingIOError:
                 continue
             except OSError as trouble:
-                raise ChannelLost from trouble
+                raise ChannelClosed from trouble
 
 
 def receive(pipe: int, bytes_max: int, deadline: float | None = None) -> bytearray:
@@ -52,7 +56,7 @@ def _read(pipe: int, length: int, deadline: float | None) -> bytearray:
         except OSError as trouble:
             raise ChannelLost from trouble
         if not chunk:
-            raise ChannelLost
+            raise ChannelClosed
         received += chunk
     return received
 

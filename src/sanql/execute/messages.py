@@ -34,6 +34,13 @@ class Serve:
 
 
 @dataclass(frozen=True)
+class Confirm:
+    """Say at once whether this is what you have open, and that you wait for a query."""
+
+    stamp: Stamp
+
+
+@dataclass(frozen=True)
 class PublicTable:
     """A SELECT over public tables, whose rows are there, finished, before the query is planned."""
 

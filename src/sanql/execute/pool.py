@@ -9,14 +9,15 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from sanql.errors import Unavailable
-from sanql.execute.channel import ChannelLost
+from sanql.execute.channel import ChannelClosed, ChannelLost
 from sanql.execute.files import DatabaseFile, stamp
-from sanql.execute.messages import END, READY, TABLE, PublicTable, Query, Serve
-from sanql.execute.process import START_SECONDS_MAX, WorkerProcess
+from sanql.execute.messages import PublicTable, Query, Serve
+from sanql.execute.process import ServingProcess
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from sanql.execute.sources import Source
     from sanql.policy.model import EngineLimits
 
-# A frame is about a megabyte, or one row; this only holds off a worker that has gone mad.
-_FRAME_BYTES_MAX = 2 << 30
+Made_co = TypeVar("Made_co", covariant=True)
+
 _STARTS_MAX = 3  # of workers for one answer, that do not get ready
 
 
@@ -73,8 +74,8 @@ class Workers:
         """Start with no workers; once for each process, so that a fork shares none with another."""
         self._owner = os.getpid()
         self._free = threading.Condition()
-        self._idle: list[_Server] = []
-        self._started: set[_Server] = set()
+        self._idle: list[ServingProcess] = []
+        self._started: set[ServingProcess] = set()
         # Shared with other users of the file, and in the way of those who would clear it away.
         held = os.open(self._serve.database, os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(held, fcntl.LOCK_SH)
@@ -107,26 +108,25 @@ class Workers:
             raise unavailable()
 
     def lease(self) -> Lease:
-        """Return a worker that has opened the source and waits, for one answer's statements.
+        """Return a worker that says that it has the source open and waits, for one answer's statements.
 
-        Workers that were killed, or cannot open it at once, are replaced. Raises Unavailable where none
-        gets ready: nothing has been read by then, and nothing need be charged.
+        It says so after it was taken: one that is being killed may look alive, and cannot. Those that do
+        not are replaced. Raises Unavailable where none gets ready: nothing has been read by then, and
+        nothing need be charged.
         """
         for _ in range(_STARTS_MAX):
             server = self._take()  # none is given by workers that have been closed or retired
             ready = False
             try:
-                server.await_ready()
+                server.confirm()
                 ready = True
             except ChannelLost:
                 pass
             finally:
                 if not ready:
                     self._give_up(server)
-            if ready and server.alive():
-                return Lease(self, server)
             if ready:
-                self._give_up(server)
+                return Lease(self, server)
         raise not_ready()
 
     def run(
@@ -140,19 +140,6 @@ class Workers:
         """Return the whole result of one SELECT, or raise the constant `Unavailable`."""
         with self.lease() as lease:
             return lease.run(sql, parameters, meanwhile, seconds_max, public)
-
-    def stream(
-        self,
-        sql: str,
-        parameters: Sequence[object],
-        take: Callable[[pyarrow.Table], object],
-        meanwhile: Callable[[], object] | None = None,
-        seconds_max: float = math.inf,
-        public: tuple[PublicTable, ...] = (),
-    ) -> None:
-        """Give the result of one SELECT to `take`, as a lease does."""
-        with self.lease() as lease:
-            lease.stream(sql, parameters, take, meanwhile, seconds_max, public)
 
     @property
     def deadline_seconds(self) -> float:
@@ -191,7 +178,7 @@ class Workers:
             self._free.wait_for(lambda: not self._started)
             self._finalizer()
 
-    def _take(self) -> _Server:
+    def _take(self) -> ServingProcess:
         if self._owner != os.getpid():
             self._finalizer.detach()
             self._begin()
@@ -207,7 +194,7 @@ class Workers:
                 self._free.wait()
         raise not_ready()
 
-    def _give_back(self, server: _Server) -> None:
+    def _give_back(self, server: ServingProcess) -> None:
         with self._free:
             if self._closed:
                 self._drop(server)
@@ -215,13 +202,13 @@ class Workers:
                 self._idle.append(server)
             self._free.notify_all()
 
-    def _give_up(self, server: _Server) -> None:
+    def _give_up(self, server: ServingProcess) -> None:
         """End a worker that is of no use; whoever waits for one may start another."""
         with self._free:
             self._drop(server)
             self._free.notify_all()
 
-    def _replace(self, server: _Server) -> None:
+    def _replace(self, server: ServingProcess) -> None:
         with self._free:
             self._drop(server)
             try:
@@ -230,9 +217,23 @@ class Workers:
             finally:
                 self._free.notify_all()
 
-    def _start(self) -> _Server:
+    def _successor(self, server: ServingProcess) -> ServingProcess | None:
+        """Return a worker in place of one that is gone, for whoever held it; None where none can be."""
+        with self._free:
+            self._drop(server)
+            successor = None
+            try:
+                with suppress(Unavailable):
+                    if not self._closed:
+                        successor = self._start()
+            finally:
+                if successor is None:
+                    self._free.notify_all()
+            return successor
+
+    def _start(self) -> ServingProcess:
         try:
-            server = _Server(self._serve)
+            server = ServingProcess(self._serve)
         except OSError:
             server = None
         if server is None:
@@ -240,7 +241,7 @@ class Workers:
         self._started.add(server)
         return server
 
-    def _drop(self, server: _Server) -> None:
+    def _drop(self, server: ServingProcess) -> None:
         self._started.discard(server)
         server.discard()
         self._end_if_unused()
@@ -250,12 +251,32 @@ class Workers:
             self._finalizer()
 
 
-class Lease:
-    """A worker that is ready, held for one answer; its statements are run one after another."""
+class Stage(Protocol[Made_co]):
+    """What takes the rows of a result as they come, and makes something of all of them."""
 
-    def __init__(self, workers: Workers, server: _Server) -> None:
+    def take(self, rows: pyarrow.Table, /) -> object:
+        """Take some rows."""
+
+    def finish(self) -> Made_co:
+        """Return what was made, once there are no more."""
+
+
+class Lease:
+    """A worker that is ready, held for one answer; its statements are run one after another.
+
+    Where somebody else ends the worker in the middle of a statement, the same statement is run once
+    more by another one that has the same data open, in the time that is left, and its result begun
+    anew. That tells nothing: the text is the same, with its secret, so the exact cells are; nothing of
+    the first attempt has left; the noise is fresh, and independent of what ended it. What is seen is an
+    answer that took longer, within the deadline it had anyway. (A machine that is short of memory ends
+    workers too: if that is about rows, the second ends like the first, and the failure counts.) What a
+    worker ends by itself, or San for want of time, may depend on rows: it is not tried again.
+    """
+
+    def __init__(self, workers: Workers, server: ServingProcess) -> None:
         self._workers = workers
-        self._server: _Server | None = server
+        self._server: ServingProcess | None = server
+        self._replaced = False
 
     def __enter__(self) -> Self:
         return self
@@ -274,92 +295,82 @@ class Lease:
         public: tuple[PublicTable, ...] = (),
     ) -> pyarrow.Table:
         """Return the whole result of one SELECT, or raise the constant `Unavailable`."""
-        found: list[pyarrow.Table] = []
-        self.stream(sql, parameters, found.append, meanwhile, seconds_max, public)
-        import pyarrow
-
-        return pyarrow.concat_tables(found).combine_chunks()
+        return self.stream(sql, parameters, _Whole, meanwhile, seconds_max, public)
 
     def stream(
         self,
         sql: str,
         parameters: Sequence[object],
-        take: Callable[[pyarrow.Table], object],
+        begin: Callable[[], Stage[Made_co]],
         meanwhile: Callable[[], object] | None = None,
         seconds_max: float = math.inf,
         public: tuple[PublicTable, ...] = (),
-    ) -> None:
-        """Give the result of one SELECT to `take`, some rows at a time and at least once.
+    ) -> Made_co:
+        """Return what a stage makes of one SELECT, given to it some rows at a time and at least once.
 
-        Raises the constant `Unavailable` where anything fails, `take` too; it may have had rows by
-        then. `meanwhile` is done here while the worker is busy. `seconds_max` is what is left of
-        the policy's deadline, where one answer takes several statements. `public` tables are made
-        first.
+        Raises the constant `Unavailable` where anything fails, the stage too; it may have had rows by
+        then. `begin` gives an empty stage, for each attempt another. `meanwhile` is done here while the
+        worker is busy. `seconds_max` is what is left of the policy's deadline, where one answer
+        takes several statements. `public` tables are made first.
         """
-        server = self._server
-        if seconds_max <= 0 or server is None:
+        if seconds_max <= 0 or self._server is None:
             raise unavailable()
-        done = False
+        query = Query(sql, tuple(parameters), public)
+        deadline = time.monotonic() + min(self._workers.deadline_seconds, seconds_max)
+        stage = begin()
+        done = self._attempt(query, deadline, stage, meanwhile)
+        if not done and self._server is not None:
+            stage = begin()
+            done = self._attempt(query, deadline, stage, None)
+        if not done:
+            raise unavailable()
+        return stage.finish()
+
+    def _attempt(
+        self,
+        query: Query,
+        deadline: float,
+        stage: Stage[object],
+        meanwhile: Callable[[], object] | None,
+    ) -> bool:
+        """Return whether the stage has had all rows; if not, a worker is left only to try again."""
+        server, self._server = self._server, None
+        if server is None:
+            return False
+        done = replaced = False
         try:
-            query = Query(sql, tuple(parameters), public)
-            seconds = min(self._workers.deadline_seconds, seconds_max)
-            server.answer(query, seconds, take, meanwhile)
+            server.answer(query, deadline, stage.take, meanwhile)
             done = True
+            self._server = server
+        except ChannelClosed:
+            if not self._replaced and server.ended_by_others():
+                self._replaced = replaced = True
+                self._server = self._workers._successor(server)
         except Exception:  # noqa: S110  (whatever it was must not be told)
             pass
         finally:
             # Also when interrupted: a worker in the middle of a query must not be given another.
-            if not done:
-                self._server = None
+            if not done and not replaced:
                 self._workers._replace(server)
-        if not done:
-            raise unavailable()
+        return done
 
 
-class _Server(WorkerProcess):
-    """A worker process that has been told to serve queries."""
+class _Whole:
+    """A stage that keeps all rows."""
 
-    def __init__(self, serve: Serve) -> None:
-        super().__init__(serve)
-        self._ready = False
-        self._ready_deadline = time.monotonic() + START_SECONDS_MAX
+    def __init__(self) -> None:
+        self._found: list[pyarrow.Table] = []
 
-    def await_ready(self) -> None:
-        """Return once the worker has opened and locked its source."""
-        if not self._ready:
-            kind, _ = self.receive(1, self._ready_deadline)
-            if kind != READY:
-                raise ChannelLost
-            self._ready = True
+    def take(self, rows: pyarrow.Table) -> None:
+        self._found.append(rows)
 
-    def answer(
-        self,
-        query: Query,
-        seconds_max: float,
-        take: Callable[[pyarrow.Table], object],
-        meanwhile: Callable[[], object] | None = None,
-    ) -> None:
-        """Give the result to `take` as it comes; the clock starts when the worker is ready."""
-        self.await_ready()
-        deadline = time.monotonic() + seconds_max
-        self.send(query, deadline)
-        import pyarrow  # the first time, while the worker is busy
+    def finish(self) -> pyarrow.Table:
+        import pyarrow
 
-        if meanwhile is not None:
-            meanwhile()
-            if time.monotonic() > deadline:
-                raise ChannelLost  # also where the reply has come by now: too late is too late
-        kind, frame = self.receive(_FRAME_BYTES_MAX, deadline)
-        while kind == TABLE:
-            table = pyarrow.ipc.open_stream(pyarrow.py_buffer(frame)).read_all()
-            table.validate(full=True)
-            take(table.combine_chunks())
-            kind, frame = self.receive(_FRAME_BYTES_MAX, deadline)
-        if kind != END:
-            raise ChannelLost
+        return pyarrow.concat_tables(self._found).combine_chunks()
 
 
-def _discard_all(servers: set[_Server], held: int, owner: int) -> None:
+def _discard_all(servers: set[ServingProcess], held: int, owner: int) -> None:
     if owner != os.getpid():
         return  # a forked child ends: the workers are its parent's
     while servers:

@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import fcntl
 import importlib.util
+import math
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sanql.execute.channel import ChannelLost, receive, send
-from sanql.execute.messages import FAILED, Query, Request
+from sanql.execute.messages import (
+    END,
+    FAILED,
+    READY,
+    TABLE,
+    Confirm,
+    Query,
+    Request,
+    Serve,
+)
 
-START_SECONDS_MAX = 60.0
+if TYPE_CHECKING:
+    import pyarrow
+
+_START_SECONDS_MAX = 60.0
+# A frame is about a megabyte, or one row; this only holds off a worker that has gone mad.
+_FRAME_BYTES_MAX = 2 << 30
+_CONFIRM_SECONDS_MAX = 10.0  # for a worker that waits to say so
 _REPLY_PIPE_BYTES = 1 << 20
+_ENDING_SECONDS_MAX = 5.0  # between letting go of the pipes and being gone
+_SIGNALS_OF_OTHERS = frozenset({signal.SIGKILL, signal.SIGTERM})
 _SPILL_PREFIX = "sanql-spill-"
 _UNLOCKED_PREFIX = "sanql-new-"  # a spill directory until it is locked, and has its name
 # Nothing is in it yet, so there is time to tell one just made from one that a killed process left.
@@ -58,7 +79,7 @@ class WorkerProcess:
         with suppress(OSError):  # fewer turns for large answers, where the machine allows it
             fcntl.fcntl(self._replies, fcntl.F_SETPIPE_SZ, _REPLY_PIPE_BYTES)
         with suppress(ChannelLost):  # a worker that died at once is noticed at the first reply
-            self.send(request, time.monotonic() + START_SECONDS_MAX)
+            self.send(request, time.monotonic() + _START_SECONDS_MAX)
 
     @property
     def pid(self) -> int:
@@ -69,7 +90,16 @@ class WorkerProcess:
         """Return whether the process still runs."""
         return self._process.poll() is None
 
-    def send(self, message: Request | Query, deadline: float) -> None:
+    def ended_by_others(self) -> bool:
+        """Return whether the process, which has let go of its pipes, was ended by another's signal.
+
+        What a process brings upon itself (a fault, an abort for want of memory) has other signals.
+        """
+        with suppress(subprocess.TimeoutExpired):
+            return -self._process.wait(_ENDING_SECONDS_MAX) in _SIGNALS_OF_OTHERS
+        return False
+
+    def send(self, message: Request | Confirm | Query, deadline: float) -> None:
         """Write one request; ChannelLost if it is not taken in time."""
         send(self._requests, pickle.dumps(message), deadline)
 
@@ -99,6 +129,59 @@ class WorkerProcess:
         with suppress(OSError):
             os.close(self._lock)
         self._lock = -1
+
+
+class ServingProcess(WorkerProcess):
+    """A worker process that has been told to serve queries."""
+
+    def __init__(self, serve: Serve) -> None:
+        super().__init__(serve)
+        self._serve = serve
+        self._ready = False
+        self._ready_deadline = time.monotonic() + _START_SECONDS_MAX
+
+    def await_ready(self, deadline: float = math.inf) -> None:
+        """Return once the worker has opened and locked its source."""
+        if not self._ready:
+            self._receive_ready(min(self._ready_deadline, deadline))
+            self._ready = True
+
+    def confirm(self) -> None:
+        """Return once the worker has said, from now on, that it has its source open and waits."""
+        self.await_ready()
+        deadline = time.monotonic() + _CONFIRM_SECONDS_MAX
+        self.send(Confirm(self._serve.stamp), deadline)
+        self._receive_ready(deadline)
+
+    def _receive_ready(self, deadline: float) -> None:
+        kind, _ = self.receive(1, deadline)
+        if kind != READY:
+            raise ChannelLost
+
+    def answer(
+        self,
+        query: Query,
+        deadline: float,
+        take: Callable[[pyarrow.Table], object],
+        meanwhile: Callable[[], object] | None = None,
+    ) -> None:
+        """Give the result to `take` as it comes."""
+        self.await_ready(deadline)
+        self.send(query, deadline)
+        import pyarrow  # the first time, while the worker is busy
+
+        if meanwhile is not None:
+            meanwhile()
+            if time.monotonic() > deadline:
+                raise ChannelLost  # also where the reply has come by now: too late is too late
+        kind, frame = self.receive(_FRAME_BYTES_MAX, deadline)
+        while kind == TABLE:
+            table = pyarrow.ipc.open_stream(pyarrow.py_buffer(frame)).read_all()
+            table.validate(full=True)
+            take(table.combine_chunks())
+            kind, frame = self.receive(_FRAME_BYTES_MAX, deadline)
+        if kind != END:
+            raise ChannelLost
 
 
 def _locked_spill() -> tuple[Path, int]:

@@ -29,6 +29,7 @@ from sanql.execute.messages import (
     PROGRESS,
     READY,
     TABLE,
+    Confirm,
     Ingest,
     InspectDatabase,
     InspectParts,
@@ -89,10 +90,15 @@ def _serve(request: Serve, parent: int, spill: Path, replies: int) -> None:
     connection = _open(request, parent, spill)
     send(replies, READY)
     while True:
-        query = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (the parent's)
-        for frame in _answer(connection, query):
-            send(replies, TABLE + frame)
-        send(replies, END)
+        asked: Confirm | Query = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)
+        if isinstance(asked, Query):
+            for frame in _answer(connection, asked):
+                send(replies, TABLE + frame)
+            send(replies, END)
+        elif asked.stamp == request.stamp:
+            send(replies, READY)
+        else:
+            raise ChannelLost
 
 
 def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection:
