@@ -7,6 +7,7 @@ the same there, and cost the same.
 # ruff: noqa: E501  (a question stands on one line)
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -194,6 +195,29 @@ def test_a_table_that_belongs_to_another_account_does_not_join_and_leaves_no_rec
     hospital.refused(PEOPLE + VISITS, "account_claimed")
     assert list(export(hospital.ledger)) == records
     assert hospital.spent(PEOPLE, source="data/people.csv") == Fraction(1, 2)
+
+
+RENAMED: dict[str, Callable[[Path], object]] = {
+    "renamed": lambda data: (data / "people.csv").rename(data / "staff.csv"),
+    "hard-linked": lambda data: (data / "staff.csv").hardlink_to(data / "people.csv"),
+    "linked": lambda data: (data / "staff.csv").symlink_to(data / "people.csv"),
+    "as a part of a folder": lambda data: (
+        (data / "staff").mkdir() or (data / "people.csv").rename(data / "staff" / "a.csv")
+    ),
+}
+
+
+@pytest.mark.parametrize("rename", RENAMED.values(), ids=list(RENAMED))
+def test_a_private_table_that_is_left_out_does_not_come_back_public_under_another_name(
+    hospital: Hospital, rename: Callable[[Path], object]
+) -> None:
+    hospital.charge(PEOPLE + VISITS)
+    rename(hospital.root / "data")
+    public = PUBLIC.replace("visits", "staff")
+    message = hospital.refused(VISITS + public, "private_called_public")
+    assert "people.csv" in message
+    with pytest.raises(LedgerError), San(load(hospital.policy(VISITS + public))) as san:
+        san.query("SELECT age FROM staff")
 
 
 def test_a_policy_that_is_open_is_held_to_what_others_have_recorded_meanwhile(

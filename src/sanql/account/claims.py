@@ -82,8 +82,10 @@ class Claims:
     def check(self, holder: Holder, taken: Collection[str] = ()) -> None:
         """Refuse an account that is not the one the data belong to.
 
-        Claims of accounts that are `taken` over, or of this one from another place, hold no more.
+        Claims of accounts that are `taken` over, or of this one from another place, hold no more. A file
+        that the account itself has claimed holds private rows, whatever its table is called now.
         """
+        public = {address.identity for address in self._site.public}
         for claim in self.live():
             if claim.account in taken:
                 continue
@@ -93,6 +95,8 @@ class Claims:
                 raise claimed_by_another(claim, holder.ledger)
             if not holder.keeps(claim):
                 raise kept_elsewhere(claim, holder.ledger)
+            if claim.identity in public:
+                raise called_public(claim)
 
     def make(self, holder: Holder, taken: Collection[str] = ()) -> Path | None:
         """Claim the data for an account, durably; return where the registry pins its head, if it does.
@@ -194,6 +198,17 @@ def claimed_by_another(claim: Claim, ledger: Path) -> LedgerError:
         f"write ledger = {str(claim.ledger)!r} in the policy: what is spent on the same data adds up in"
         " one account; `sanql account merge` brings two accounts together, `sanql account retire`"
         " closes one",
+    )
+
+
+def called_public(claim: Claim) -> LedgerError:
+    """Return the refusal of a public table whose file was a private one's."""
+    return LedgerError(
+        "private_called_public",
+        "the policy has a public table whose file this account has claimed as that of a private one, at"
+        f" {str(claim.path)!r}",
+        "declare the table private, with the unit that it had; what is about nobody goes into a file of"
+        " its own",
     )
 
 
