@@ -387,8 +387,9 @@ class San:
 
     def _is_rehearsed(self, planned: Planned) -> bool:
         """Return whether a scratch account has been charged for a question, so that it is free now."""
-        name = planned.digest(data_name(self.policy, 1))
-        return self._ledger.is_rehearsed(self.analyst, name)
+        if not self._ledger.scratch:
+            return False
+        return self._ledger.is_rehearsed(self.analyst, planned.digest(data_name(self.policy, 1)))
 
     def _till(self) -> Till:
         def recorded(planned: Plan) -> NoisyCells | None:

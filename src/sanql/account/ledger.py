@@ -160,9 +160,8 @@ class Ledger:
 
     @property
     def scratch(self) -> bool:
-        """Whether this is a scratch account, which never answers."""
-        with self._store.reading():
-            return self._store.books.scratch
+        """Whether this is a scratch account, which never answers; checked when it was opened."""
+        return self._policy.scratch
 
     def rehearse(self, analyst: str, charges: Mapping[str, Charge], *, afresh: str = "") -> None:
         """Charge a scratch account for these questions, which nobody will answer.

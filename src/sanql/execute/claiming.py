@@ -30,7 +30,7 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     try:
         if claims is not None:
             _check(claims, ledger, policy)
-            if ledger.used and ledger.owner.state.account is None:
+            if ledger.owner.state.account is None and ledger.used:
                 claim(ledger, policy)
     except BaseException:
         ledger.close()
