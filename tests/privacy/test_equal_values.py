@@ -223,6 +223,7 @@ def test_nothing_tells_the_values_of_a_pair_apart(storage: str, tmp_path: Path) 
             check(worlds.cells(form.format(own=own, inner=inner, c=f"c{n}")), column)
 
 
+@pytest.mark.slow
 def test_values_that_are_two_are_two_in_the_cells(tmp_path: Path) -> None:
     """The oracle sees a difference where there is one: else it would show nothing above."""
     apart = [
