@@ -13,8 +13,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 from sanql.account import Charge, LaplaceEvent, export, verify
+from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load
 from sanql.san import San
@@ -127,6 +129,8 @@ def test_a_private_table_more_is_charged_to_the_same_account(
     assert hospital.spent(PEOPLE, source=source) == Fraction(3, 4)
     found = verify(hospital.ledger)
     assert found.sound, found.fault
+    listed = CliRunner().invoke(main, ["ledger", "list", "-p", str(hospital.root / "policy.toml")])
+    assert "declared since: unit of " in " ".join(listed.output.split())
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])

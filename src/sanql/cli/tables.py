@@ -122,6 +122,11 @@ def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = 
     (terminal or console()).print(table)
 
 
+def _public(body: dict[str, Any]) -> list[str]:
+    """Return which tables a record calls public, in words."""
+    return [f"public: {', '.join(body['public'])}"] if body.get("public") else []
+
+
 def _content(record: dict[str, Any], end: str) -> str:
     """Return a record in words; `end` is the kind of record that settled it, if any did."""
     body = record["body"]
@@ -149,7 +154,11 @@ def _content(record: dict[str, Any], end: str) -> str:
             return "failures so far count no more"
         case "open":
             terms = [f"{name}: {written}" for name, written in body["terms"].items()]
-            return "; ".join([f"of {body['dataset']}", *terms])
+            what = "a scratch account of" if "scratch" in body else "of"
+            return "; ".join([f"{what} {body['dataset']}", *terms, *_public(body)])
+        case "tables":
+            units = [f"unit of {name}: {unit}" for name, unit in body["private"].items()]
+            return f"declared since: {'; '.join([*units, *_public(body)])}"
         case "limits":
             accounts = [f"{a['kind']} {a['name']}: {_recorded(a)}" for a in body["accounts"]]
             return "; ".join([f"{body['accounting']} accounting", *accounts])
