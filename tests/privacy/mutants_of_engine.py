@@ -51,6 +51,21 @@ ENGINE = (
         "privacy/test_long_text.py::test_a_text_is_read_up_to_its_last_whole_character_that_fits",
     ),
     Mutant(
+        "numbers that are always 0 are had without a private row",
+        "plan/plan.py",
+        "return not self.table.public and all(",
+        "return self.table.public and all(",
+        "threats/test_what_is_free_reads_no_rows.py::test_zeros_are_answered_without_a_private_row",
+    ),
+    Mutant(
+        "a constant added up over all rows is not computed of them",
+        "execute/measured_values.py",
+        "part.low == part.high and not expression.facts.nullable",
+        "False",
+        "threats/test_what_is_free_reads_no_rows.py::"
+        "test_the_number_of_rows_is_all_that_is_read_of_them_under_change_one",
+    ),
+    Mutant(
         "a charged question costs at least the least price",
         "wishes.py",
         "check_least(charge.epsilon, policy.epsilon_per_query_min, found)",

@@ -19,6 +19,8 @@ def measured_value(part: Measurement, emitter: Emitter, keys: KeyWriter) -> str:
     """Return what a measurement reads of one row: whole steps of its grid, within its bounds."""
     expression = part.expression
     assert expression is not None  # noqa: S101  (only measurements with a value come here)
+    if part.kind is Measured.SUM and part.low == part.high and not expression.facts.nullable:
+        return str(part.low + part.centre)  # it may be free, so nothing is computed of the row
     text = emitter.sql(expression)
     if part.kind in (Measured.VALUES, Measured.UNITS):
         if expression.facts.type is Type.REAL:

@@ -98,6 +98,8 @@ class _Writer:
 
     def write(self) -> Statement:
         self._parts += self._group_keys.domains()
+        if self._plan.outline.reads_no_rows:
+            return self._zeros()
         self._write_input()
         if self._by_unit:
             self._write_pairs()
@@ -111,6 +113,22 @@ class _Writer:
             if part.kind is Measured.PICKS:
                 self._parts += leaf_counts(index, self._keys, self._secret, self._by_unit)
         sql = "WITH " + ",\n".join(self._parts) + "\n" + self._final()
+        return Statement(sql, tuple(self._emitter.parameters), tuple(self._public.made))
+
+    def _zeros(self) -> Statement:
+        """Return the statement of cells that are all 0, without a private row."""
+        keys = self._plan.outline.keys
+        columns = [f"0::BIGINT AS m{index}" for index in range(len(self._plan.measurements))]
+        rows = ""
+        if isinstance(keys, PublicKeys):
+            places = [place(keys, index) for index in range(len(keys.columns))]
+            shown = [
+                self._group_keys.shown(i, f"{at}.{name}") for i, (at, name) in enumerate(places)
+            ]
+            columns = [f"{key} AS k{index}" for index, key in enumerate(shown)] + columns
+            rows = f" FROM {' CROSS JOIN '.join(dict.fromkeys(at for at, _ in places))}"
+        listed = f"WITH {', '.join(self._parts)} " if self._parts else ""
+        sql = f"{listed}SELECT {', '.join(columns) or '1 AS present'}{rows}"
         return Statement(sql, tuple(self._emitter.parameters), tuple(self._public.made))
 
     def _add(self, name: str, body: str) -> None:

@@ -52,6 +52,11 @@ class Measurement:
         """The largest part of one row, in steps of the grid."""
         return max(abs(self.low), abs(self.high), 1)
 
+    @property
+    def always_zero(self) -> bool:
+        """Whether it is a sum of which every part is 0."""
+        return self.kind is Measured.SUM and (0, 0) in ((self.low, self.high), self.total)
+
 
 @dataclass(frozen=True)
 class CountOf:

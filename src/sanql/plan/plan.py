@@ -52,6 +52,18 @@ class Outline:
         """Whether nothing in the answer depends on any unit."""
         return all(part.sensitivity.zero for part in self.measuring.measurements)
 
+    @property
+    def reads_no_rows(self) -> bool:
+        """Whether all numbers are 0 whatever the private rows are, so that none need be read.
+
+        It costs nothing, so it must not read them: how long that takes can depend on them, and nobody
+        would have paid. What else is free counts or adds up a constant over all rows of a table under
+        change-one, however many; that reads nothing of them but their number.
+        """
+        return not self.table.public and all(
+            part.always_zero for part in self.measuring.measurements
+        )
+
 
 @dataclass(frozen=True)
 class Plan:
