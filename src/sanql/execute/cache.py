@@ -47,13 +47,32 @@ class Cache:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder's lock; leftovers of a writer that was killed are removed first."""
+        """Hold the folder's lock; leftovers of a writer that was killed are removed first.
+
+        What the disk or the folder's rights do not allow within is a PolicyError.
+        """
         self._make_private()
+        try:
+            with self._locked():
+                for leftover in self.folder.glob("*.building*"):
+                    leftover.unlink()
+                yield
+        except OSError:
+            raise PolicyError(
+                [
+                    Fault(
+                        "dataset.ledger",
+                        f"the folder {self.folder.name}/ beside the ledger cannot be written to",
+                        "see to its rights and the room on the disk, or remove it",
+                    )
+                ]
+            ) from None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            for leftover in self.folder.glob("*.building*"):
-                leftover.unlink()
             yield
         finally:
             os.close(handle)

@@ -37,6 +37,21 @@ Location = DatabaseFile | PartFiles
 
 def locate(policy: Policy) -> Location:
     """Return the files a policy's source stands for; raise PolicyError naming what is missing."""
+    try:
+        return _locate(policy)
+    except OSError:
+        raise PolicyError(
+            [
+                Fault(
+                    "dataset.source",
+                    f"{policy.source!r} cannot be listed and read by this user",
+                    "give whoever runs San the right to list its folders and to read its files",
+                )
+            ]
+        ) from None
+
+
+def _locate(policy: Policy) -> Location:
     root = (policy.path.parent / policy.source).resolve()
     if root.is_dir():
         return _locate_in_folder(policy, root)

@@ -68,7 +68,7 @@ class Workers:
         except OSError:
             vanished = True
         if vanished:
-            raise unavailable()
+            raise not_ready()
 
     def _begin(self) -> None:
         """Start with no workers; once for each process, so that a fork shares none with another."""
@@ -105,7 +105,7 @@ class Workers:
             else:
                 self._give_back(server)
         if failed:
-            raise unavailable()
+            raise not_ready()
 
     def lease(self) -> Lease:
         """Return a worker that says that it has the source open and waits, for one answer's statements.

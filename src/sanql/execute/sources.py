@@ -30,10 +30,12 @@ from sanql.execute.messages import (
     Ingest,
     InspectDatabase,
     InspectParts,
+    Request,
     Stamp,
     StoredTable,
 )
 from sanql.execute.notes import Note, notes
+from sanql.execute.pool import not_ready
 from sanql.execute.process import WorkerProcess
 from sanql.execute.stamps import Stamped, Stamps
 from sanql.policy.units import identifiers
@@ -205,9 +207,9 @@ def _inspect(policy: Policy, location: Location) -> dict[str, object]:
     memory_bytes = policy.engine.memory_bytes
     match location:
         case DatabaseFile(path):
-            worker = WorkerProcess(InspectDatabase(path, memory_bytes))
+            worker = _started(InspectDatabase(path, memory_bytes))
         case PartFiles(tables):
-            worker = WorkerProcess(InspectParts(tables, memory_bytes))
+            worker = _started(InspectParts(tables, memory_bytes))
     try:
         kind, payload = worker.receive(_REPLY_BYTES_MAX, time.monotonic() + _INSPECT_SECONDS_MAX)
         found = json.loads(bytes(payload)) if kind == JSON else None
@@ -237,7 +239,7 @@ def _ingest(
 ) -> None:
     tables = tuple(StoredTable(parts, *_stored(bound[parts.table])) for parts in location.tables)
     total = sum(len(parts.paths) for parts in location.tables)
-    worker = WorkerProcess(Ingest(target, tables, policy.engine.memory_bytes))
+    worker = _started(Ingest(target, tables, policy.engine.memory_bytes))
     table, done = location.tables[0].table, 0
     try:
         while True:
@@ -262,6 +264,14 @@ def _ingest(
     )
 
 
+def _started(request: Request) -> WorkerProcess:
+    """Return a worker process; Unavailable where the machine does not let one begin."""
+    try:
+        return WorkerProcess(request)
+    except OSError:
+        raise not_ready() from None
+
+
 def _stored(table: BoundTable) -> tuple[Mapping[str, str], tuple[Filling, ...]]:
     """Return what to store; a table of which only rows are counted still needs a column."""
     if table.types:
@@ -278,16 +288,16 @@ def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
 
 def first_fingerprint(policy: Policy, location: Location) -> str:
     """Return the name that version 0.1.0 gave a source, by which older ledgers may know it."""
-    stamps = [(str(path), _stamp_of_first(path)) for path in paths_of(location)]
+    try:
+        stamps = [(str(path), _stamp_of_first(path)) for path in paths_of(location)]
+    except OSError:
+        raise vanished() from None
     content = json.dumps([1, stamps, _declared(policy)])
     return hashlib.sha256(content.encode()).hexdigest()[:40]
 
 
 def _stamp_of_first(path: Path) -> tuple[int, int, int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        raise vanished() from None
+    status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -77,6 +77,13 @@ def read_schemas(path: Path) -> list[TableSchema]:
 
     In a folder each .parquet or .csv file is a table, and so is each folder of parts.
     """
+    try:
+        return _read_schemas(path)
+    except OSError:
+        raise unreadable(path, "cannot be listed and read by this user") from None
+
+
+def _read_schemas(path: Path) -> list[TableSchema]:
     if not path.exists():
         raise unreadable(path, "no such file")
     if not path.is_dir():
