@@ -46,6 +46,9 @@ HOSTILE = {
     "nul": b"9,\x00,2,a\x00b,true,2000-01-01,2000-01-01\n",
     "quoted newlines": b'9,1,2,"a\nb\r\nc",true,2000-01-01,2000-01-01\n',
     "carriage return": b"9,1,2,a\rb,true,2000-01-01,2000-01-01\n",
+    "carriage returns at the end": b"9,1,2,a,true,2000-01-01,2000-01-01\r\r\n",
+    "carriage return in the number": b"9\r,1\r,2\r,a,true,2000-01-01,2000-01-01\n",
+    "carriage returns alone": b"\r\r\r\n",
     "empty": b"\n\n,,,,,,\n",
     "other delimiters": b"9;1;2;x;true;2000-01-01;2000\n9\t1\t2\n",
     "field of 5 MB": b"9,1,2," + b"x" * 5_000_000 + b",true,2000-01-01,2000-01-01\n",
@@ -66,13 +69,16 @@ def read(source: Source, policy: Policy) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_a_hostile_csv_row_neither_fails_nor_touches_its_neighbours(
-    folder: Path, make_policy: MakePolicy
+    folder: Path, make_policy: MakePolicy, end: bytes
 ) -> None:
     """The honest rows read the same beside each hostile one, and beside all of them."""
     files = {"none": b"", **HOSTILE, "all": b"".join(HOSTILE.values())}
     for name, row in files.items():
-        (folder / f"{name}.csv").write_bytes(HEADER + HONEST[0] + row + HONEST[1] + row + HONEST[2])
+        rows = (HEADER, HONEST[0], row, HONEST[1], row, HONEST[2])
+        text = b"".join(each[:-1] + end if each[-1:] == b"\n" else each for each in rows)
+        (folder / f"{name}.csv").write_bytes(text)
     policy = make_policy(dict.fromkeys(files, ("person_id", TYPED)))
     tables = read(prepare(policy), policy)
     honest = {

@@ -162,6 +162,8 @@ def _csv_relation(path: Path) -> str:
     return (
         f"read_csv({literal(str(path))}, auto_detect = false, header = true, "
         f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', comment = '', "
+        # told of other line ends, a carriage return too many takes the line after it along
+        "new_line = '\\n', "
         f"columns = {{{columns}}}, ignore_errors = true, strict_mode = false, parallel = false)"
     )
 
