@@ -70,7 +70,7 @@ def convert(
 
     A time outside the years 1 to 9999 (infinities among them) is read as NULL: neither the engine's
     calendar functions nor Python's dates are total beyond. Of a text, as many whole characters are read
-    as fit `bytes_max`. Text that stands for another type goes through `nullif`: a cast that
+    as fit `bytes_max`. Text that stands for another type goes through a CASE: a cast that
     stands directly on a CSV file is done by its reader, which drops the *row* of a field it cannot read.
 
     >>> convert('"age"', "INTEGER", "integer")
@@ -84,7 +84,7 @@ def convert(
         return None
     target = CANONICAL[to]
     if physical == "VARCHAR" and target != "VARCHAR":
-        expression = f"nullif({expression}, '')"
+        expression = f"CASE WHEN {expression} <> '' THEN {expression} END"
     if physical == _ZONED:
         expression, physical = _in_utc(expression), "TIMESTAMP"
     converted = expression if physical == target else f"TRY_CAST({expression} AS {target})"

@@ -122,7 +122,7 @@ def _inferred(
     tests = []
     for name, *_ in fields:
         column = quote(str(name))
-        filled = f"nullif({column}, '') IS NOT NULL"
+        filled = f"{column} <> ''"
         tests += [f"bool_and({test.format(c=column)}) FILTER ({filled})" for _, test in _INFERRED]
     with readable(connection, "csv", path, ()) as relation:
         (row,) = connection.execute(f"SELECT {', '.join(tests)} FROM {relation}").fetchall()  # noqa: S608

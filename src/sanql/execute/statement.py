@@ -407,9 +407,11 @@ def _share(index: int, low: int) -> str:
     """
     sums, counted, values = f"s{index}", f"w{index}", f"v{index}"
     above = f"({sums} - {values}::HUGEINT * {low})" if low else sums
-    drawn = f"(d % nullif({values}, 0)::UBIGINT)::HUGEINT"
+    drawn = f"(d % {values}::UBIGINT)::HUGEINT"
     share = f"({above}::HUGEINT * {counted} + {drawn}) // {values}"
-    return f"{share} + {counted}::HUGEINT * {low}" if low else share
+    if low:
+        share = f"{share} + {counted}::HUGEINT * {low}"
+    return f"CASE WHEN {values} > 0 THEN {share} END"
 
 
 def _less_centre(sums: str, counts: str, part: Measurement) -> str:

@@ -50,7 +50,7 @@ def _sorted_sum(part: UnitAggregate, text: str, distinct: str, over: str) -> str
     So it has the same bits in whatever order rows are met; one that is not finite is none.
     """
     listed = f"system.main.list({distinct}{text}) FILTER (({text}) IS NOT NULL){over}"
-    total = f"system.main.list_sum(system.main.list_sort({listed}))"
+    total = f"system.main.list_aggregate(system.main.list_sort({listed}), 'sum')"
     if part.function == "avg":
         total = f"({total} / system.main.len({listed}))"
     return f"({finite(f'({total} + (0e0)::DOUBLE)')})"
@@ -86,5 +86,6 @@ def _number(part: UnitAggregate, argument: Expr, text: str, distinct: str, over:
         return f"CAST({held} AS BIGINT)"
     value = f"CAST({total} AS DOUBLE) * {grid.numerator} / {grid.denominator}"
     if part.function == "avg":
-        value = f"{value} / nullif(system.main.count({distinct}{steps}){over}, 0)"
+        # of no values the sum is NULL, and so is this
+        value = f"{value} / system.main.count({distinct}{steps}){over}"
     return within(f"({value})", real(least), real(most), check_finite=True)

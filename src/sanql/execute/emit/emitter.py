@@ -72,6 +72,9 @@ class Emitter:
     made the one zero where it is read (`tables.py`) and where an operator could make the other; by
     induction no operator meets it. The sign of NaN shows in no operator but a cast to text, which does
     not write it.
+
+    No function is written that is a macro of the engine (`nullif`, `split_part`): it would write operands
+    twice where their length is not seen.
     """
 
     def __init__(
@@ -113,7 +116,7 @@ class Emitter:
             raise Refused(
                 "query_too_complex",
                 "an expression of this question becomes too long for the engine",
-                "nest fewer casts and CASEs in each other",
+                "nest fewer divisions, casts, NULLIFs and CASEs in each other",
             )
         return text
 

@@ -57,11 +57,8 @@ def _coalesce(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
 
 def _nullif(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     first, second = emitter.operands(args, facts)
-    kept = emitter.sql(args[0])
-    if first == kept:
-        return f"nullif({first}, {second})"
     # compared in a wider type, the value itself stays as exact as it was
-    return f"CASE WHEN {first} = {second} THEN NULL ELSE {kept} END"
+    return f"CASE WHEN {first} = {second} THEN NULL ELSE {emitter.sql(args[0])} END"
 
 
 def _whole_cast(target: str) -> Emit:

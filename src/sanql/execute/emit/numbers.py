@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sanql.execute.emit.values import Emit, constant, function, held, real, whole
-from sanql.parse.tree import Expr, Facts, Type
+from sanql.parse.tree import Expr, Facts, Literal, Type
 
 if TYPE_CHECKING:
     from sanql.execute.emit.emitter import Emitter
@@ -31,15 +31,23 @@ def _double(emitter: Emitter, arg: Expr) -> str:
 
 def _divide(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     top, bottom = (_double(emitter, arg) for arg in args)
-    return f"({top} / nullif({bottom}, 0))"
+    return _divided(f"{top} / {bottom}", bottom, args[1])
 
 
 def _whole_division(sign: str) -> Emit:
     def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
         top, bottom = emitter.operands(args, facts)
-        return f"({top} {sign} nullif({bottom}, 0))"
+        return _divided(f"{top} {sign} {bottom}", bottom, args[1])
 
     return emit
+
+
+def _divided(quotient: str, bottom: str, divisor: Expr) -> str:
+    """Return a quotient, NULL where the divisor is zero."""
+    number = divisor.value if isinstance(divisor, Literal) else None
+    if isinstance(number, int | Fraction) and float(number) != 0:
+        return f"({quotient})"
+    return f"CASE WHEN {bottom} <> 0 THEN {quotient} END"
 
 
 def _rounding(name: str) -> Emit:

@@ -50,13 +50,19 @@ def _place(emitter: Emitter, arg: Expr) -> str:
     return f"CAST({held} AS BIGINT)"
 
 
-def _cut(name: str, texts: int = 1) -> Emit:
+def _cut(name: str) -> Emit:
     def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-        written = [emitter.sql(arg) for arg in args[:texts]]
-        written += [_place(emitter, arg) for arg in args[texts:]]
+        written = [emitter.sql(args[0]), *(_place(emitter, arg) for arg in args[1:])]
         return f"system.main.{name}({', '.join(written)})"
 
     return emit
+
+
+def _split(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    """Return one part of a text; a part that it does not have is empty."""
+    text, mark, place = emitter.sql(args[0]), emitter.sql(args[1]), _place(emitter, args[2])
+    part = f"system.main.string_split({text}, {mark})[{place}]"
+    return f"CASE WHEN {text} IS NOT NULL AND {place} IS NOT NULL THEN coalesce({part}, '') END"
 
 
 def _padded(name: str) -> Emit:
@@ -120,8 +126,9 @@ def _capitals(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     one = (
         "system.main.concat(system.main.upper(system.main.left(w, 1)), system.main.substring(w, 2))"
     )
-    value = f"system.main.array_to_string(system.main.list_transform({words}, lambda w: {one}), '')"
-    return _limited(value, [text])
+    listed = f"system.main.list_transform({words}, lambda w: {one})"
+    value = f"coalesce(system.main.list_aggregate({listed}, 'string_agg', ''), '')"
+    return f"CASE WHEN system.main.strlen({text}) <= {TEXT_BYTES_MAX} THEN {value} END"
 
 
 def _letter(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
@@ -142,7 +149,7 @@ TEXT: Mapping[str, Emit] = {
     "substring": _cut("substring"),
     "left": _cut("left"),
     "right": _cut("right"),
-    "split_part": _cut("split_part", texts=2),
+    "split_part": _split,
     "replace": _replaced,
     "concat": _joined("concat"),
     "join": _pipe,
