@@ -33,8 +33,11 @@ def measured(value: str, kind: Type, nullable: bool) -> Any:
     column = ColumnRef("x", facts, stored=False)
     part = Measurement(Measured.SUM, column, Sensitivity(10, 10, 100), low=0, high=10)
     emitter = Emitter(lambda expression: value)
-    text = measured_value(part, emitter, None)  # type: ignore[arg-type]
-    return duckdb.sql(f"SELECT {text}").fetchall()[0][0]
+    value = measured_value(part, emitter, None)  # type: ignore[arg-type]
+    sql = f"SELECT {value.text} AS x"
+    for layer in value.above:
+        sql = f"SELECT {layer('x')} AS x FROM ({sql})"
+    return duckdb.sql(sql).fetchall()[0][0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,39 +15,75 @@ from sanql.parse.tree import ColumnRef, Expr, Type
 from sanql.plan.measurements import Measured, Measurement
 from sanql.plan.quantiles import Leaves
 
+Layer = Callable[[str], str]
 
-def measured_value(part: Measurement, emitter: Emitter, keys: KeyWriter) -> str:
+
+@dataclass(frozen=True)
+class Layers:
+    """SQL over one row, and what is made of it step by step, each over the name of the one before.
+
+    Grids and clamps write what they hold up to five times, and twenty copies of one argument in each of
+    a dozen statistics are more than the engine can plan.
+    """
+
+    text: str
+    above: tuple[Layer, ...] = ()
+
+    def then(self, layer: Layer) -> Layers:
+        """Return these with one more, which may write what it is given several times."""
+        return Layers(self.text, (*self.above, layer))
+
+    def within(self, layer: Layer) -> Layers:
+        """Return these with one that writes what it is given once, and so needs no name for it."""
+        if not self.above:
+            return Layers(layer(self.text))
+        *below, last = self.above
+        return Layers(self.text, (*below, lambda name: layer(last(name))))
+
+
+def measured_value(part: Measurement, emitter: Emitter, keys: KeyWriter) -> Layers:
     """Return what a measurement reads of one row: whole steps of its grid, within its bounds."""
     expression = part.expression
     assert expression is not None  # noqa: S101  (only measurements with a value come here)
     if part.kind is Measured.SUM and part.low == part.high and not expression.facts.nullable:
-        return str(part.low + part.centre)  # it may be free, so nothing is computed of the row
-    text = emitter.sql(expression)
+        # it may be free, so nothing is computed of the row
+        return Layers(str(part.low + part.centre))
     if part.kind in (Measured.VALUES, Measured.UNITS):
+        text = emitter.sql(expression)
         if expression.facts.type is Type.REAL:
-            return f"system.main.isfinite({text}) OR NULL"
-        return f"({text} IS NOT NULL) OR NULL"
+            return Layers(f"system.main.isfinite({text}) OR NULL")
+        return Layers(f"({text} IS NOT NULL) OR NULL")
     if part.kind is Measured.DISTINCT:
-        return keys.gridded(expression)
+        return Layers(keys.gridded(expression))
     if part.leaves is not None:
-        steps = replace(part, leaves=None, **_steps_of(part.leaves))
-        return f"({measured_value(steps, emitter, keys)} - ({part.leaves.bottom})) // {part.leaves.width}"
-    if expression.facts.type is Type.REAL:
-        low, high = expression.facts.low, expression.facts.high
-        assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
-        if _is_stored(expression):
-            text = emitter.unbounded(expression)
-        text = on_grid(f"({within_or_nan(text, real(low), real(high))})", part.grid)
-    else:
-        text = f"CAST({text} AS BIGINT)"
+        bottom, width = part.leaves.bottom, part.leaves.width
+        steps = measured_value(replace(part, leaves=None, **_steps_of(part.leaves)), emitter, keys)
+        return steps.within(lambda text: f"(({text}) - ({bottom})) // {width}")
+    value = _steps(part, expression, emitter)
     if not _clamped_on_reading(part):
-        bottom, top = str(part.low + part.centre), str(part.high + part.centre)
-        text = within(f"({text})", bottom, top, check_finite=False)
+        ends = str(part.low + part.centre), str(part.high + part.centre)
+        value = value.then(lambda steps: within(steps, *ends, check_finite=False))
     if not expression.facts.nullable:
         # The sensitivity counts on a value in every row; what floating point makes of one
         # (an infinity from a logarithm of what should not be zero) must not take it away.
-        text = f"coalesce({text}, {part.low + part.centre})"
-    return text
+        value = value.within(lambda steps: f"coalesce({steps}, {part.low + part.centre})")
+    return value
+
+
+def _steps(part: Measurement, expression: Expr, emitter: Emitter) -> Layers:
+    """Return a number of one row in whole steps of its grid."""
+    if expression.facts.type is not Type.REAL:
+        return Layers(f"CAST({emitter.sql(expression)} AS BIGINT)")
+    low, high = expression.facts.low, expression.facts.high
+    assert isinstance(low, Fraction) and isinstance(high, Fraction)  # noqa: S101
+    ends = real(low), real(high)
+
+    def gridded(value: str) -> str:
+        return on_grid(f"({within_or_nan(value, *ends)})", part.grid)
+
+    if _is_stored(expression):
+        return Layers(gridded(emitter.unbounded(expression)))
+    return Layers(emitter.sql(expression)).then(gridded)
 
 
 def _steps_of(leaves: Leaves) -> dict[str, Any]:

@@ -21,13 +21,13 @@ ties can only remove groups, never let one too many through.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sanql.execute.draws import draw
 from sanql.execute.group_keys import KeyWriter, listing, place
 from sanql.execute.leaves import leaf_counts
-from sanql.execute.measured_values import measured_value
+from sanql.execute.measured_values import Layer, measured_value
 from sanql.execute.messages import PublicTable
 from sanql.execute.public_first import PublicTables
 from sanql.execute.relations import RelationWriter
@@ -140,11 +140,12 @@ class _Writer:
         unit = self._relations.unit(query.source)
         columns = [f"{unit} AS u"] if unit is not None else []
         columns += [f"{self._group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
+        layers: dict[str, tuple[Layer, ...]] = {}
         for index, part in enumerate(self._plan.measurements):
             if part.expression is not None and self._column_of(index) == index:
-                columns.append(
-                    f"{measured_value(part, self._emitter, self._group_keys)} AS x{index}"
-                )
+                value = measured_value(part, self._emitter, self._group_keys)
+                columns.append(f"{value.text} AS x{index}")
+                layers[f"x{index}"] = value.above
         listed = []
         keys = self._plan.outline.keys
         if isinstance(keys, PublicKeys):
@@ -160,8 +161,8 @@ class _Writer:
         text = f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}"
         body = self._relations.once(text)
         cut = [f"{key} AS k{index}" for index, key in self._group_keys.shortened().items()]
-        # around the rows, so that what a key is made of is written once
-        self._add("input", f"SELECT * REPLACE ({', '.join(cut)}) FROM ({body})" if cut else body)
+        # around the rows, so that what a key or a value is made of is written once
+        self._add("input", _layered(body, cut, layers))
 
     def _column_of(self, index: int) -> int:
         """Return the measurement whose column has this one's values: a sum's serves its count."""
@@ -393,6 +394,16 @@ class _Writer:
             " AND ".join(f"{ours} IS NOT DISTINCT FROM {table}.{key}" for ours, key in pairs)
             or "TRUE"
         )
+
+
+def _layered(body: str, cut: Sequence[str], layers: Mapping[str, Sequence[Layer]]) -> str:
+    """Return rows with columns replaced: each layer is written over the names of the one before."""
+    depth = max(map(len, layers.values()), default=0)
+    for level in range(max(depth, bool(cut))):
+        made = [f"{above[level](x)} AS {x}" for x, above in layers.items() if level < len(above)]
+        replaced = ", ".join([*cut, *made] if level == 0 else made)
+        body = f"SELECT * REPLACE ({replaced}) FROM ({body})"
+    return body
 
 
 def _counted(column: int) -> str:
