@@ -88,7 +88,7 @@ def test_versions_are_opened_one_after_another(
         forge(policy, "version", record)
     assert verify(policy.ledger).sound
     with Ledger.open(policy, TERMS) as ledger:
-        version = ledger.version()
+        version = ledger.versions.newest()
         assert version is not None and version.number == records[-1]["version"]
 
 
@@ -102,7 +102,7 @@ def test_anything_else_is_found_by_the_accounts_and_by_the_auditor(
         forge(policy, "version", record)
     assert not verify(policy.ledger).sound
     with pytest.raises(LedgerError), Ledger.open(policy, TERMS) as ledger:
-        ledger.version()
+        ledger.versions.newest()
 
 
 def test_a_source_with_other_stamps_is_refused_until_the_next_version(
@@ -110,16 +110,16 @@ def test_a_source_with_other_stamps_is_refused_until_the_next_version(
 ) -> None:
     policy = make_policy()
     with Ledger.open(policy, TERMS) as ledger:
-        assert ledger.check_version(A, "") is None
-        assert ledger.keep_version(A, "").number == 1
-        assert ledger.keep_version(A | TOWNS, "").number == 1
+        assert ledger.versions.check(A, "") is None
+        assert ledger.versions.keep(A, "").number == 1
+        assert ledger.versions.keep(A | TOWNS, "").number == 1
         for changed in (B, A | {"towns": "e" * 64}, WHOLE):
-            for ask in (ledger.check_version, ledger.keep_version):
+            for ask in (ledger.versions.check, ledger.versions.keep):
                 with pytest.raises(Refused) as caught:
                     ask(changed, "")
                 assert caught.value.code == "source_changed"
-        assert ledger.open_version(B).number == 2
-        assert ledger.keep_version(B, "").number == 2
+        assert ledger.versions.open(B).number == 2
+        assert ledger.versions.keep(B, "").number == 2
     assert verify(policy.ledger).sound
 
 
@@ -129,9 +129,9 @@ def test_an_exact_release_of_0_1_0_whose_source_still_matches_is_of_version_1(
     policy = make_policy()
     begin(policy, 1)
     with Ledger.open(policy, TERMS) as ledger:
-        assert ledger.keep_version(A, FORMERLY).formerly == FORMERLY
+        assert ledger.versions.keep(A, FORMERLY).formerly == FORMERLY
         ledger.spend_exact(ledger.reserve_exact("ana", LATER), b"ages")
-        ledger.open_version(A)
+        ledger.versions.open(A)
         with pytest.raises(Refused) as caught:
             ledger.reserve_exact("ana", replace(RELEASED, source="version 2"))
         assert caught.value.code == "exact_source_changed"
@@ -145,9 +145,9 @@ def test_an_exact_release_of_0_1_0_from_another_source_stays_the_only_one(
     begin(policy, 1)
     with Ledger.open(policy, TERMS) as ledger:
         with pytest.raises(Refused) as caught:
-            ledger.keep_version(A, "9876543210" * 4)
+            ledger.versions.keep(A, "9876543210" * 4)
         assert caught.value.code == "source_changed"
-        assert ledger.open_version(A).number == 2
+        assert ledger.versions.open(A).number == 2
         with pytest.raises(Refused) as caught:
             ledger.reserve_exact("ana", replace(LATER, source="version 2"))
         assert caught.value.code == "exact_source_changed"

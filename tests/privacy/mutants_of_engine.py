@@ -83,7 +83,7 @@ ENGINE = (
     ),
     Mutant(
         "a source that has changed is not read before the owner says so",
-        "account/ledger.py",
+        "account/data_versions.py",
         "if not books.version.holds(stamps):",
         "if False:",
         "threats/test_changed_sources.py::"

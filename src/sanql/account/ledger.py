@@ -25,6 +25,7 @@ from sanql.account.asking import asking_alone
 from sanql.account.books import Account, AccountKind, Limits, Recorded, pending_of
 from sanql.account.chain import FORMAT, EndedBy, Record, check_readable
 from sanql.account.charge import Charge
+from sanql.account.data_versions import DataVersions
 from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter, Spent
 from sanql.account.owner import Owner
@@ -39,7 +40,7 @@ from sanql.account.scratch import check_scratch
 from sanql.account.standing import spent_before
 from sanql.account.store import Store
 from sanql.account.terms import Declared
-from sanql.account.versions import Version, number_of, source_changed
+from sanql.account.versions import number_of
 from sanql.errors import LedgerError, Refused
 from sanql.policy.model import Budget, Policy
 
@@ -81,6 +82,7 @@ class Ledger:
         self._store = store
         self._clock = clock
         self.owner = Owner(store, clock)
+        self.versions = DataVersions(store, clock)
         self.before_charge: Callable[[], None] = lambda: None
         """Called before anything is charged: the data must be known to belong to this account."""
 
@@ -241,68 +243,6 @@ class Ledger:
         """The format in which the ledger was begun."""
         with self._store.reading():
             return cast(int, self._store.books.opening["format"])
-
-    def version(self) -> Version | None:
-        """Return the newest version of the data, or None where nothing has been read yet."""
-        with self._store.reading():
-            return self._store.books.version
-
-    def check_version(self, stamps: Mapping[str, str], formerly: str) -> Version | None:
-        """Return the version that a source with these stamps is; None if it is still to be opened.
-
-        `formerly` is the fingerprint that version 0.1.0 would have recorded for it. Raises Refused where
-        the source has changed: then the owner must say that the data have a new version.
-        """
-        with self._store.reading():
-            return self._checked_version(stamps, formerly)
-
-    def keep_version(self, stamps: Mapping[str, str], formerly: str) -> Version:
-        """Return the version that a source with these stamps is, put on disk where it is new."""
-        with self._store.reading():
-            version = self._checked_version(stamps, formerly)
-        if version is None or version.lacks(stamps):
-            with self._store.writing():
-                version = self._checked_version(stamps, formerly)
-                if version is None:
-                    begun = self._store.books.opening["format"]
-                    self._append_version(1, stamps, formerly if begun == 1 else "")
-                elif version.lacks(stamps):
-                    self._append_version(version.number, version.lacks(stamps), "")
-                version = self._store.books.version
-            self._store.pin()
-        assert version is not None  # noqa: S101  (it has just been opened)
-        return version
-
-    def open_version(self, stamps: Mapping[str, str]) -> Version:
-        """Open the next version of the data, whether or not anything has changed.
-
-        What a ledger begun in format 1 has read, if anything, is version 1.
-        """
-        with self._store.writing():
-            books = self._store.books
-            last = int(books.opening["format"] == 1)
-            if books.version is not None:
-                last = books.version.number
-            self._append_version(last + 1, stamps, "")
-            version = self._store.books.version
-        self._store.pin()
-        assert version is not None  # noqa: S101  (it has just been opened)
-        return version
-
-    def _checked_version(self, stamps: Mapping[str, str], formerly: str) -> Version | None:
-        books = self._store.books
-        if books.version is None:
-            if books.exact.sources_known() - {formerly}:
-                raise source_changed(1)
-            return None
-        if not books.version.holds(stamps):
-            raise source_changed(books.version.number)
-        return books.version
-
-    def _append_version(self, number: int, stamps: Mapping[str, str], formerly: str) -> None:
-        stamped: dict[str, object] = {"version": number, "stamps": dict(stamps)}
-        content = stamped | {"time": self._now()}
-        self._store.append("version", content | ({"formerly": formerly} if formerly else {}))
 
     def failures(self) -> int:
         """Return how many failures count at present, orphans among them."""

@@ -60,11 +60,11 @@ class Data:
         source is looked at, if it is that version.
         """
         with self._lock:
-            version = self._ledger.version()
+            version = self._ledger.versions.newest()
             if self._described is None or self._described[0] != version:
                 if version is not None and not is_prepared(self._policy, version.stamps):
                     stamped, formerly = self._look()
-                    self._ledger.check_version(stamped.hashes, formerly)
+                    self._ledger.versions.check(stamped.hashes, formerly)
                 found = describe(self._policy, None if version is None else version.stamps)
                 self._described = version, found
             return self._described[1]
@@ -74,7 +74,7 @@ class Data:
 
         The fingerprint is empty where no record of that version can be about it.
         """
-        version = self._ledger.version()
+        version = self._ledger.versions.newest()
         if version is not None:
             return version.number, version.formerly
         if self._ledger.begun > 1:
@@ -90,14 +90,14 @@ class Data:
             raise never_releases()
         with self._lock:
             stamped, formerly = self._look()
-            version = self._ledger.check_version(stamped.hashes, formerly)
+            version = self._ledger.versions.check(stamped.hashes, formerly)
             if self._opened is not None and self._is_open(self._opened, version, stamped):
                 return self._opened
             known = self._described[1] if self._described is not None else None
             source = prepare(self._policy, self._progress, known, self._stamps, stamped)
             workers = Workers(source, self._policy.engine)
             self._retire()
-            version = self._ledger.keep_version(stamped.hashes, formerly)
+            version = self._ledger.versions.keep(stamped.hashes, formerly)
             self._opened = Opened(version, source, workers)
             return self._opened
 
@@ -125,7 +125,7 @@ class Data:
             raise never_releases()
         with self._lock:
             describe(self._policy)  # what cannot be read is no version
-            return self._ledger.open_version(self._look()[0].hashes)
+            return self._ledger.versions.open(self._look()[0].hashes)
 
     def close(self) -> None:
         """End the workers."""
