@@ -159,3 +159,16 @@ def test_the_bounds_that_a_refusal_offers_are_enough(refusal: Refusal, ask: Ask)
     for offered in ("CASE WHEN x BETWEEN 0 AND 100 THEN x END", "GREATEST(0, LEAST(100, x))"):
         assert f"SUM({offered})" in remedy
         ask(f"SELECT SUM({offered.replace('x', 'big')}) FROM people")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_function_in_itself_is_understood_or_refused(ask: Ask, name: str) -> None:
+    """Statistics are written out for people to read, however their arguments nest."""
+    first, *others = OPERANDS.get(NAMES[name].op, "weight").split(", ")
+    inner = f"{name}({', '.join([first, *others])})"
+    nested = f"{name}({', '.join([inner, *others])})"
+    try:
+        (aggregate,) = ask(f"SELECT COUNT({nested}) FROM people").query.aggregates
+    except Refused:
+        return
+    assert name != "INITCAP" or aggregate.text == "COUNT(INITCAP(INITCAP(city)))"

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
@@ -22,6 +23,13 @@ from sanql.errors import Refused
 from sanql.parse.contributions import NAMES, PLAIN, clamped
 from sanql.parse.places import place_of_token
 from sanql.parse.proportions import WORDS_MAX, too_long
+
+# What is written here is for people to read, and to be asked again. An engine without these would be told
+# them in a page of SQL, which one INITCAP in another, and DATETIME of one operand, cannot be written as.
+DuckDBGenerator.TRANSFORMS |= {
+    exp.Initcap: lambda writer, node: writer.func("INITCAP", node.this),
+    exp.Datetime: lambda writer, node: writer.func("DATETIME", node.this, node.expression),
+}
 
 AGAIN_MAX = WORDS_MAX  # ordinary questions read one word in four again, or fewer
 
