@@ -217,7 +217,9 @@ def refused() -> str:
         f"values fits, or 300 statistics with\nnames), {NESTING_MAX} levels of brackets and CASE, "
         f"{OPERATORS_MAX} operators one in another, {SELECTS_MAX} SELECTs, and {ITEMS_MAX} tables and\n"
         "subqueries with "
-        f"{EXPRESSIONS_MAX:,} expressions, counting those in `WITH` as often as they are used."
+        f"{EXPRESSIONS_MAX:,} expressions, counting those in `WITH` as often as they are used. What the "
+        "engine cannot plan in a quarter\nof its deadline and half of its memory is refused "
+        "(`query_too_complex`) before anything is charged."
     )
     return "\n".join(
         [

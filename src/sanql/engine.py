@@ -167,9 +167,11 @@ def _measure(
 ) -> LevelCells:
     """Return noisy cells, charged before any row is read; a failure keeps its charge.
 
-    Nothing is charged before a worker has the data open.
+    Nothing is charged before a worker has the data open, and can plan what it is asked.
     """
     sent = [statement(level, opened.source, san.sampler.secret()) for level in planned.levels]
+    for level, each in zip(planned.levels, sent, strict=True):
+        opened.trials.check(level, each)
     with opened.workers.lease() as lease:
         return _charged(san, planned, opened, lease, sent, digest, meanwhile)
 

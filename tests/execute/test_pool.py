@@ -523,7 +523,7 @@ def test_directories_are_never_swept_while_they_are_being_made(
     for each in sweeping:
         each.start()
     try:
-        made = [process._locked_spill() for _ in range(300)]
+        made = [process.locked_spill() for _ in range(300)]
     finally:
         done.set()
         for each in sweeping:

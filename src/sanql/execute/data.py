@@ -26,6 +26,7 @@ from sanql.execute.sources import (
     prepare,
 )
 from sanql.execute.stamps import Stamped, Stamps
+from sanql.execute.trials import Trials
 
 if TYPE_CHECKING:
     from sanql.execute.messages import Identity
@@ -39,6 +40,7 @@ class Opened:
     version: Version
     source: Source
     workers: Workers
+    trials: Trials
 
 
 class Data:
@@ -98,7 +100,8 @@ class Data:
             workers = Workers(source, self._policy.engine)
             self._retire()
             version = self._ledger.versions.keep(stamped.hashes, formerly)
-            self._opened = Opened(version, source, workers)
+            trials = Trials(source, self._policy.engine)
+            self._opened = Opened(version, source, workers, trials)
             return self._opened
 
     @property
@@ -132,6 +135,7 @@ class Data:
         with self._lock:
             if self._opened is not None:
                 self._opened.workers.close()
+                self._opened.trials.close()
             self._opened = None
 
     def _look(self) -> tuple[Stamped, str]:
@@ -149,6 +153,7 @@ class Data:
     def _retire(self) -> None:
         if self._opened is not None:
             self._opened.workers.retire()
+            self._opened.trials.retire()
         self._opened = None
 
 

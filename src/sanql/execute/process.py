@@ -55,7 +55,7 @@ class WorkerProcess:
 
     def __init__(self, request: Request) -> None:
         sweep_spills()
-        self.spill, self._lock = _locked_spill()
+        self.spill, self._lock = locked_spill()
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "sanql.execute.worker", str(os.getpid()), self.spill],
@@ -184,7 +184,7 @@ class ServingProcess(WorkerProcess):
             raise ChannelLost
 
 
-def _locked_spill() -> tuple[Path, int]:
+def locked_spill() -> tuple[Path, int]:
     """Return a spill directory and its lock, which it has had for as long as it has been called so."""
     made = Path(tempfile.mkdtemp(prefix=_UNLOCKED_PREFIX))
     lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,0 +1,131 @@
+"""Long statements tried on empty tables, before anything is charged for them.
+
+What the engine needs to plan a statement grows with what it says in ways that no count of letters,
+joins or subqueries foretells: 32 correlated EXISTS take two seconds, 64 of them minutes. So a long
+statement is first run by a worker over a database of the same tables without rows, in a share of the
+time and memory that the answer will have. Whether that succeeds depends on the question, the policy
+and the machine, never on a row: those are not there. Where it fails, the question is refused.
+
+Short statements are not tried: none of `LENGTH_UNTRIED` letters takes the engine more than a second,
+whatever it says (`tests/execute/test_trials.py` puts every shape there is up to that length), and
+planning them twice would cost every question some milliseconds. The worker is started with the first
+long one, and it is one alone: what is tried costs nothing, so it may not use more than one process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.errors import Refused, Unavailable
+from sanql.execute.lockdown import CATALOG, quote
+from sanql.execute.pool import Workers
+from sanql.execute.process import locked_spill
+from sanql.execute.sources import Source
+from sanql.execute.statement import Statement, statement
+
+if TYPE_CHECKING:
+    from sanql.plan import Plan
+    from sanql.policy.model import EngineLimits
+
+LENGTH_UNTRIED = 8_000
+_TIME_SHARE = 4  # the answer must be planned again, and then computed
+_MEMORY_SHARE = 2
+
+
+class Trials:
+    """Tries statements over the tables of a source without their rows; safe to share among threads."""
+
+    def __init__(self, source: Source, limits: EngineLimits) -> None:
+        self._source = source
+        self._limits = replace(
+            limits,
+            workers=1,
+            deadline_seconds=limits.deadline_seconds / _TIME_SHARE,
+            memory_bytes=limits.memory_bytes // _MEMORY_SHARE,
+        )
+        self._lock = threading.Lock()
+        self._begun: tuple[Source, Workers] | None = None
+
+    def check(self, plan: Plan, sent: Statement) -> None:
+        """Raise Refused where the engine cannot plan what a plan's statement asks of it."""
+        if len(sent.in_full()) <= LENGTH_UNTRIED:
+            return
+        empty, workers = self._begin()
+        tried = statement(plan, empty, secret=0)
+        try:
+            workers.run(tried.sql, tried.parameters, public=tried.public)
+        except Unavailable as fault:
+            if fault.code != "unavailable":  # it was not even begun
+                raise
+            raise self._refusal() from None
+
+    def close(self) -> None:
+        """End the worker, if there is one."""
+        with self._lock:
+            begun, self._begun = self._begun, None
+        if begun is not None:
+            begun[1].close()
+
+    def retire(self) -> None:
+        """Let go of the worker, once it has tried what it is trying."""
+        with self._lock:
+            begun, self._begun = self._begun, None
+        if begun is not None:
+            begun[1].retire()
+
+    def _begin(self) -> tuple[Source, Workers]:
+        with self._lock:
+            if self._begun is None:
+                folder, lock = locked_spill()
+                empty = _without_rows(self._source, folder / "empty.duckdb")
+                workers = Workers(empty, self._limits)
+                weakref.finalize(workers, _remove, folder, lock, os.getpid())
+                self._begun = empty, workers
+            return self._begun
+
+    def _refusal(self) -> Refused:
+        seconds, megabytes = self._limits.deadline_seconds, self._limits.memory_bytes // 10**6
+        return Refused(
+            "query_too_complex",
+            f"the engine cannot plan this question in {seconds:g} seconds and {megabytes:,} MB, which "
+            "does not depend on the data",
+            "nothing was charged: ask fewer statistics, subqueries and joins at once, in several "
+            "questions",
+        )
+
+
+def _without_rows(source: Source, database: Path) -> Source:
+    """Return a source with the same tables as another, and no rows in them."""
+    import duckdb
+
+    with duckdb.connect(str(database)) as connection:
+        for table, types in source.types.items():
+            columns = ", ".join(f"{quote(name)} {kind}" for name, kind in types.items())
+            connection.execute(f"CREATE TABLE {quote(table)} ({columns or 'row BOOLEAN'})")
+    return replace(
+        source,
+        database=database,
+        relations={table: f'{quote(CATALOG)}."main".{quote(table)}' for table in source.types},
+        scans={table: _named(types) for table, types in source.types.items()},
+        stamp=None,
+    )
+
+
+def _named(types: Mapping[str, str]) -> dict[str, str]:
+    return {name: quote(name) for name in types}
+
+
+def _remove(folder: Path, lock: int, owner: int) -> None:
+    if owner != os.getpid():
+        return  # a forked child ends: the folder is its parent's
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        os.close(lock)
