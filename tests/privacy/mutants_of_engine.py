@@ -125,4 +125,25 @@ ENGINE = (
         "            done = self._attempt(query, deadline, stage, None)",
         "execute/test_killed_workers.py::test_what_a_killed_worker_has_not_finished_is_begun_anew",
     ),
+    Mutant(
+        "what the engine cannot plan is refused before the charge",
+        "engine.py",
+        "        opened.trials.check(level, each)\n",
+        "        pass\n",
+        "execute/test_trials.py::test_what_takes_minutes_to_plan_is_refused_and_costs_nothing",
+    ),
+    Mutant(
+        "what is tried has no rows",
+        "execute/trials.py",
+        "        database=database,\n",
+        "",
+        "execute/test_trials.py::test_whether_a_question_is_refused_is_seen_without_a_row",
+    ),
+    Mutant(
+        "nothing that the engine is told is a macro",
+        "execute/emit/numbers.py",
+        'return f"CASE WHEN {bottom} <> 0 THEN {quotient} END"',
+        'return f"nullif({bottom}, 0)"',
+        "execute/test_written_out.py::test_no_function_of_the_allow_list_is_written_as_a_macro",
+    ),
 )

@@ -17,6 +17,9 @@ from questions.agreement import disagreement
 from questions.asking import Shape
 from questions.cases import Case, cases
 from questions.summary import is_ordered, key_columns, summary
+from sanql.execute.statement import statement
+from sanql.execute.trials import Trials
+from sanql.parse.shared import PublicQuery
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +36,23 @@ def test_the_plan_is_the_one_reviewed_and_the_rows_are_those_of_duckdb(
     keys, ordered = key_columns(planned), is_ordered(planned)
     assert disagreement(ours, theirs, keys, ordered, case.differences) == ""
     assert summary(planned) == case.plan
+
+
+@pytest.mark.parametrize("name", ["hospital", "retail", "census"])
+def test_questions_are_planned_over_the_same_tables_without_rows(
+    name: str, shape: Callable[[str], Shape]
+) -> None:
+    """What is long is tried there before it is charged; here are some that would not be."""
+    asked = shape(name)
+    trials = Trials(asked.san.source, asked.policy.engine)
+    empty, workers = trials._begin()
+    for case in [case for case in CASES if case.shape == name][::8]:
+        planned = asked.plan(case.sql)
+        for level in () if isinstance(planned, PublicQuery) else planned.levels:
+            tried = statement(level, empty, secret=0)
+            workers.run(tried.sql, tried.parameters, public=tried.public)
+    trials.close()
+    assert not empty.database.exists()
 
 
 def test_there_are_hundreds_of_questions_over_every_shape() -> None:

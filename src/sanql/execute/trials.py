@@ -68,11 +68,12 @@ class Trials:
             raise self._refusal() from None
 
     def close(self) -> None:
-        """End the worker, if there is one."""
+        """End the worker, if there is one, and remove its tables."""
         with self._lock:
             begun, self._begun = self._begun, None
         if begun is not None:
             begun[1].close()
+            self._remove()
 
     def retire(self) -> None:
         """Let go of the worker, once it has tried what it is trying."""
@@ -87,7 +88,7 @@ class Trials:
                 folder, lock = locked_spill()
                 empty = _without_rows(self._source, folder / "empty.duckdb")
                 workers = Workers(empty, self._limits)
-                weakref.finalize(workers, _remove, folder, lock, os.getpid())
+                self._remove = weakref.finalize(workers, _removed, folder, lock, os.getpid())
                 self._begun = empty, workers
             return self._begun
 
@@ -123,7 +124,7 @@ def _named(types: Mapping[str, str]) -> dict[str, str]:
     return {name: quote(name) for name in types}
 
 
-def _remove(folder: Path, lock: int, owner: int) -> None:
+def _removed(folder: Path, lock: int, owner: int) -> None:
     if owner != os.getpid():
         return  # a forked child ends: the folder is its parent's
     shutil.rmtree(folder, ignore_errors=True)
