@@ -217,3 +217,38 @@ def _asking(form: str, number: int) -> str:
 def _letters(san: San, form: str, number: int) -> int:
     (level,) = san.prepare(_asking(form, number), Wishes(epsilon=1))[0].levels
     return len(statement(level, san.source, 7).in_full())
+
+
+NESTED_ASKED = {
+    "in one another": "EXISTS (SELECT 1 FROM prices p{0} WHERE p{0}.k = t.k AND {1})",
+    "values": "(SELECT MAX(p{0}.n) FROM prices p{0} WHERE p{0}.k = t.k AND {1}) > 1",
+    "lists": "t.k IN (SELECT p{0}.k FROM prices p{0} WHERE p{0}.n > t.age AND {1})",
+    "own rows": "EXISTS (SELECT 1 FROM people p{0} WHERE p{0}.person = t.person AND p{0}.k > t.k AND {1})",
+    "choices": "(t.k > {0} OR EXISTS (SELECT 1 FROM prices p{0} WHERE p{0}.k = t.k AND {1}))",
+}
+
+
+@pytest.mark.parametrize("shape", NESTED_ASKED)
+def test_subqueries_in_subqueries_are_answered(patient: San, shape: str) -> None:
+    condition = "t.age > 1"
+    for place in reversed(range(14)):
+        condition = NESTED_ASKED[shape].format(place, condition)
+    before = spent(patient)
+    patient.query(f"SELECT COUNT(*) FROM people t WHERE {condition}", epsilon=0.05)
+    assert spent(patient) > before
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        "JOIN people p{0} ON p{0}.person = t.person",
+        "LEFT JOIN prices p{0} ON p{0}.k = t.k AND p{0}.n = {0}",
+    ],
+)
+def test_many_joins_are_answered_or_refused(patient: San, join: str) -> None:
+    joins = " ".join(join.format(place) for place in range(12))
+    before = spent(patient)
+    try:
+        patient.query(f"SELECT COUNT(*) FROM people t {joins}", epsilon=0.05)
+    except Refused:
+        assert spent(patient) == before

@@ -6,10 +6,11 @@ statement is first run by a worker over a database of the same tables without ro
 time and memory that the answer will have. Whether that succeeds depends on the question, the policy
 and the machine, never on a row: those are not there. Where it fails, the question is refused.
 
-Short statements are not tried: none of `LENGTH_UNTRIED` letters takes the engine more than a second,
-whatever it says (`tests/execute/test_trials.py` puts every shape there is up to that length), and
-planning them twice would cost every question some milliseconds. The worker is started with the first
-long one, and it is one alone: what is tried costs nothing, so it may not use more than one process.
+Short statements are not tried: planning them twice would cost every question some milliseconds. What
+takes long is a product of many parts, and each takes a hundred letters or more: of the shapes that
+`tests/execute/test_trials.py` makes as large as `LENGTH_UNTRIED` lets them be, none took a second. The
+worker is started with the first long one, and it is one alone: what is tried costs nothing, so it may
+not use more than one process.
 """
 
 from __future__ import annotations
