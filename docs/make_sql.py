@@ -57,6 +57,10 @@ EXITS = {
     4: "`Unavailable`, no answer from the engine; the charge stays, if there was one",
     5: "`LedgerError`, the account cannot be trusted or is not this one; nothing is answered",
     6: "`LedgerUnreadable`, the account may not be read by this user, whether it is sound or not",
+    130: (
+        "interrupted (Ctrl-C); 143: ended by SIGTERM. The last line says what had been charged, which "
+        "stays, or that nothing was; in Python it is a note of the KeyboardInterrupt"
+    ),
 }
 
 

@@ -1,11 +1,11 @@
 """`python -m sanql` is the command `sanql`."""
 
 import signal
-import sys
 from types import FrameType
 
 from sanql.cli.main import main
 from sanql.execute.lean import leave_out
+from sanql.interrupts import Terminated
 
 
 def run() -> None:
@@ -17,7 +17,7 @@ def run() -> None:
 
 def _end(number: int, _: FrameType | None) -> None:
     """Leave as after Ctrl-C, so that what is reserved is not left open."""
-    sys.exit(128 + number)
+    raise Terminated(128 + number)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from sanql.errors import Refused, Unavailable
 from sanql.execute import Opened
 from sanql.execute.pool import Lease, unavailable
 from sanql.execute.statement import Statement, public_statement, statement
+from sanql.interrupts import charging
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.mechanisms.noise import SymmetricNoise
 from sanql.parse import Asked
@@ -185,10 +186,13 @@ def _charged(
     digest: str,
     meanwhile: Callable[[], None],
 ) -> LevelCells:
+    noted = charging(planned.charge)
     reservation = san.ledger.reserve(san.analyst, digest, planned.charge)
     try:  # at once: an interrupt before it would leave the reservation open
+        noted.stage = "charged"
         cells = _computed(san, planned, opened, lease, sent, meanwhile)
         san.ledger.spend(reservation, cells.to_bytes())
+        noted.stage = "answered"
     except Unavailable:
         san.ledger.void(reservation, ended_by="engine")
         raise

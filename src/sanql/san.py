@@ -20,6 +20,7 @@ from sanql.execute.claiming import claim, open_claimed
 from sanql.execute.statement import public_statement, statement
 from sanql.explain import Explanation, explain, explain_public
 from sanql.explain.before_bounds import WIDTHS, before_bounds
+from sanql.interrupts import charges_said
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.parse import Asked, Parameters, Question, parse
 from sanql.parse.nearest import teach
@@ -114,7 +115,7 @@ class San:
         wishes = Wishes(epsilon, delta, *limits, other, nonnegative, rounded, fresh)
         self._check_open()
         asked = Asked(sql, parameters)
-        with self._teaching(asked):
+        with charges_said(), self._teaching(asked):
             if asks_exactly(asked, exact, asdict(wishes)):
                 return answer_exactly(self, asked)
             return answer(self, asked, wishes)
@@ -161,7 +162,8 @@ class San:
         self._check_open()
         typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
         price, till = parse_epsilon(epsilon), self._till()
-        return suggest(table, by, self.policy, self.tables, price, typical, till)
+        with charges_said():
+            return suggest(table, by, self.policy, self.tables, price, typical, till)
 
     def _explain(self, asked: Asked, wishes: Wishes) -> Explanation:
         desk = self.bounds_desk(asked)

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -107,22 +106,45 @@ def ask(san: San, number: int, lines: Lines) -> None:
         sys.settrace(None)
 
 
+def is_true(said: str, newer: list[str], epsilon: str = "0.1") -> bool:
+    """Return whether a note says of the records made since what they are.
+
+    The ledger may still be writing when a reservation can be seen, and then says that it does not know.
+    """
+    if "nothing was charged" in said:
+        return "reserve" not in newer
+    if "may have been charged: `sanql ledger list` tells" in said:
+        return "spend" not in newer
+    charged = (
+        f"charged epsilon {epsilon} (delta 0), and the charge stays" in said and "reserve" in newer
+    )
+    return charged and ("asking again is free" not in said or "spend" in newer)
+
+
 @pytest.mark.slow
 def test_an_interrupt_at_any_line_leaves_nothing_open(policy: Policy) -> None:
     """Every third line that a question executes for the first time, the worker being warm."""
     interrupted = 0
+    notes: set[str] = set()
     with San(policy) as san:
         ask(san, 1, Lines())
         watched = Lines()
         ask(san, 2, watched)
         for number, at in enumerate(sorted(watched.first_visits.values())[::3], 3):
-            with suppress(KeyboardInterrupt):
+            before = len(list(san.ledger.records()))
+            try:
                 ask(san, number, Lines(at))
                 continue
+            except KeyboardInterrupt as interrupt:
+                said = " ".join(interrupt.__notes__)
             interrupted += 1
+            newer = [record.kind for record in san.ledger.records()][before:]
+            assert is_true(said, newer), (at, said, newer)
+            notes.add(said)
             assert all(balance.reserved == 0 for balance in san.budget()), at
         ask(san, 1_000, Lines())
     assert interrupted > 30
+    assert len(notes) == 4
     kinds = settled(policy)
     assert kinds["reserve"] == kinds["spend"] + kinds["void"]
     assert kinds["void"] > 3
@@ -164,8 +186,10 @@ def test_a_signal_while_the_engine_or_the_noise_is_busy_voids_at_once(
     try:
         with San(policy, sampler=Slow()) as san:
             watching.start()
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(KeyboardInterrupt) as stopped:
                 san.query(question, epsilon="0.1")
+            (note,) = stopped.value.__notes__
+            assert is_true(note, ["reserve", "void"])
             assert all(balance.reserved == 0 for balance in san.budget())
     finally:
         over.set()
@@ -189,6 +213,39 @@ def test_a_command_that_is_stopped_voids_its_reservation(policy: Policy, number:
             time.sleep(0.01)
         started.send_signal(number)
         out, err = started.communicate()
-    assert started.returncode not in (0, -signal.SIGINT, -signal.SIGTERM)
+    assert started.returncode == 128 + number
     assert (out, "Traceback" in err) == ("", False)
+    assert is_true(err.strip().splitlines()[-1], ["reserve", "void"], "0.2")
+    listed = [sys.executable, "-m", "sanql", "ledger", "list", "-p", str(place)]
+    records = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
+    assert "; the charge stays" in records
     assert settled(policy) - before == Counter(reserve=1, void=1)
+
+
+def waiting(policy: Policy) -> subprocess.Popen[str]:
+    """Return a command that waits for its question, which it reads before anything is charged."""
+    place = policy.ledger.parent / "policy.toml"
+    command = [sys.executable, "-m", "sanql", "query", "-p", str(place), "-e", "0.2", "-"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, **pipes)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_before_its_charge_says_that_nothing_was(
+    policy: Policy, number: int
+) -> None:
+    before = settled(policy)
+    started = waiting(policy)
+    while not is_reading(started.pid):
+        time.sleep(0.01)
+    started.send_signal(number)
+    out, err = started.communicate()
+    assert (started.returncode, out) == (128 + number, "")
+    assert err.strip().splitlines()[-1] == "interrupted; nothing was charged"
+    assert settled(policy) == before
+
+
+def is_reading(process: int) -> bool:
+    """Return whether a process waits for what is piped to it, having no worker to wait for yet."""
+    return "pipe" in Path(f"/proc/{process}/wchan").read_text()

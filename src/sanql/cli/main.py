@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
 from typing import Any
 
 import click
 
+from sanql.interrupts import NOTHING, Terminated
 from sanql.visible import visible
 
 COMMANDS = {
@@ -50,9 +52,12 @@ class LateGroup(click.Group):
             error.message = visible(error.message, lines=True)  # type: ignore[misc]
             error.show()
             sys.exit(error.exit_code)
-        except click.Abort:
-            click.echo("Aborted!", err=True)
-            sys.exit(1)
+        except click.Abort as abort:
+            _say_interrupted(abort.__cause__)
+            sys.exit(128 + signal.SIGINT)
+        except Terminated as terminated:
+            _say_interrupted(terminated)
+            raise
         sys.exit(result if isinstance(result, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -71,6 +76,12 @@ class LateGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, words) for name, (_, _, words) in COMMANDS.items()])
+
+
+def _say_interrupted(interrupt: BaseException | None) -> None:
+    """Say what had been charged; an interrupt without a note came before anything could be."""
+    for note in getattr(interrupt, "__notes__", [NOTHING]):
+        click.echo(visible(note), err=True)
 
 
 @click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})

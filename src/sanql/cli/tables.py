@@ -111,12 +111,15 @@ def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = 
         for record in records
         if record["kind"] in ("spend", "void")
     }
+    charges = {record["sequence"] for record in records if record["kind"] == "reserve"}
     for record in records:
+        voided = record["kind"] == "void" and record["body"].get("reservation") in charges
+        content = _content(record, ends.get(record["sequence"], "open"))
         table.add_row(
             str(record["sequence"]),
             _safe(str(record["body"].get("time", ""))[:19].replace("T", " ")),
             record["kind"],
-            _safe(_content(record, ends.get(record["sequence"], "open"))),
+            _safe(f"{content}; the charge stays" if voided else content),
             str(record["hash"])[:12] + "…",
         )
     (terminal or console()).print(table)
