@@ -325,6 +325,7 @@ class San:
         opened = self.data.opened
         if self._claimed is not opened:
             claim(self._ledger, self.policy)
+            self.data.keep_secret()
             self._claimed = opened
 
     @property
@@ -335,7 +336,7 @@ class San:
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables of the policy; a public table without declared columns has the source's."""
-        known = self.description.columns
+        known = self.data.columns()
         return {
             name: replace(table, columns=known[name])
             if name in known and not table.columns

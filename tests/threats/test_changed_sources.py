@@ -329,19 +329,6 @@ def test_the_record_of_a_version_does_not_let_anybody_try_what_the_data_are(
     assert stamps.stat().st_mode & 0o077 == 0
 
 
-def test_where_stamps_are_lost_the_owner_must_say(database: Place) -> None:
-    place = database
-    place.san().query(SUM, epsilon=1)
-    (place.folder / "changing.stamps").unlink()
-    san = place.san()
-    assert san.query(SUM, epsilon=1).cached
-    with pytest.raises(Refused) as caught:
-        san.query(SUM, epsilon=2)
-    assert caught.value.code == "source_changed"
-    san.refresh()
-    assert san.query(SUM, epsilon=2).value == 200
-
-
 def test_the_command_opens_the_next_version(database: Place) -> None:
     san = database.san()
     san.query(SUM, epsilon=1)

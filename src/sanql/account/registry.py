@@ -111,6 +111,10 @@ class Registry:
         """Return where the newest head of an account is pinned."""
         return self.folder / f"{account}.head"
 
+    def stamps_path(self, account: str) -> Path:
+        """Return where a copy of the secret is that hides the hashes of an account's data."""
+        return self.folder / f"{account}.stamps"
+
     def _find(self, connection: sqlite3.Connection, site: Site) -> list[Claim]:
         found: list[tuple[str, ...]] = []
 

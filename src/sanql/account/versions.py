@@ -12,7 +12,7 @@ added to the version by a record of its own: nothing that was answered can have 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -91,6 +91,29 @@ def version_after(before: Version | None, content: Mapping[str, object], begun: 
 def _are_stamps(stamps: Mapping[object, object]) -> bool:
     texts = all(isinstance(s, str) and _STAMP.fullmatch(s) for s in stamps.values())
     return bool(stamps) and texts and (WHOLE not in stamps or len(stamps) == 1)
+
+
+def stamps_missing(version: int, file: str) -> Refused:
+    """Return the refusal to read a source of which nobody can tell any more whether it is the same."""
+    return Refused(
+        "stamps_missing",
+        f"the file {file} is missing beside the ledger, and with it the secret by which the source is"
+        f" known to be version {version} of the data, so it is not read",
+        f"put {file} back from where the ledger was, or from a backup; where it is lost for good, let the"
+        " owner say `sanql refresh`, which opens the next version; questions answered before can still be"
+        " repeated until then",
+    )
+
+
+def columns_unknown(refused: Refused, tables: Sequence[str]) -> Refused:
+    """Return the refusal of a source without the promise of repeats, for which columns are missing."""
+    return Refused(
+        refused.code,
+        f"{refused.message}; the policy leaves the columns of {', '.join(tables)} to it",
+        "put the files back, or let the owner say `sanql refresh`, which opens the next version; what was"
+        " answered before can be repeated only where columns are known: declare them in the policy, or"
+        " put the folder NAME.cache back beside the ledger",
+    )
 
 
 def source_changed(version: int) -> Refused:

@@ -44,8 +44,14 @@ def move(policy: Path, head_lost: bool) -> None:
         from sanql.policy import load
 
         loaded = load(policy)
-        account_changes.move(loaded, account_terms(loaded), head_lost=head_lost)
+        stamped = account_changes.move(loaded, account_terms(loaded), head_lost=head_lost)
         click.echo(f"the account goes on in {loaded.ledger}")
+        if not stamped:
+            stamps = loaded.ledger.with_suffix(".stamps")
+            click.echo(
+                f"{stamps} is missing, and without it nobody can tell whether the data are the same: put"
+                " it there, or say `sanql refresh`"
+            )
 
 
 @account.command()

@@ -20,6 +20,7 @@ from sanql.account.ownership import RELEASING, Ownership, Statement
 from sanql.account.scratch import check_no_scratch
 from sanql.errors import LedgerError
 from sanql.execute.claiming import open_claimed
+from sanql.execute.moving import take_along
 from sanql.execute.site import site_of
 
 if TYPE_CHECKING:
@@ -48,11 +49,12 @@ def show(policy: Policy) -> Standing:
         return Standing(policy.ledger, owner.state, tuple(claims), owner.scratch)
 
 
-def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -> None:
+def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -> bool:
     """Record that the account goes on in the policy's ledger, which was moved or restored there.
 
     It must be the account of the data and hold every record that is known; where it was before, there
-    must be nothing left.
+    must be nothing left. Stamps and prepared copies that were left there are taken along. Returns
+    whether the data are known by their stamps; they may be lost.
     """
     check_no_scratch(policy.ledger, scratch=policy.scratch)
     claims = Claims(site_of(policy))
@@ -66,11 +68,14 @@ def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -
             if not holder.keeps(claim) and claim.ledger.exists():
                 raise _left_behind(claim)
         if account is None:
-            return
+            return True
         for place in claims.heads(account):
             ledger.owner.check_pinned(place)
+        before = [claim.ledger for claim in claims.live() if claim.ledger != holder.ledger]
+        stamped = take_along(ledger, policy.ledger, dict.fromkeys(before))
         ledger.owner.move(holder.ledger)
         _claim(claims, ledger, holder, {account})
+        return stamped
 
 
 def merge(policy: Policy, terms: Mapping[str, str], other: Path) -> int:

@@ -7,12 +7,16 @@ when that version was opened; otherwise the owner must open the next one. Repeat
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.account import Ledger, Version
+from sanql.account.registry import Registry, registry_folders
 from sanql.account.scratch import never_releases
+from sanql.account.versions import columns_unknown, stamps_missing
+from sanql.errors import PolicyError, Refused
 from sanql.execute.files import identify, locate
 from sanql.execute.pool import Workers, unavailable
 from sanql.execute.sources import (
@@ -30,7 +34,7 @@ from sanql.execute.trials import Trials
 
 if TYPE_CHECKING:
     from sanql.execute.messages import Identity
-    from sanql.policy import Policy
+    from sanql.policy import Column, Policy, Table
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,23 @@ class Data:
                 found = describe(self._policy, None if version is None else version.stamps)
                 self._described = version, found
             return self._described[1]
+
+    def columns(self) -> Mapping[str, Mapping[str, Column]]:
+        """Return the columns of public tables that the policy leaves to the source.
+
+        Where it leaves none, planning needs no source: what is on record can be repeated while the source
+        is something else, cannot be looked at or is gone. Whoever reads a row opens it, and is refused.
+        """
+        left = [table.name for table in self._policy.tables.values() if _is_left(table)]
+        try:
+            return self.describe().columns
+        except PolicyError:
+            if left or self._ledger.versions.newest() is None:
+                raise
+        except Refused as refused:
+            if left:
+                raise columns_unknown(refused, left) from None
+        return {}
 
     def known_as(self) -> tuple[int, str]:
         """Return the number of the newest version, and the fingerprint that 0.1.0 had for it.
@@ -128,7 +149,15 @@ class Data:
             raise never_releases()
         with self._lock:
             describe(self._policy)  # what cannot be read is no version
-            return self._ledger.versions.open(self._look()[0].hashes)
+            self._stamps.recover(secret_copies(self._ledger))
+            opened = self._ledger.versions.open(self._stamps.of(locate(self._policy)).hashes)
+            self.keep_secret()
+            return opened
+
+    def keep_secret(self) -> None:
+        """Keep a copy of the secret of the stamps in the registry, once it knows of the account."""
+        for place in secret_copies(self._ledger)[:1]:
+            self._stamps.copy_key(place)
 
     def close(self) -> None:
         """End the workers."""
@@ -141,6 +170,9 @@ class Data:
     def _look(self) -> tuple[Stamped, str]:
         """Return what the source is now, and the name that 0.1.0 would have had for it."""
         location = locate(self._policy)
+        version = self._ledger.versions.newest()
+        if version is not None and not self._stamps.recover(secret_copies(self._ledger)):
+            raise stamps_missing(version.number, self._stamps.path.name)
         return self._stamps.of(location), first_fingerprint(self._policy, location)
 
     def _is_open(self, opened: Opened, version: Version | None, stamped: Stamped) -> bool:
@@ -155,6 +187,18 @@ class Data:
             self._opened.workers.retire()
             self._opened.trials.retire()
         self._opened = None
+
+
+def secret_copies(ledger: Ledger) -> list[Path]:
+    """Return where the secret of a ledger's stamps may be kept besides; the first is written to."""
+    account = ledger.owner.state.account
+    folders = registry_folders() if account is not None else ()
+    return [Registry(folder).stamps_path(account or "") for folder in folders]
+
+
+def _is_left(table: Table) -> bool:
+    """Return whether the policy leaves a table's columns to the source."""
+    return table.public and not table.columns
 
 
 def _identity(path: str) -> Identity | None:

@@ -6,8 +6,9 @@ changed less than `_SETTLED_NS` ago could change again without another time to s
 hashed each time.
 
 Hashes of data are never shown: whoever knew all rows but one could try what the last one is. What leaves
-this module is keyed with a secret that stays in the file `LEDGER.stamps`, which only its owner may read.
-Where that file is lost, nobody can tell any more whether the data are the same, and the owner must say.
+this module is keyed with a secret that stays in the file `LEDGER.stamps`, which only its owner may read,
+and in a copy beside the registry's head of the account. Where both are lost, nobody can tell any more
+whether the data are the same, and the owner must say.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +52,26 @@ class Stamps:
         self._lock = threading.Lock()
         self._key = b""
         self._files: dict[str, tuple[Identity, str]] = {}
+
+    def recover(self, copies: Iterable[Path]) -> bool:
+        """Return whether the secret is known; the first of its copies takes the place of a lost file."""
+        with self._lock:
+            try:
+                if self._key or self.path.exists():
+                    return True
+                known = (_key_in(copy) for copy in copies)
+                self._key = next((key for key in known if key is not None), b"")
+                if self._key:
+                    self._put(self.path, self._files)
+            except OSError:
+                raise _unwritable(self.path) from None
+            return bool(self._key)
+
+    def copy_key(self, place: Path) -> None:
+        """Keep the secret in one more place, where that can be; nothing is made for it."""
+        with self._lock, suppress(OSError):
+            if self._key and _key_in(place) != self._key:
+                self._put(place, {})
 
     def of(self, location: Location) -> Stamped:
         """Return what the source's bytes are; PolicyError where they cannot be read or keep changing."""
@@ -112,7 +134,7 @@ class Stamps:
             if not self.path.exists():
                 self._key = OsEntropy().bytes(_KEY_BYTES)
                 with suppress(FileExistsError):  # of two who come at once, one is first
-                    self._put(first=True)
+                    self._put(self.path, self._files, first=True)
             self._key, self._files = _parsed(self.path.read_text("ascii"))
         except OSError:
             raise _unwritable(self.path) from None
@@ -121,14 +143,16 @@ class Stamps:
 
     def _save(self) -> None:
         try:
-            self._put(first=False)
+            self._put(self.path, self._files)
         except OSError:
             raise _unwritable(self.path) from None
 
-    def _put(self, *, first: bool) -> None:
-        """Put what is known beside the ledger; a reader sees all of it or what was there before."""
-        draft = self.path.with_name(f"{self.path.name}.{OsEntropy().bytes(8).hex()}")
-        content = {"key": self._key.hex(), "files": self._files}
+    def _put(
+        self, path: Path, files: Mapping[str, tuple[Identity, str]], *, first: bool = False
+    ) -> None:
+        """Put what is known into a file; a reader sees all of it or what was there before."""
+        draft = path.with_name(f"{path.name}.{OsEntropy().bytes(8).hex()}")
+        content = {"key": self._key.hex(), "files": dict(files)}
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="ascii") as file:
@@ -136,11 +160,19 @@ class Stamps:
                 file.flush()
                 os.fsync(file.fileno())
             if first:
-                self.path.hardlink_to(draft)
+                path.hardlink_to(draft)
             else:
-                draft.replace(self.path)
+                draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def _key_in(path: Path) -> bytes | None:
+    """Return the secret kept in a file, or None where there is none or it is no longer whole."""
+    try:
+        return _parsed(path.read_text("ascii"))[0]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _parsed(text: str) -> tuple[bytes, dict[str, tuple[Identity, str]]]:

@@ -120,7 +120,7 @@ RULES = (
     Rule(
         "The data have versions",
         "which data an answer is about is public, so whether they changed is the owner's to say",
-        ("source_changed",),
+        ("source_changed", "stamps_missing"),
     ),
     Rule(
         "A scratch account never answers",
