@@ -152,3 +152,29 @@ def test_the_certificate_tells_every_level_and_what_was_fitted() -> None:
     assert "left out of every level" in told
     private = planned("SELECT city, COUNT(*) FROM visits GROUP BY ROLLUP (city)", "1e-6")
     assert "shown as measured, so parts need not add up" in " ".join(certify(private).assumptions)
+
+
+@pytest.mark.parametrize(
+    ("sql", "cut"),
+    [
+        ("SELECT age, COUNT(*) FROM visits GROUP BY ROLLUP (age)", "cut (age) more"),
+        (
+            "SELECT age, sex, SUM(age) FROM visits GROUP BY CUBE (age, sex)",
+            "cut (age, sex), (age) more",
+        ),
+        # two groups count, and there are no more
+        ("SELECT sex, COUNT(*) FROM visits GROUP BY ROLLUP (sex)", ""),
+        # a unit has one row, or as many groups as rows
+        ("SELECT age, COUNT(*) FROM rows GROUP BY ROLLUP (age)", ""),
+        ("SELECT age, COUNT(*) FROM first GROUP BY ROLLUP (age)", ""),
+        ("SELECT age, COUNT(*) FROM many GROUP BY ROLLUP (age)", ""),
+        # shown as measured
+        ("SELECT age, COUNT(DISTINCT person_id) FROM visits GROUP BY ROLLUP (age)", ""),
+        ("SELECT age, COUNT(*) FROM visits GROUP BY age", ""),
+    ],
+)
+def test_a_line_says_where_limits_cut_levels_that_are_fitted_unlike(sql: str, cut: str) -> None:
+    """What a limit takes from a fine level draws the total with it, which must not be hidden."""
+    said = [line for line in certify(planned(sql)).beside() if "fitted to each other" in line]
+    assert len(said) == bool(cut)
+    assert all(cut in line and "ask for it by itself" in line for line in said)

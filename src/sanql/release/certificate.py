@@ -30,7 +30,7 @@ from sanql.plan.plan import unit_in_words
 from sanql.plan.price import Mechanism
 from sanql.policy import ColumnUnit, Neighbours
 from sanql.release.consistency import in_common
-from sanql.release.cuts import cuts_in_words
+from sanql.release.cuts import cut_unlike, cuts_in_words
 from sanql.release.unseen import unseen_in_words
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Certificate:
     meaning: dict[str, object]
     bounds: tuple[dict[str, object], ...] = ()
     cuts: str = ""
+    cut_unlike: str = ""
     unseen: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
@@ -85,7 +86,7 @@ class Certificate:
 
     def beside(self) -> list[str]:
         """Return what a reader of the rows must know of those that are not in them."""
-        return [*self.unseen, *([self.cuts] if self.cuts else [])]
+        return [*self.unseen, *(line for line in (self.cuts, self.cut_unlike) if line)]
 
     @property
     def selects_keys(self) -> bool:
@@ -180,6 +181,7 @@ def certify(plan: Planned, notes: tuple[str, ...] = ()) -> Certificate:
         ),
         meaning=meaning(charge, unit_in_words(table), neighbours),
         cuts=cuts_in_words(plan),
+        cut_unlike=_cut_unlike(plan),
         unseen=unseen,
     )
 
@@ -216,6 +218,10 @@ def _levels_in_words(plan: Planned) -> tuple[str, ...]:
     else:
         found.append("all numbers are shown as measured, so parts need not add up to totals")
     return tuple(found)
+
+
+def _cut_unlike(plan: Planned) -> str:
+    return cut_unlike(plan, in_common(plan)) if isinstance(plan, LevelsPlan) else ""
 
 
 def _definition(plan: Planned) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from sanql.parse.relations import Derived, From, Grouped, Rows, Selected
 from sanql.parse.tree import Aggregation
 from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.keys import OneGroup, PublicKeys
+from sanql.plan.measurements import Measured
 from sanql.plan.reading import limits_joined
 from sanql.policy import ColumnUnit
 
@@ -21,6 +24,34 @@ def cuts_in_words(plan: Planned) -> str:
         said = [f"{words} in {name}" for name, words in named if words]
     found = ", ".join(dict.fromkeys(words for words in said if words))
     return f"limits: {found}; what they cut is not in the intervals" if found else ""
+
+
+def cut_unlike(plan: LevelsPlan, fitted: Iterable[Mapping[int, int]]) -> str:
+    """Return a line where levels are fitted to each other, and limits may cut some of them more.
+
+    A unit that is in more groups of a level than count loses rows there that a coarser level keeps; with
+    no fewer groups than rows, as many of its rows count in every level. Counted as a unit in the one
+    group that counts, it loses nothing.
+    """
+    cut = {
+        plan.names[level]
+        for places in fitted
+        for level, number in places.items()
+        if plan.levels[level].measurements[number].kind is not Measured.UNITS
+        and _loses_groups(plan.levels[level])
+    }
+    if not cut:
+        return ""
+    names = ", ".join(name for name in plan.names if name in cut)
+    return (
+        f"levels are fitted to each other, and limits on groups may cut {names} more than the others: "
+        "totals may be off (counts too low); for an undisturbed total ask for it by itself"
+    )
+
+
+def _loses_groups(plan: Plan) -> bool:
+    """Return whether a unit's rows may be left out because they are in too many groups."""
+    return _groups_cut(plan) and plan.outline.limits.groups < plan.outline.limits.rows
 
 
 def _of_level(plan: Plan) -> str:
