@@ -475,6 +475,7 @@ def test_refusals_of_plans_and_wishes_quote_what_was_typed(tables: Tables) -> No
         ("accuracy_needs_rows", exactly("SELECT AVG(age) FROM people", "5"), "AVG(age)"),
         ("accuracy_not_applicable", exactly("SELECT MEDIAN(age) FROM people", "5"), "MEDIAN(age)"),
         ("accuracy_impossible", exactly("SELECT SUM(age) FROM people", "0.000000001"), "±1e-09"),
+        ("null_compared", outlined("SELECT COUNT(*) FROM people WHERE age = NULL", tables), "age"),
         ("other_needless", outlined("SELECT COUNT(*) FROM people", tables), "others"),
         (
             "other_levels",
@@ -492,9 +493,10 @@ def test_refusals_of_plans_and_wishes_quote_what_was_typed(tables: Tables) -> No
 
 
 WALKED: set[str] = set()
-# the exact desk's refusals are walked in tests/exact, proposals of limits in tests/release, the least price in tests/threats
+# the exact desk's refusals are walked in tests/exact, keys that WHERE excludes in tests/plan, proposals of limits in
+# tests/release, the least price in tests/threats
 ELSEWHERE = re.compile(
-    r"exact_\w+|group_real|limits_needless|delta_needed|epsilon_below_least|\w*\{name\}\w*"
+    r"exact_\w+|group_real|limits_needless|delta_needed|keys_excluded|epsilon_below_least|\w*\{name\}\w*"
 )
 
 

@@ -154,7 +154,7 @@ CONSTANT = {
     "NULL": 0,
     "1 = NULL": 0,
     "NULL AND age > 3": 0,
-    "age = NULL": 0,
+    "age = NULLIF(1, 1)": 0,
     "NOT (age = NULL)": 0,
     "NULLIF(1, 1) = 1": 0,
     "1 = 2 OR NULL": 0,

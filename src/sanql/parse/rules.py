@@ -83,7 +83,8 @@ RULES = (
         "the policy says which tables and columns there are",
         ("not_sql", "no_table", "table_unknown", "column_unknown", "column_ambiguous", "alias_twice",
          "alias_columns", "position_invalid", "limit_invalid", "with_unread", "interval_unknown",
-         "grouping_unknown", "grouping_sets_empty", "date_part_unknown", "date_unit_unknown"),
+         "grouping_unknown", "grouping_sets_empty", "date_part_unknown", "date_unit_unknown",
+         "keys_excluded"),
         stays=False,
     ),
     Rule(
@@ -91,7 +92,7 @@ RULES = (
         "as in any SQL",
         ("type_mismatch", "arguments_wrong", "argument_unknown", "argument_twice", "aggregate_inside",
          "column_not_grouped", "join_condition", "union_columns", "subquery_columns", "quantile_invalid",
-         "qualify_needs_window", "date_invalid", "interval_invalid"),
+         "qualify_needs_window", "date_invalid", "interval_invalid", "null_compared"),
         stays=False,
     ),
     Rule(

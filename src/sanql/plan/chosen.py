@@ -10,11 +10,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from datetime import date, datetime
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
+from sanql.errors import Refused
 from sanql.parse.relations import conjuncts
-from sanql.parse.tree import Call, ColumnRef, Expr, Literal, LiteralValue, Type
+from sanql.parse.tree import Call, ColumnRef, Expr, Literal, LiteralValue, Type, walk
 
 Judge = Callable[[LiteralValue], bool]
 _ORDERS: dict[str, Callable[[Any, Any], object]] = {
@@ -23,6 +25,9 @@ _ORDERS: dict[str, Callable[[Any, Any], object]] = {
     "greater": operator.gt,
     "greater_equal": operator.ge,
 }
+_COMPARED = {"equal", "not_equal", *_ORDERS}
+COMPARED_MAX = 1_000  # keys that are compared with what was typed
+SHOWN_MAX = 8
 _MIRRORED = {
     "less": "greater",
     "less_equal": "greater_equal",
@@ -34,7 +39,10 @@ _MIRRORED = {
 def left_by(
     where: Expr | None, key: Expr, values: tuple[LiteralValue, ...]
 ) -> tuple[LiteralValue, ...]:
-    """Return the values of a key that the conditions which AND joins leave; all where none is left."""
+    """Return the values of a key that the conditions which AND joins leave; refuse to leave none.
+
+    A number with decimals that has no key by its own name may be rounded to one, so all are left.
+    """
     if not isinstance(key, ColumnRef):
         return values
     left = values
@@ -42,7 +50,52 @@ def left_by(
         judge = _judge(test, key)
         if judge is not None:
             left = tuple(value for value in left if judge(value))
-    return left or values
+    if left or key.facts.type is Type.REAL:
+        return left or values
+    raise Refused(
+        "keys_excluded",
+        f"WHERE leaves none of the keys of {key.name}, which are known without the data: nothing would "
+        "be counted",
+        _remedy(where, key, values),
+    )
+
+
+def check_nulls(where: Expr | None) -> None:
+    """Refuse a comparison with NULL that every row would have to pass: none does."""
+    for test in conjuncts(where):
+        match test:
+            case Call(op, (subject, Literal(None)) | (Literal(None), subject)) if op in _COMPARED:
+                if not isinstance(subject, Literal):
+                    raise _with_null(subject, op)
+
+
+def _with_null(subject: Expr, op: str) -> Refused:
+    name = subject.name if isinstance(subject, ColumnRef) else "x"
+    instead = "IS NOT NULL" if op == "not_equal" else "IS NULL"
+    return Refused(
+        "null_compared",
+        f"WHERE compares {name} with NULL, which is true of no row: nothing would be counted",
+        f"write {name} {instead}",
+    )
+
+
+def _remedy(where: Expr | None, key: ColumnRef, values: tuple[LiteralValue, ...]) -> str:
+    """Return the keys that there are, first those that look like what was typed."""
+    typed = [
+        part.value
+        for test in conjuncts(where)
+        if any(_is(part, key) for part in walk(test))
+        for part in walk(test)
+        if isinstance(part, Literal) and isinstance(part.value, str) and part.value not in values
+    ]
+    known = [str(value) for value in values[:COMPARED_MAX]]
+    folded = {text.casefold(): text for text in known}
+    near = [
+        close for text in typed for close in get_close_matches(text[:100].casefold(), folded, n=1)
+    ]
+    hint = f"did you mean '{folded[near[0]]}'? " if near else ""
+    shown = ", ".join(text[:40] for text in known[:SHOWN_MAX])
+    return f"{hint}the keys are {shown}{', …' if len(values) > SHOWN_MAX else ''}"
 
 
 def _judge(test: Expr, key: ColumnRef) -> Judge | None:
@@ -55,7 +108,8 @@ def _judge(test: Expr, key: ColumnRef) -> Judge | None:
     match test:
         case Call("in" | "equal", (subject, *choices)) if _is(subject, key):
             listed = [choice.value for choice in choices if isinstance(choice, Literal)]
-            return (lambda value: value in listed) if len(listed) == len(choices) else None
+            sure = len(listed) == len(choices) and all(_is_comparable(each, key) for each in listed)
+            return (lambda value: value in listed) if sure else None
         case ColumnRef() if _is(test, key):
             return lambda value: value is True
         case Call("not_equal", (subject, Literal(other))) if exact and _is(subject, key):
@@ -92,6 +146,14 @@ def _ordered(op: str, end: LiteralValue, key: ColumnRef) -> Judge | None:
     """Return a comparison with a constant of the key's own kind: none is cast to be compared."""
     compare = _ORDERS[op]
     return (lambda value: bool(compare(value, end))) if _is_of_kind(end, key.facts.type) else None
+
+
+def _is_comparable(choice: LiteralValue, key: ColumnRef) -> bool:
+    """Return whether Python finds a constant equal to the same keys as the engine does."""
+    if choice is None or key.facts.type is Type.REAL:
+        return True
+    same = isinstance(choice, bool) and key.facts.type is Type.BOOLEAN
+    return same or _is_of_kind(choice, key.facts.type)
 
 
 def _is_of_kind(end: LiteralValue, kind: Type) -> bool:

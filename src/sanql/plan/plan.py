@@ -11,6 +11,7 @@ from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.parse import Query
 from sanql.parse.relations import Scan
+from sanql.plan.chosen import check_nulls
 from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.keys import Beside, Keys, OneGroup, PrivateKeys, PublicKeys, keys_of
 from sanql.plan.limits import Limits, limits_of
@@ -125,6 +126,7 @@ def outline(
     """
     assert not query.sets  # noqa: S101  (levels.py makes one question of each set)
     table = reading(query.source, tables)
+    check_nulls(query.where)
     keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
     limits = limits_of(table, keys, groups_asked)
     setting = Setting(
