@@ -275,3 +275,135 @@ def test_only_a_ledger_that_is_lost_is_given_up_without_it(town: Town) -> None:
     with San(load(policy)) as san:
         claims = [record.content for record in san.ledger.records() if record.kind == "claim"]
     assert [claim["after"] for claim in claims] == [[before]]
+
+
+def saved(town: Town) -> Path:
+    """Put a copy of the ledger and its head aside."""
+    copy = town.root / "backup"
+    copy.mkdir()
+    for path in town.root.glob("town.ledger*"):
+        shutil.copy2(path, copy / path.name)
+    return copy
+
+
+def put_back(town: Town, copy: Path) -> None:
+    """Put an old ledger and its head back."""
+    for path in town.root.glob("town.ledger*"):
+        path.unlink()
+    for path in copy.iterdir():
+        shutil.copy2(path, town.root / path.name)
+
+
+def ledger(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["ledger", *map(str, arguments)])
+
+
+def afters(policy: Path) -> list[object]:
+    """Return the accounts that the ledger's account names as those before it."""
+    with San(load(policy)) as san:
+        claims = [record.content for record in san.ledger.records() if record.kind == "claim"]
+    return [claim["after"] for claim in claims]
+
+
+@pytest.mark.parametrize("pinned", ["", 'head = "second.head"'])
+@pytest.mark.parametrize("claimed", [True, False])
+def test_a_ledger_that_was_put_back_is_found_by_all_and_given_up_on_record(
+    town: Town, claimed: bool, pinned: str
+) -> None:
+    policy = town.policy(more=pinned)
+    if claimed:
+        spend(policy, "0.25", "a")
+    else:
+        San(load(policy)).close()
+    copy = saved(town)
+    spend(policy, "0.5", "b")
+    before = town.shown(policy)["account"]
+    put_back(town, copy)
+    with pytest.raises(LedgerError) as error:
+        spend(policy, "0.25", "c")
+    assert error.value.code == "ledger_rolled_back"
+    assert "sanql account retire --lost --because 'WHY'" in error.value.remedy
+    shown = town.shown(policy)
+    assert shown["fault"]["code"] == "ledger_rolled_back"  # type: ignore[index]
+    assert "[ledger_rolled_back]" in done("show", "-p", policy).output
+    verified = ledger("verify", "-p", policy)
+    assert (verified.exit_code, "[ledger_rolled_back]" in verified.output) == (5, True)
+    told = done("retire", "-p", policy, "--lost", "--because", "only an old backup is left").output
+    assert "set aside" in told
+    spend(policy, "0.5", "a")
+    assert afters(policy) == [[before]]
+    assert town.shown(policy)["fault"] is None
+    assert ledger("verify", "-p", policy).exit_code == 0
+    (said,) = town.root.glob("town.ledger.lost-*.json")
+    assert json.loads(said.read_text())["reason"] == "only an old backup is left"
+
+
+def damage(town: Town) -> None:
+    (town.root / "town.ledger").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+
+
+def test_a_ledger_that_cannot_be_read_is_given_up_on_record(town: Town) -> None:
+    policy = town.policy()
+    spend(policy, "0.5", "b")
+    damage(town)
+    assert town.shown(policy)["fault"]["code"] == "ledger_damaged"  # type: ignore[index]
+    done("retire", "-p", policy, "--lost", "--because", "the disk is broken")
+    spend(policy, "0.5", "a")
+
+
+def test_what_is_left_of_a_lost_ledger_is_set_aside_so_that_the_next_account_can_begin(
+    town: Town,
+) -> None:
+    policy = town.policy(more='head = "second.head"')
+    spend(policy, "1", "a")
+    before = town.shown(policy)["account"]
+    (town.root / "town.ledger").unlink()
+    told = ledger("verify", "-p", policy)
+    assert (told.exit_code, "[ledger_missing]" in told.output) == (5, True)
+    with pytest.raises(LedgerError) as error:
+        spend(policy, "0.5", "b")
+    assert f"ledger [{error.value.code}]: {error.value}" in told.output.replace("\n\n", "\n")
+    assert str(error.value) in ledger("list", "-p", policy).output
+    assert town.shown(policy)["fault"]["code"] == "ledger_missing"  # type: ignore[index]
+    done("retire", "-p", policy, "--lost", "--because", "the file was deleted")
+    spend(policy, "0.5", "b")
+    assert afters(policy) == [[before]]
+    assert spent(policy) == Fraction(1, 2)
+
+
+def test_a_head_that_is_left_of_an_account_without_charges_is_set_aside(town: Town) -> None:
+    policy = town.policy()
+    San(load(policy)).close()
+    (town.root / "town.ledger").unlink()
+    with pytest.raises(LedgerError) as error:
+        spend(policy, "0.5", "b")
+    assert "sanql account retire --lost --because 'WHY'" in error.value.remedy
+    done("retire", "-p", policy, "--lost", "--because", "the file was deleted")
+    spend(policy, "0.5", "b")
+
+
+def test_giving_up_a_lost_account_leaves_the_sound_ledger_of_another_alone(town: Town) -> None:
+    spend(town.policy(), "1", "a")
+    for path in town.root.glob("town.ledger*"):
+        path.unlink()
+    (town.root / "other").mkdir()
+    elsewhere = Town(town.root / "other").policy("village")
+    spend(elsewhere, "0.5", "a")
+    ledger_of_another = town.root / "other" / "village.ledger"
+    policy = town.policy(more=f'ledger = "{ledger_of_another}"')
+    done("retire", "-p", policy, "--lost", "--because", "the file was deleted")
+    assert spent(elsewhere) == Fraction(1, 2)
+
+
+def test_a_ledger_that_was_never_begun_is_said_to_be(town: Town) -> None:
+    for command in ("verify", "list", "export"):
+        told = ledger(command, "-p", town.policy())
+        assert told.exit_code == 5 and "nothing has been asked" in told.output
+
+
+def test_why_an_account_was_closed_is_shown(town: Town) -> None:
+    policy = town.policy()
+    spend(policy, "0.5", "a")
+    done("retire", "-p", policy, "--because", "the study is over")
+    assert town.shown(policy)["reason"] == "the study is over"
+    assert "the study is over" in done("show", "-p", policy).output

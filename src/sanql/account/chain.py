@@ -50,9 +50,12 @@ CREATION_RECORDS = 2
 _KINDS = frozenset(kind for part in get_args(Kind) for kind in get_args(part))
 _FORM = (int, str, str, str, str)
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+GIVE_UP = "`sanql account retire --lost --because 'WHY'`"
+"""The command that closes, on record, an account whose ledger is lost."""
 RESTORE = (
     "stop answering, keep the files as they are, and restore the newest good copy of the ledger; "
-    "what was answered since then is spent all the same"
+    "what was answered since then is spent all the same. Where there is none, "
+    f"{GIVE_UP} gives the account up on record"
 )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from sanql.account.address import Address, Site, identity_of
+from sanql.account.chain import GIVE_UP, RESTORE
 from sanql.account.claim_file import (
     Claim,
     claim_path,
@@ -196,8 +197,8 @@ def claimed_by_another(claim: Claim, ledger: Path) -> LedgerError:
         f"the data at {str(claim.path)!r} belong to another account, which is kept in"
         f" {str(claim.ledger)!r}; the policy's ledger is {str(ledger)!r}",
         f"write ledger = {str(claim.ledger)!r} in the policy: what is spent on the same data adds up in"
-        " one account; `sanql account merge` brings two accounts together, `sanql account retire`"
-        " closes one",
+        " one account; `sanql account merge OTHER.ledger` brings two accounts together,"
+        " `sanql account retire --because 'WHY'` closes one",
     )
 
 
@@ -218,7 +219,7 @@ def replaced(claim: Claim) -> LedgerError:
         "ledger_rolled_back",
         f"the data at {str(claim.path)!r} have an account, and the ledger {str(claim.ledger)!r} is not"
         " the one it was kept in: it has been begun anew or put back to before it claimed the data",
-        "restore the newest good copy of the ledger; what was answered since then is spent all the same",
+        RESTORE,
     )
 
 
@@ -240,7 +241,7 @@ def ledger_vanished(claim: Claim) -> LedgerError:
         f"the data at {str(claim.path)!r} have an account, and its ledger {str(claim.ledger)!r} is"
         " missing",
         "restore the ledger file and its head; an account that has been used is never started anew."
-        " Where it is lost for good, `sanql account retire --lost` says so on record",
+        f" Where it is lost for good, {GIVE_UP} says so on record",
     )
 
 

@@ -52,6 +52,12 @@ class Owner:
         with self._store.reading():
             return self._store.books.scratch
 
+    @property
+    def reason(self) -> str:
+        """Why the account was closed, in its owner's words; empty while it is not."""
+        ends = [record for record in self._store.records() if record.kind == "retire"]
+        return str(ends[0].content["reason"]) if ends else ""
+
     @classmethod
     def open(cls, ledger: Path) -> Owner:
         """Return the owner's side of a ledger that is there, whatever its policy; close it afterwards."""

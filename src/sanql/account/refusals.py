@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sanql.account.books import Account
-from sanql.account.chain import read_pinned
+from sanql.account.chain import GIVE_UP, read_pinned
 from sanql.account.charge import Charge
 from sanql.account.events import leak
 from sanql.account.filter import Filter, Spent
@@ -78,7 +78,8 @@ def check_never_pinned(place: Path) -> None:
         raise LedgerError(
             "ledger_missing",
             f"the ledger is missing, but its head is pinned at {str(place)!r}",
-            "restore the ledger file; an account that has been used is never started anew",
+            "restore the ledger file; an account that has been used is never started anew. Where it is"
+            f" lost for good, {GIVE_UP} says so on record",
         )
 
 
@@ -90,6 +91,6 @@ def check_terms(terms: Terms, declared: Declared) -> None:
             "ledger_terms",
             f"the ledger was opened on other terms than the policy has: {'; '.join(changed)}",
             "put the old terms back: what has been spent was promised on them. Other terms need another "
-            "account, and what both promise adds up: `sanql account retire --release other-terms` closes "
-            "this one",
+            "account, and what both promise adds up: "
+            "`sanql account retire --release other-terms --because 'WHY'` closes this one",
         )

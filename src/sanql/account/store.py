@@ -20,6 +20,7 @@ from sanql.account.books import Books
 from sanql.account.chain import (
     BEGINNING,
     FORMAT,
+    GIVE_UP,
     SCRATCH_KINDS,
     Head,
     Kind,
@@ -61,13 +62,7 @@ class Store:
     """The chained records and recorded answers of one ledger, and what they add up to."""
 
     def __init__(self, path: Path) -> None:
-        # The head is looked for first: a process that is creating the pair makes it last.
-        if read_head(path) is not None and not check_readable(path):
-            raise LedgerError(
-                "ledger_missing",
-                f"the ledger {path.name} is missing, but its pinned head is there",
-                "restore the ledger file; an account that has been used is never started anew",
-            )
+        check_not_lost(path)
         self.books = Books()
         self._path = path
         self._connection = _connect(path)
@@ -252,6 +247,18 @@ class Store:
         except OSError as fault:
             self._stopped = _unwritable()
             raise self._stopped from fault
+
+
+def check_not_lost(path: Path) -> None:
+    """Refuse a ledger that is missing though its head is there."""
+    # The head is looked for first: a process that is creating the pair makes it last.
+    if read_head(path) is not None and not check_readable(path):
+        raise LedgerError(
+            "ledger_missing",
+            f"the ledger {path.name} is missing, but its pinned head is there",
+            "restore the ledger file; an account that has been used is never started anew. Where it is"
+            f" lost for good, {GIVE_UP} says so on record",
+        )
 
 
 def _connect(path: Path) -> sqlite3.Connection:

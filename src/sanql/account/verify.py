@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -49,6 +49,7 @@ class RecordFault:
 
     sequence: int
     message: str
+    code: str = "ledger_damaged"  # of the error that whoever opens the ledger meets
 
     def __str__(self) -> str:
         return f"record {self.sequence}: {self.message}"
@@ -75,6 +76,7 @@ class Verification:
     fault: RecordFault | None
     exact: tuple[VerifiedExact, ...] = ()
     scratch: bool = False
+    account: str | None = None
 
     @property
     def sound(self) -> bool:
@@ -82,16 +84,20 @@ class Verification:
         return self.fault is None
 
 
-def verify(path: Path) -> Verification:
+def verify(
+    path: Path, elsewhere: Callable[[str | None], Iterable[Path]] = lambda _: ()
+) -> Verification:
     """Return what an auditor finds in the ledger; faults are returned, not raised.
 
-    A ledger that this user may not read is not a faulty one: LedgerUnreadable is raised.
+    `elsewhere` says where more heads of an account may be pinned: a ledger that ends before one of them
+    has been put back to an earlier state. A ledger that this user may not read is not a faulty one:
+    LedgerUnreadable is raised.
     """
     audit = _Audit()
     try:
         if not check_readable(path):
-            raise _Wrong(1, f"the ledger {path.name} is missing")
-        head = _pinned(path)
+            raise _Wrong(1, f"the ledger {path.name} is missing", "ledger_missing")
+        head = _pinned(head_path(path))
         with closing(_open_read_only(path)) as connection:
             connection.execute("BEGIN")
             for row in connection.execute(_READ):
@@ -99,15 +105,17 @@ def verify(path: Path) -> Verification:
             audit.check_answers(connection)
             audit.check_pages(connection)
         audit.check_head(head)
+        for place in elsewhere(audit.ownership.account):
+            audit.check_pinned(_pinned(place))
     except _Wrong as wrong:
-        return Verification(path, audit.sequence, (), RecordFault(wrong.sequence, wrong.message))
+        fault = RecordFault(wrong.sequence, wrong.message, wrong.code)
+        return Verification(path, audit.sequence, (), fault)
     except (sqlite3.Error, UnicodeError) as error:  # SQLite's own messages may quote the damage
         _check_rights(path, error)
         fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
         return Verification(path, audit.sequence, (), fault)
-    return Verification(
-        path, audit.sequence, audit.balances(), None, audit.exact.found(), audit.scratch
-    )
+    exact, account = audit.exact.found(), audit.ownership.account
+    return Verification(path, audit.sequence, audit.balances(), None, exact, audit.scratch, account)
 
 
 def export(path: Path) -> Iterator[str]:
@@ -132,10 +140,11 @@ def export(path: Path) -> Iterator[str]:
 
 
 class _Wrong(Exception):
-    def __init__(self, sequence: int, message: str) -> None:
+    def __init__(self, sequence: int, message: str, code: str = "ledger_damaged") -> None:
         super().__init__(message)
         self.sequence = sequence
         self.message = message
+        self.code = code
 
 
 @dataclass
@@ -192,12 +201,19 @@ class _Audit:
     def check_head(self, head: dict[str, Any] | None) -> None:
         if head is None:
             if self.sequence > 2:
-                raise _Wrong(self.sequence, "the pinned head is missing")
+                message = "the pinned head is missing"
+                raise _Wrong(self.sequence, message, "ledger_head_missing")
+            return
+        self.check_pinned(head)
+
+    def check_pinned(self, head: dict[str, Any] | None) -> None:
+        if head is None:
             return
         if head["sequence"] > self.sequence:
             raise _Wrong(
                 self.sequence + 1,
                 f"is missing: the ledger ends before it, but record {head['sequence']} was written",
+                "ledger_rolled_back",
             )
         if self.hashes.get(head["sequence"]) != head["hash"]:
             raise _Wrong(head["sequence"], "is not the record that had been written")
@@ -335,17 +351,17 @@ def _check_rights(path: Path, fault: Exception) -> None:
         raise LedgerUnreadable(path.name) from fault
 
 
-def _pinned(path: Path) -> dict[str, Any] | None:
+def _pinned(place: Path) -> dict[str, Any] | None:
     try:
-        head = json.loads(head_path(path).read_text())
+        head = json.loads(place.read_text())
     except FileNotFoundError:
         return None
     except OSError as fault:
-        raise LedgerUnreadable(head_path(path).name) from fault
+        raise LedgerUnreadable(place.name) from fault
     except ValueError:
         head = None
     if not isinstance(head, dict) or set(head) != {"sequence", "hash"}:
-        raise _Wrong(1, "the pinned head cannot be read")
+        raise _Wrong(1, "the pinned head cannot be read", "ledger_head_damaged")
     if type(head["sequence"]) is not int:
-        raise _Wrong(1, "the pinned head cannot be read")
+        raise _Wrong(1, "the pinned head cannot be read", "ledger_head_damaged")
     return head

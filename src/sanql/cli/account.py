@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
@@ -18,6 +19,10 @@ POLICY = click.option(
     show_default=True,
     help="The owner's policy.",
 )
+_FAULTS = {
+    "ledger_rolled_back": "has been put back to an earlier state",
+    "ledger_head_missing": "cannot be trusted",
+}
 FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 
 
@@ -87,9 +92,12 @@ def list_records(policy: Path, form: str) -> None:
     """List the records in order."""
     with reported(form):
         from sanql.account import export
+        from sanql.execute.claiming import check_there
         from sanql.policy import load
 
-        lines = list(export(load(policy).ledger))
+        loaded = load(policy)
+        check_there(loaded)
+        lines = list(export(loaded.ledger))
         if form == "json":
             say_json([json.loads(line) for line in lines])
         else:
@@ -104,9 +112,12 @@ def export_records(policy: Path) -> None:
     """Print the records as JSON lines, for somebody else to recompute."""
     with reported("table"):
         from sanql.account import export
+        from sanql.execute.claiming import check_there
         from sanql.policy import load
 
-        for line in export(load(policy).ledger):
+        loaded = load(policy)
+        check_there(loaded)
+        for line in export(loaded.ledger):
             say_json(json.loads(line))
 
 
@@ -134,11 +145,16 @@ def verify_records(policy: Path, form: str) -> None:
         from sanql.account.chain import RESTORE
         from sanql.cli.tables import print_verification, verification_to_dict
         from sanql.errors import LedgerError
+        from sanql.execute.claiming import check_kept_here, check_there, known_heads
         from sanql.policy import load
 
-        found = verify(load(policy).ledger)
-        if not found.sound:
-            raise LedgerError("ledger_damaged", f"the ledger is damaged: {found.fault}", RESTORE)
+        loaded = load(policy)
+        check_there(loaded)
+        found = verify(loaded.ledger, partial(known_heads, loaded))
+        if found.fault is not None:
+            what = _FAULTS.get(found.fault.code, "is damaged")
+            raise LedgerError(found.fault.code, f"the ledger {what}: {found.fault}", RESTORE)
+        check_kept_here(loaded, found.account)
         if form == "json":
             say_json(verification_to_dict(found))
         else:

@@ -10,6 +10,7 @@ import click
 
 from sanql.cli.account import FORM, POLICY
 from sanql.cli.failing import reported
+from sanql.visible import visible
 
 if TYPE_CHECKING:
     from sanql.execute.account_changes import Standing
@@ -77,7 +78,9 @@ def merge(other: Path, policy: Path) -> None:
     type=click.Choice(["other-data", "other-terms"]),
     help="Let the data have another account: they are other data now, or the same on other terms.",
 )
-@click.option("--lost", is_flag=True, help="The ledger is gone for good; let go of its data.")
+@click.option(
+    "--lost", is_flag=True, help="The ledger is gone, or put back, for good; let go of its data."
+)
 def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
     """Close the account forever. Its data stay its own, unless you release them."""
     with reported("table"):
@@ -87,7 +90,10 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
 
         loaded = load(policy)
         if lost:
-            account_changes.retire_lost(loaded, because)
+            from sanql.execute.losing import retire_lost
+
+            for path in retire_lost(loaded, because):
+                click.echo(f"set aside {path}")
             click.echo(
                 "the data are released; what the lost account promised adds up with the next"
             )
@@ -99,7 +105,11 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
 
 def _in_words(standing: Standing) -> str:
     state = standing.state
-    lines = [f"ledger    {standing.ledger}{'' if state is not None else ' (missing)'}"]
+    missing = " (missing)" if state is None and not standing.ledger.exists() else ""
+    lines = [f"ledger    {standing.ledger}{missing}"]
+    if standing.fault is not None:
+        fault = standing.fault
+        lines += [f"fault     {fault.message} [{fault.code}]", f"remedy    {fault.remedy}"]
     if standing.scratch:
         lines.append("account   none: a scratch account claims no data and answers nothing")
     elif state is not None:
@@ -112,7 +122,8 @@ def _in_words(standing: Standing) -> str:
             f"merged    {other}, closed at its record {n}" for other, n in state.merged.items()
         ]
         into = f" into {state.into}" if state.into is not None else ""
-        lines += [f"closed    {state.retired}{into}"] if state.retired is not None else []
+        if state.retired is not None:
+            lines.append(f"closed    {state.retired}{into}, because: {visible(standing.reason)}")
     for claim in dict.fromkeys((c.account, c.ledger, c.path, c.released) for c in standing.claims):
         name, ledger, path, released = claim
         what = f"released ({released}) by" if released else "claimed by"
@@ -130,6 +141,8 @@ def _to_dict(standing: Standing) -> dict[str, object]:
         "head": None if state is None else state.head,
         "merged": [] if state is None else sorted(state.merged),
         "closed": None if state is None else state.retired,
+        "reason": standing.reason or None,
+        "fault": None if standing.fault is None else standing.fault.to_dict()["error"],
         "claims": [
             {
                 "account": claim.account,

@@ -6,7 +6,7 @@ is recorded twice as far as claims go counts once, and nothing that was spent is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,35 +18,57 @@ from sanql.account.ledger import Ledger
 from sanql.account.owner import Owner
 from sanql.account.ownership import RELEASING, Ownership, Statement
 from sanql.account.scratch import check_no_scratch
-from sanql.errors import LedgerError
-from sanql.execute.claiming import open_claimed
+from sanql.errors import LedgerError, LedgerUnreadable
+from sanql.execute.claiming import check_newest, check_not_begun, open_claimed
 from sanql.execute.moving import take_along
 from sanql.execute.site import site_of
 
 if TYPE_CHECKING:
     from sanql.policy.model import Policy
 
-LOST = "ledger-lost"
-"""The statement on claims whose ledger is gone for good: nothing else is left to record it in."""
-
 
 @dataclass(frozen=True)
 class Standing:
-    """An account and the claims on its data, those that were released too."""
+    """An account and the claims on its data, those that were released too.
+
+    `fault` is why nobody can ask under it, where its ledger is missing, damaged or has been put back;
+    `reason` is what its owner said when it was closed.
+    """
 
     ledger: Path
     state: Ownership | None
     claims: tuple[Claim, ...]
     scratch: bool = False
+    fault: LedgerError | None = None
+    reason: str = ""
 
 
 def show(policy: Policy) -> Standing:
     """Return whose the policy's data are and what became of its account; nothing is written."""
-    claims = Claims(site_of(policy)).found()
+    claims = Claims(site_of(policy))
+    found = tuple(claims.found())
     if not policy.ledger.exists():
-        return Standing(policy.ledger, None, tuple(claims), policy.scratch)
-    with closing(Owner.open(policy.ledger)) as owner:
-        return Standing(policy.ledger, owner.state, tuple(claims), owner.scratch)
+        fault = _fault(lambda: check_not_begun(policy))
+        return Standing(policy.ledger, None, found, policy.scratch, fault)
+    try:
+        with closing(Owner.open(policy.ledger)) as owner:
+            state, scratch, reason = owner.state, owner.scratch, owner.reason
+            fault = None if scratch else _fault(lambda: check_newest(owner, claims, policy))
+    except LedgerUnreadable:
+        raise
+    except LedgerError as broken:
+        return Standing(policy.ledger, None, found, policy.scratch, broken)
+    return Standing(policy.ledger, state, found, scratch, fault, reason)
+
+
+def _fault(check: Callable[[], None]) -> LedgerError | None:
+    try:
+        check()
+    except LedgerUnreadable:
+        raise
+    except LedgerError as fault:
+        return fault
+    return None
 
 
 def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -> bool:
@@ -127,26 +149,6 @@ def retire(policy: Policy, terms: Mapping[str, str], statement: Statement, reaso
             claims.release(Holder.of(ledger.owner.state.account, policy.ledger), statement)
 
 
-def retire_lost(policy: Policy, reason: str) -> None:
-    """Let go of data whose account's ledger is gone for good; the next account names it on record."""
-    check_no_scratch(policy.ledger, scratch=policy.scratch)
-    claims = Claims(site_of(policy))
-    held = claims.live()
-    there = [claim.ledger for claim in held if claim.ledger.exists()]
-    if there or not held:
-        raise LedgerError(
-            "account_not_lost",
-            f"the ledger {str(there[0])!r} is there"
-            if there
-            else "no account has claimed the data of the policy",
-            "open the policy with it; only an account that is lost is given up without its ledger",
-        )
-    for claim in held:
-        claims.release(
-            Holder(claim.account, claim.ledger, claim.ledger_identity), f"{LOST}: {reason}"
-        )
-
-
 def statement_of(release: str | None) -> Statement:
     """Return the statement with which an account is closed."""
     return next((known for known in RELEASING if known == release), "closed")
@@ -182,5 +184,5 @@ def _check_terms(taking: Owner, giving: Owner) -> None:
             "account_merge_terms",
             "the two accounts promise on different terms (neighbours, units), so that their charges do"
             " not add up to one number",
-            "keep one of them and close the other with `sanql account retire`",
+            "keep one of them and close the other with `sanql account retire --because 'WHY'`",
         )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.account.chain import check_readable
-from sanql.account.claims import Claims, Holder
+from sanql.account.claims import Claims, Holder, replaced
 from sanql.account.ledger import Ledger
-from sanql.errors import PolicyError
+from sanql.account.owner import Owner
+from sanql.account.refusals import check_never_pinned
+from sanql.account.registry import Registry, registry_folders
+from sanql.account.store import check_not_lost
+from sanql.errors import LedgerError, PolicyError
 from sanql.execute.site import site_of
 
 if TYPE_CHECKING:
@@ -23,13 +28,13 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     and never reads them, whoever's they are. While the source is not there,
     or does not fit the policy, nothing can be asked, and the ledger can still be read.
     """
-    claims = None if policy.scratch else _claims_on(policy)
-    if claims is not None and not check_readable(policy.ledger):
-        claims.check_absent(policy.ledger)
+    claims = None if policy.scratch else claims_on(policy)
+    if not check_readable(policy.ledger):
+        check_not_begun(policy)
     ledger = Ledger.open(policy, terms)
     try:
         if claims is not None:
-            _check(claims, ledger, policy)
+            check_newest(ledger.owner, claims, policy)
             if ledger.owner.state.account is None and ledger.used:
                 claim(ledger, policy)
     except BaseException:
@@ -44,7 +49,7 @@ def claim(ledger: Ledger, policy: Policy) -> None:
         return  # nothing is answered from either, and a closed account takes no charge
     site = site_of(policy)
     claims = Claims(site)
-    _check(claims, ledger, policy)
+    check_newest(ledger.owner, claims, policy)
     former = [found.account for found in claims.found() if found.released]
     account = ledger.owner.claim(site.root.path, former)
     place = claims.make(Holder.of(account, policy.ledger))
@@ -52,7 +57,45 @@ def claim(ledger: Ledger, policy: Policy) -> None:
         ledger.owner.pin_in_registry(place)
 
 
-def _claims_on(policy: Policy) -> Claims | None:
+def check_not_begun(policy: Policy) -> None:
+    """Refuse to start an account where there has been one; call it where the ledger is missing."""
+    claims = None if policy.scratch else claims_on(policy)
+    if claims is not None:
+        claims.check_absent(policy.ledger)
+    check_not_lost(policy.ledger)
+    if policy.head is not None:
+        check_never_pinned(policy.head)
+
+
+def check_there(policy: Policy) -> None:
+    """Raise LedgerError where the policy's ledger is missing: lost, or never begun."""
+    if check_readable(policy.ledger):
+        return
+    check_not_begun(policy)
+    raise LedgerError(
+        "ledger_missing",
+        f"there is no ledger {str(policy.ledger)!r} yet: nothing has been asked under this policy",
+        "ask a question, or name the ledger of the account in the policy",
+    )
+
+
+def check_kept_here(policy: Policy, account: str | None) -> None:
+    """Raise LedgerError where the policy's ledger is not that of the account that was kept in it."""
+    claims = None if policy.scratch else claims_on(policy)
+    for claim in claims.live() if claims is not None else ():
+        if claim.ledger == policy.ledger.resolve() and claim.account != account:
+            raise replaced(claim)
+
+
+def known_heads(policy: Policy, account: str | None) -> list[Path]:
+    """Return where heads of an account may be pinned besides: in the policy's place and registries."""
+    places = [] if policy.head is None else [policy.head]
+    if account is None:
+        return places
+    return places + [Registry(folder).head_path(account) for folder in registry_folders()]
+
+
+def claims_on(policy: Policy) -> Claims | None:
     """Return the claims on a source; None while it is not there or does not fit the policy."""
     try:
         return Claims(site_of(policy))
@@ -60,9 +103,9 @@ def _claims_on(policy: Policy) -> Claims | None:
         return None
 
 
-def _check(claims: Claims, ledger: Ledger, policy: Policy) -> None:
+def check_newest(owner: Owner, claims: Claims, policy: Policy) -> None:
     """Refuse a ledger that is not that of the data, or older than what is known of it."""
-    account = ledger.owner.state.account
+    account = owner.state.account
     claims.check(Holder.of(account, policy.ledger))
     for place in claims.heads(account) if account is not None else ():
-        ledger.owner.check_pinned(place)
+        owner.check_pinned(place)
