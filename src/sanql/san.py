@@ -26,7 +26,7 @@ from sanql.parse import Asked, Parameters, Question, parse
 from sanql.parse.nearest import teach
 from sanql.parse.shared import PublicQuery
 from sanql.plan import Outlined, Plan, Planned, outline_question, plan_question
-from sanql.plan.default_delta import default_delta
+from sanql.plan.default_delta import check_selects, default_delta
 from sanql.plan.keys import check_strategy
 from sanql.plan.limits import parse_groups
 from sanql.plan.posing import guessed
@@ -415,7 +415,9 @@ class San:
             return Fraction(0)
         if self.policy.delta_per_query is not None:
             return self.policy.delta_per_query
-        return default_delta(epsilon, self._budgets(), self.policy.accounting)
+        budgets = self._budgets()
+        check_selects(budgets)
+        return default_delta(epsilon, budgets, self.policy.accounting)
 
     def _budgets(self) -> list[Budget]:
         analyst = self.policy.analysts.get(self.analyst)

@@ -385,3 +385,19 @@ def test_check_looks_for_keys_and_listed_values_in_public_tables(shop: Path) -> 
     ]
     shop.write_text(SHOP.format(key="kind", who="buyers", column="size"))
     assert "products.size is integer, and the column is text" in run("check", str(shop)).stderr
+
+
+def test_where_the_budget_has_no_delta_nobody_is_told_to_pass_one(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,city\n1,Bern\n")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        '[dataset]\nname = "town"\nsource = "people.csv"\nneighbours = "add-remove"\n'
+        'budget = { epsilon = 1 }\naccounting = "pure"\n'
+        '[table.people]\nprivacy_unit = "id"\nunique = true\n'
+        '[table.people.column]\ncity = { type = "text" }\n'
+    )
+    asked = "SELECT city, COUNT(*) FROM people GROUP BY city"
+    done = run("query", "-p", str(policy), "-e", "0.1", asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "delta_needed" in done.stderr and "a budget that pays for it has delta 0" in done.stderr
+    assert "give the budget a delta" in done.stderr and "pass a delta" not in done.stderr

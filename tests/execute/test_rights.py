@@ -141,6 +141,11 @@ def test_data_that_may_not_be_read_are_a_fault_of_the_policy(
         for command, (code, traced, output) in told.items():
             assert (code, traced) == (2, ""), (state, command, output)
             assert "dataset.source" in output, (state, command, output)
+            if state[0] == path:
+                assert f"{path.name} cannot be read (Permission denied)" in output, (
+                    command,
+                    output,
+                )
     assert (answered, spent) == (1, "1"), "nothing was charged before"
 
 

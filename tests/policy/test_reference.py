@@ -6,10 +6,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from sanql.execute.canonical import convert
+from sanql.execute.files import locate
 from sanql.policy import load
 from sanql.policy.keys import ENGINE_DEFAULT, FAILURES_MAX_DEFAULT, KEYS, TEXT_BYTES_DEFAULT
+from sanql.policy.model import ColumnType
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -42,6 +46,20 @@ def test_each_example_loads(write: Callable[[str], Path], example: str) -> None:
     assert load(write(example)).tables
 
 
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_tables_of_each_example_are_found_in_its_source(
+    write: Callable[[str], Path], example: str
+) -> None:
+    """One file is one table; several tables need a folder or a database."""
+    policy = load(write(example))
+    source = policy.path.parent / policy.source
+    folder = not source.suffix
+    (source if folder else source.parent).mkdir(parents=True, exist_ok=True)
+    for file in [source / f"{name}.parquet" for name in policy.tables] if folder else [source]:
+        file.touch()
+    locate(policy)
+
+
 @pytest.mark.parametrize("section", KEYS)
 def test_the_page_has_exactly_the_keys_that_are_read(section: str) -> None:
     assert sorted(rows_under(HEADINGS[section])) == sorted(KEYS[section])
@@ -67,3 +85,29 @@ def test_every_key_is_used_by_an_example() -> None:
         key for keys in KEYS.values() for key in keys if not re.search(rf"\b{key}\b", written)
     ]
     assert unused == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "read"),
+    [
+        ("date", "2026-01-31", "2026-01-31"),
+        ("timestamp", "2026-01-31 12:00:00", "2026-01-31 12:00:00"),
+        ("timestamp", "2026-01-31T12:00:00", "2026-01-31 12:00:00"),
+        ("decimal", "1234.5", "1234.5"),
+        ("integer", "-7", "-7"),
+        ("float", "1e3", "1000.0"),
+        ("boolean", "true", "True"),
+        ("boolean", "0", "False"),
+        ("date", "31.01.2026", "None"),
+        ("date", "01/31/2026", "None"),
+        ("decimal", "1,5", "None"),
+        ("integer", "1,000", "None"),
+        ("float", "$5", "None"),
+    ],
+)
+def test_text_is_read_as_the_page_says(kind: ColumnType, written: str, read: str) -> None:
+    assert f"`{written}`" in PAGE or written == "2026-01-31T12:00:00"
+    with duckdb.connect() as engine:
+        sql = f"SELECT {convert('field', 'VARCHAR', kind)} FROM (SELECT ? AS field)"
+        row = engine.execute(sql, [written]).fetchone()
+    assert row is not None and str(row[0]) == read

@@ -101,6 +101,24 @@ def paths_of(location: Location) -> tuple[Path, ...]:
             return tuple(path for parts in tables for path in parts.paths)
 
 
+def check_readable(location: Location) -> None:
+    """Raise PolicyError naming the first file that may not be read."""
+    for path in paths_of(location):
+        try:
+            path.open("rb").close()
+        except OSError as fault:
+            raise unreadable(path.name, fault.strerror) from None
+
+
+def unreadable(name: str, reason: str | None = None) -> PolicyError:
+    """Return the error of a file that is there and cannot be read, and why; its name is the owner's."""
+    why = f" ({reason})" if reason else ""
+    remedy = (
+        "give whoever runs San the right to read all files of it, and see that the disk is sound"
+    )
+    return PolicyError([Fault("dataset.source", f"{name} cannot be read{why}", remedy)])
+
+
 def stamp(location: Location) -> Stamp:
     """Return path, device, inode, size and times of every file: what changes when bytes do."""
     return tuple((str(path), identify(path)) for path in paths_of(location))

@@ -21,7 +21,15 @@ from sanql.errors import Fault, PolicyError
 from sanql.execute.binding import BoundTable, SourceFormat, bind
 from sanql.execute.cache import Cache
 from sanql.execute.channel import ChannelLost
-from sanql.execute.files import DatabaseFile, Location, PartFiles, locate, paths_of, stamp
+from sanql.execute.files import (
+    DatabaseFile,
+    Location,
+    PartFiles,
+    check_readable,
+    locate,
+    paths_of,
+    stamp,
+)
 from sanql.execute.lockdown import CATALOG, quote
 from sanql.execute.messages import (
     JSON,
@@ -204,6 +212,7 @@ def _build(
 
 
 def _inspect(policy: Policy, location: Location) -> dict[str, object]:
+    check_readable(location)
     memory_bytes = policy.engine.memory_bytes
     match location:
         case DatabaseFile(path):

@@ -27,7 +27,7 @@ from typing import assert_never
 
 from sanql.account.versions import WHOLE
 from sanql.errors import Fault, PolicyError
-from sanql.execute.files import DatabaseFile, Location, PartFiles, paths_of, stamp
+from sanql.execute.files import DatabaseFile, Location, PartFiles, paths_of, stamp, unreadable
 from sanql.execute.messages import Identity, Stamp
 from sanql.mechanisms.entropy import OsEntropy
 
@@ -97,15 +97,20 @@ class Stamps:
         except FileNotFoundError:
             return None
         except OSError:
-            raise _unreadable() from None
+            raise unreadable("a file of it") from None
         return Stamped(before, self._keyed(location, hashed))
 
     def _hash(self, path: str, identity: Identity, now: int) -> str:
         known = self._files.get(path)
         if known is not None and known[0] == identity:
             return known[1]
-        with Path(path).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            with Path(path).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            raise
+        except OSError as fault:
+            raise unreadable(Path(path).name, fault.strerror) from None
         if now - identity[-1] > _SETTLED_NS:
             self._files[path] = identity, found
         return found
@@ -192,11 +197,6 @@ def _changing() -> PolicyError:
     return PolicyError(
         [Fault("dataset.source", "its files keep changing while they are read", remedy)]
     )
-
-
-def _unreadable() -> PolicyError:
-    remedy = "give whoever runs San the right to read them"
-    return PolicyError([Fault("dataset.source", "a file of it cannot be read", remedy)])
 
 
 def _unwritable(path: Path) -> PolicyError:

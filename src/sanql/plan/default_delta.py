@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from sanql.account.numbers import round_down_to_digits
+from sanql.errors import Refused
 from sanql.policy import Accounting, Budget
 
 DIGITS = 3
@@ -32,6 +33,18 @@ def default_delta(
     ['1e-08', '5e-11']
     """
     return min(_share(epsilon, budget, accounting) for budget in budgets)
+
+
+def check_selects(budgets: Iterable[Budget]) -> None:
+    """Refuse to select keys where an account has no delta: no delta that is passed would fit it."""
+    if any(budget.delta == 0 for budget in budgets):
+        raise Refused(
+            "delta_needed",
+            "the groups of this question are not declared, so they are selected privately, which needs "
+            "a delta above zero, and a budget that pays for it has delta 0",
+            "group by columns with a declared domain or bounds, or leave GROUP BY out; the owner may "
+            "declare the column's domain, or give the budget a delta",
+        )
 
 
 def _share(epsilon: Fraction | None, budget: Budget, accounting: Accounting) -> Fraction:
