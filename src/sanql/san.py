@@ -16,7 +16,7 @@ from sanql.account.terms import account_terms
 from sanql.engine import answer, answer_exactly, cells_of, data_name
 from sanql.errors import BudgetExceeded, Refused
 from sanql.execute import Data, Description, Source, Workers
-from sanql.execute.claiming import claim, open_claimed
+from sanql.execute.claiming import claim, open_claimed, still_claimed
 from sanql.execute.statement import public_statement, statement
 from sanql.explain import Explanation, explain, explain_public
 from sanql.explain.before_bounds import WIDTHS, before_bounds
@@ -321,9 +321,9 @@ class San:
         return self.data.open().source
 
     def _claim(self) -> None:
-        """See that the data belong to the ledger's account, whenever they are opened anew."""
+        """See that the data belong to the ledger's account, and still do, before each charge."""
         opened = self.data.opened
-        if self._claimed is not opened:
+        if self._claimed is not opened or not still_claimed(self._ledger, self.policy):
             claim(self._ledger, self.policy)
             self.data.keep_secret()
             self._claimed = opened

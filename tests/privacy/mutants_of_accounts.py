@@ -9,6 +9,8 @@ OWNED = "threats/test_account_belongs_to_the_data.py::"
 LEAST = "threats/test_a_question_has_a_least_price.py::"
 ONCE = "threats/test_asked_at_once.py::"
 FAILED = "account/test_failures.py::"
+PINNED = "account/test_pinning.py::"
+FORKED = "threats/test_forked_accounts.py::"
 
 ACCOUNTS = (
     # ---- the odometer
@@ -79,6 +81,48 @@ ACCOUNTS = (
         "if held is None and not beside:",
         "if False:",
         "account/test_claims.py::test_an_account_that_can_be_claimed_nowhere_is_refused",
+    ),
+    Mutant(
+        "what is pinned elsewhere is read before a record is appended",
+        "account/store.py",
+        "                for place in self._pinned:\n                    self._check_besides(place)\n",
+        "",
+        f"{PINNED}test_whoever_is_charged_first_goes_on_and_the_other_is_refused_before_a_record",
+    ),
+    Mutant(
+        "what is pinned elsewhere is read before it is written over",
+        "account/store.py",
+        "                    self._check_besides(place)\n                    write_pinned",
+        "                    write_pinned",
+        f"{PINNED}test_of_two_that_wrote_before_either_pinned_only_one_is_answered",
+    ),
+    Mutant(
+        "a second head that vanishes is missed",
+        "account/store.py",
+        "raise second_head_missing(str(place))",
+        "return",
+        f"{PINNED}test_a_second_head_that_vanishes_while_the_ledger_is_open_is_missed",
+    ),
+    Mutant(
+        "a ledger's file has one name",
+        "account/pinning.py",
+        "if names > 1:",
+        "if False:",
+        f"{PINNED}test_a_file_with_two_names_is_refused_under_both_until_one_is_gone",
+    ),
+    Mutant(
+        "the same file under another name keeps no claim",
+        "account/claims.py",
+        "return claim.account == self.account and name == own_name",
+        "return claim.account == self.account",
+        f"{PINNED}test_a_claim_is_kept_by_the_file_under_its_name_and_wherever_its_folder_goes",
+    ),
+    Mutant(
+        "an account that went elsewhere is not charged where it was",
+        "san.py",
+        " or not still_claimed(self._ledger, self.policy)",
+        "",
+        f"{FORKED}test_an_account_that_went_elsewhere_is_not_charged_where_it_was",
     ),
     # ---- which data an answer is about
     Mutant(

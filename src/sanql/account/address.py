@@ -59,6 +59,15 @@ def identity_of(path: Path) -> str:
     return f"{status.st_dev}:{status.st_ino}:{_born(path)}"
 
 
+def name_identity_of(path: Path) -> str:
+    """Return the identity of a file together with that of its name: its folder's, and the name in it.
+
+    A ledger's newest records are in a log that is found by name, so under another name of the same file
+    they are missed. A folder that is moved or mounted elsewhere as a whole takes the log along.
+    """
+    return f"{identity_of(path)} {identity_of(path.parent)} {path.name}"
+
+
 class _Moment(ctypes.Structure):
     _fields_ = (
         ("seconds", ctypes.c_int64),

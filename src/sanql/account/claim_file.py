@@ -26,7 +26,8 @@ _BYTES_MAX = 1 << 16
 class Claim:
     """An account's word that the data at an address are its own.
 
-    `path` and `identity` are those of what was claimed, `ledger_identity` that of the ledger's file.
+    `path` and `identity` are those of what was claimed, `ledger_identity` that of the ledger's file and
+    of its name.
     `released` is empty, or the owner's statement with which the account let go of the data.
     """
 
@@ -40,7 +41,8 @@ class Claim:
     @property
     def stands(self) -> bool:
         """Whether its ledger, or what it claims, is still the file that it was."""
-        return _is_still(self.ledger, self.ledger_identity) or _is_still(self.path, self.identity)
+        file, _, _ = self.ledger_identity.partition(" ")
+        return _is_still(self.ledger, file) or _is_still(self.path, self.identity)
 
 
 def claim_path(address: Address) -> Path:

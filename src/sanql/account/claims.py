@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from sqlite3 import Connection
 
-from sanql.account.address import Address, Site, identity_of
+from sanql.account.address import Address, Site, name_identity_of
 from sanql.account.chain import GIVE_UP, RESTORE
 from sanql.account.claim_file import (
     Claim,
@@ -43,11 +43,18 @@ class Holder:
     def of(cls, account: str | None, ledger: Path) -> Holder:
         """Return the account kept in this file."""
         real = ledger.resolve()
-        return cls(account or "", real, identity_of(real))
+        return cls(account or "", real, name_identity_of(real))
 
     def keeps(self, claim: Claim) -> bool:
-        """Return whether the claim is this account's, made by this very file."""
-        same = claim.ledger == self.ledger or claim.ledger_identity == self.identity
+        """Return whether the claim is this account's, made by this very file under this very name.
+
+        A file that was restored is another one in its old place. An early claim names no folder.
+        """
+        file, _, name = claim.ledger_identity.partition(" ")
+        own_file, _, own_name = self.identity.partition(" ")
+        if file == own_file and name:
+            return claim.account == self.account and name == own_name
+        same = file == own_file or claim.ledger == self.ledger
         return claim.account == self.account and same
 
     def claim_of(self, address: Address) -> Claim:
@@ -98,6 +105,11 @@ class Claims:
                 raise kept_elsewhere(claim, holder.ledger)
             if claim.identity in public:
                 raise called_public(claim)
+
+    def held_by(self, holder: Holder) -> bool:
+        """Return whether the data have an account, and it is this one."""
+        live = self.live()
+        return bool(live) and all(map(holder.keeps, live))
 
     def make(self, holder: Holder, taken: Collection[str] = ()) -> Path | None:
         """Claim the data for an account, durably; return where the registry pins its head, if it does.

@@ -13,6 +13,7 @@ from typing import cast
 
 from sanql.account.chain import Head, OwnershipKind, Record, check_readable, read_pinned
 from sanql.account.ownership import Ownership, Statement
+from sanql.account.pinning import second_head_missing
 from sanql.account.store import Store
 from sanql.errors import LedgerError
 from sanql.mechanisms.entropy import OsEntropy
@@ -140,7 +141,7 @@ class Owner:
         recorded = self.state.head
         if recorded is not None and not lost:
             if read_pinned(Path(recorded)) is None:
-                raise _second_head_missing(recorded)
+                raise second_head_missing(recorded)
             self.check_pinned(Path(recorded))
         if place is not None:
             # the file first: a crash in between leaves a head that nobody asks for, not one missing
@@ -183,15 +184,6 @@ def _charges_of(record: Record) -> list[dict[str, object]]:
             return cast(list[dict[str, object]], content["charges"])
         case _:
             return []
-
-
-def _second_head_missing(place: str) -> LedgerError:
-    return LedgerError(
-        "ledger_head_missing",
-        f"the second head of the ledger, pinned at {place!r}, is missing",
-        "bring its disk or folder back; where it is lost for good, `sanql account move --head-lost`"
-        " says so on record",
-    )
 
 
 def _exact_bequest() -> LedgerError:

@@ -3,7 +3,9 @@
 Every write is one `BEGIN IMMEDIATE` transaction that first catches up with what other processes
 appended and checks it, so what is decided inside is decided on the newest state. A commit is on
 disk (write-ahead log, synchronous = FULL) before its head is pinned, and pinned before the call
-returns. After a fault that may have lost a write nothing more is done through the same object.
+returns. Every place where it is pinned is read first: a head that is not on this chain is another's,
+which a copy of this ledger has written, and then nothing more is appended. After a fault that may have
+lost a write nothing more is done through the same object.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from sanql.account.chain import (
     write_head,
     write_pinned,
 )
+from sanql.account.pinning import check_one_name, holding, second_head_missing
 from sanql.account.scratch import never_releases
 from sanql.errors import LedgerError
 
@@ -63,6 +66,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         check_not_lost(path)
+        check_one_name(path)  # before SQLite makes a log for this name
         self.books = Books()
         self._path = path
         self._connection = _connect(path)
@@ -138,6 +142,8 @@ class Store:
                 for statement in _SCHEMA if self.books.head.sequence == 0 else ():
                     self._connection.execute(statement)
                 self._catch_up(read_head(self._path))
+                for place in self._pinned:
+                    self._check_besides(place)
                 if 0 < self.books.format < FORMAT:
                     self.append("format", {"format": FORMAT})
                 yield
@@ -174,10 +180,23 @@ class Store:
             check_head(head, self.books.head, self._hash_at(head.sequence))
 
     def _pin_besides(self) -> None:
+        """Pin the newest record in the other places, each of which must have one of this chain.
+
+        A copy of the ledger, or its file under another name, has a write lock of its own; a place is one
+        for all of them, so whoever comes second finds the record of the first there.
+        """
         for place, known in self._pinned.items():
             if known != self.books.head:
-                write_pinned(place, self.books.head, durable=place in self._durable)
+                with holding(place, LOCK_SECONDS):
+                    self._check_besides(place)
+                    write_pinned(place, self.books.head, durable=place in self._durable)
                 self._pinned[place] = self.books.head
+
+    def _check_besides(self, place: Path) -> None:
+        found = read_pinned(place)
+        if found is None and place in self._durable and self._pinned[place] != BEGINNING:
+            raise second_head_missing(str(place))
+        self.check_pinned(found)
 
     def _begin(self, statement: str) -> None:
         """Start a transaction; books that a fault or interrupt left unsettled are read anew."""
@@ -194,6 +213,7 @@ class Store:
 
     def _catch_up(self, head: Head | None) -> None:
         """Read what other processes appended; raise unless the chain still holds what we know."""
+        check_one_name(self._path)
         if _identity(self._path) != self._file:
             raise LedgerError(
                 "ledger_rolled_back",

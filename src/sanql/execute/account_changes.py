@@ -87,7 +87,8 @@ def move(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -
         for claim in claims.live():
             if claim.account != holder.account:
                 raise claimed_by_another(claim, policy.ledger)
-            if not holder.keeps(claim) and claim.ledger.exists():
+            moved = claim.ledger != holder.ledger and not holder.keeps(claim)
+            if moved and claim.ledger.exists():
                 raise _left_behind(claim)
         if account is None:
             return True

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sanql.account.address import Site, address_of
 from sanql.account.chain import check_readable
 from sanql.account.claims import Claims, Holder, replaced
 from sanql.account.ledger import Ledger
@@ -55,6 +56,22 @@ def claim(ledger: Ledger, policy: Policy) -> None:
     place = claims.make(Holder.of(account, policy.ledger))
     if place is not None:
         ledger.owner.pin_in_registry(place)
+
+
+def still_claimed(ledger: Ledger, policy: Policy) -> bool:
+    """Return whether the ledger's account holds the policy's data at this moment.
+
+    Only the claims of the source as a whole are looked at: they are made, moved and released with all.
+    """
+    account = ledger.owner.state.account
+    if account is None:
+        return False
+    try:
+        root = address_of(policy.path.parent / policy.source)
+        holder = Holder.of(account, policy.ledger)
+    except OSError:
+        return False
+    return Claims(Site(root, (), (), ())).held_by(holder)
 
 
 def check_not_begun(policy: Policy) -> None:
