@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from privacy.mutation import Mutant
 
+DOOR = "threats/test_the_door_to_rows.py::"
 CHANGED = "threats/test_changed_sources.py::"
 OWNED = "threats/test_account_belongs_to_the_data.py::"
 LEAST = "threats/test_a_question_has_a_least_price.py::"
@@ -47,6 +48,41 @@ ACCOUNTS = (
         "test_an_owner_who_changes_the_accounting_after_seeing_answers_never_exceeds_delta",
     ),
     # ---- whose the data are
+    Mutant(
+        "whose the data are is looked at whenever they are opened",
+        "execute/door.py",
+        "        Claims(site).check(Holder.of(account, policy.ledger))\n",
+        "        pass\n",
+        f"{DOOR}test_a_source_that_was_missing_when_the_policy_was_opened_is_looked_at_when_it_is_read",
+    ),
+    Mutant(
+        "types are read from rows only behind the door",
+        "execute/sources.py",
+        "if prepared is None and reads_rows(location):",
+        "if False:",
+        f"{DOOR}test_the_types_of_a_claimed_file_say_nothing_of_its_rows",
+    ),
+    Mutant(
+        "no types are read from rows for a scratch account",
+        "execute/files.py",
+        "infer = table.public and not table.columns and not policy.scratch",
+        "infer = table.public and not table.columns",
+        f"{DOOR}test_what_a_scratch_account_is_not_told_of_a_public_table_is_text_to_it",
+    ),
+    Mutant(
+        "a file that is put in the place of a claimed one is no public table's",
+        "account/registry.py",
+        'same = "(address.identity = ? OR address.path = ?) AND NOT folder"',
+        'same = "(address.identity = ? OR address.path = ? AND 0) AND NOT folder"',
+        f"{DOOR}test_a_source_that_was_missing_when_the_policy_was_opened_is_looked_at_when_it_is_read",
+    ),
+    Mutant(
+        "a file that a policy calls private and public is private",
+        "account/claims.py",
+        "            if address.identity in public:\n                raise called_public(address.path)\n",
+        "            pass\n",
+        f"{DOOR}test_a_file_that_one_policy_calls_private_and_public_is_private",
+    ),
     Mutant(
         "a second account over claimed data is refused",
         "account/claims.py",

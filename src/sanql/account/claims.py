@@ -82,6 +82,7 @@ class Claims:
 
     def check_absent(self, ledger: Path) -> None:
         """Refuse to start an account over data that have one already."""
+        self._check_apart()
         for claim in self.live():
             if claim.ledger.exists() and claim.ledger != ledger.resolve():
                 raise claimed_by_another(claim, ledger)
@@ -91,9 +92,12 @@ class Claims:
         """Refuse an account that is not the one the data belong to.
 
         Claims of accounts that are `taken` over, or of this one from another place, hold no more. A file
-        that the account itself has claimed holds private rows, whatever its table is called now.
+        that the account itself has claimed holds private rows, whatever its table is called now, and so
+        does one that the policy calls private as well, and what is put in the place of either.
         """
+        self._check_apart()
         public = {address.identity for address in self._site.public}
+        places = {address.path for address in self._site.public}
         for claim in self.live():
             if claim.account in taken:
                 continue
@@ -103,8 +107,8 @@ class Claims:
                 raise claimed_by_another(claim, holder.ledger)
             if not holder.keeps(claim):
                 raise kept_elsewhere(claim, holder.ledger)
-            if claim.identity in public:
-                raise called_public(claim)
+            if claim.identity in public or claim.path in places:
+                raise called_public(claim.path)
 
     def held_by(self, holder: Holder) -> bool:
         """Return whether the data have an account, and it is this one."""
@@ -143,6 +147,13 @@ class Claims:
     def heads(self, account: str) -> list[Path]:
         """Return where the newest head of an account may be pinned; the first is written to."""
         return [registry.head_path(account) for registry in self._registries]
+
+    def _check_apart(self) -> None:
+        """Refuse a file that one policy calls public and, under another name, private."""
+        public = {address.identity for address in self._site.public}
+        for address in self._site.files:
+            if address.identity in public:
+                raise called_public(address.path)
 
     def _record(
         self, registry: Registry, held: Connection, claim: Claim, taken: Collection[str]
@@ -214,12 +225,12 @@ def claimed_by_another(claim: Claim, ledger: Path) -> LedgerError:
     )
 
 
-def called_public(claim: Claim) -> LedgerError:
+def called_public(path: Path) -> LedgerError:
     """Return the refusal of a public table whose file was a private one's."""
     return LedgerError(
         "private_called_public",
-        "the policy has a public table whose file this account has claimed as that of a private one, at"
-        f" {str(claim.path)!r}",
+        "the policy has a public table whose file is that of a private one, claimed by this account or"
+        f" declared beside it, at {str(path)!r}",
         "declare the table private, with the unit that it had; what is about nobody goes into a file of"
         " its own",
     )

@@ -124,7 +124,8 @@ class Registry:
         for address in site.claimed:
             look("address.identity = ? OR address.path = ?", address.identity, str(address.path))
         for address in site.public:
-            look("address.identity = ? AND NOT folder", address.identity)
+            same = "(address.identity = ? OR address.path = ?) AND NOT folder"
+            look(same, address.identity, str(address.path))
         for address in site.around:
             look("address.identity = ? AND folder", address.identity)
         for address in site.folders:

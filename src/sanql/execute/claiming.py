@@ -27,7 +27,8 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     An account that has none yet claims the data before its first charge, or at once where it has charges
     from before there were claims, as a ledger of 0.1.0 has. A scratch account claims none
     and never reads them, whoever's they are. While the source is not there,
-    or does not fit the policy, nothing can be asked, and the ledger can still be read.
+    or does not fit the policy, nothing can be asked, and the ledger can still be read; whose it is
+    is looked at again before a row is read (door.py).
     """
     claims = None if policy.scratch else claims_on(policy)
     if not check_readable(policy.ledger):

@@ -17,7 +17,8 @@ from sanql.account.registry import Registry, registry_folders
 from sanql.account.scratch import never_releases
 from sanql.account.versions import columns_unknown, stamps_missing
 from sanql.errors import PolicyError, Refused
-from sanql.execute.files import identify, locate
+from sanql.execute.door import admit, check_same
+from sanql.execute.files import Location, identify, locate
 from sanql.execute.pool import Workers, unavailable
 from sanql.execute.sources import (
     Description,
@@ -33,6 +34,7 @@ from sanql.execute.stamps import Stamped, Stamps
 from sanql.execute.trials import Trials
 
 if TYPE_CHECKING:
+    from sanql.account.address import Site
     from sanql.execute.messages import Identity
     from sanql.policy import Column, Policy, Table
 
@@ -69,9 +71,10 @@ class Data:
             version = self._ledger.versions.newest()
             if self._described is None or self._described[0] != version:
                 if version is not None and not is_prepared(self._policy, version.stamps):
-                    stamped, formerly = self._look()
+                    stamped, formerly = self._look(locate(self._policy))
                     self._ledger.versions.check(stamped.hashes, formerly)
-                found = describe(self._policy, None if version is None else version.stamps)
+                stamps = None if version is None else version.stamps
+                found = describe(self._policy, stamps, self._admit)
                 self._described = version, found
             return self._described[1]
 
@@ -107,17 +110,21 @@ class Data:
     def open(self) -> Opened:
         """Return the newest version, ready for questions; raise where the source is something else.
 
-        It is the one way to the rows, and closed to a scratch account.
+        It is the one way to the rows, closed to a scratch account and to any account but the data's own,
+        which is looked at each time.
         """
         if self._ledger.scratch:
             raise never_releases()
         with self._lock:
-            stamped, formerly = self._look()
+            location = locate(self._policy)
+            site = self._admit(location)
+            stamped, formerly = self._look(location)
+            check_same(site, stamped.stamp)
             version = self._ledger.versions.check(stamped.hashes, formerly)
             if self._opened is not None and self._is_open(self._opened, version, stamped):
                 return self._opened
             known = self._described[1] if self._described is not None else None
-            source = prepare(self._policy, self._progress, known, self._stamps, stamped)
+            source = prepare(self._policy, self._progress, known, self._stamps, stamped, location)
             workers = Workers(source, self._policy.engine)
             self._retire()
             version = self._ledger.versions.keep(stamped.hashes, formerly)
@@ -140,7 +147,7 @@ class Data:
             for path, identity in opened.workers.stamp
             if (now := _identity(path)) is not None and now[:2] == identity[:2] and now != identity
         ]
-        if written and not opened.version.holds(self._look()[0].hashes):
+        if written and not opened.version.holds(self._look(locate(self._policy))[0].hashes):
             raise unavailable()
 
     def refresh(self) -> Version:
@@ -148,9 +155,11 @@ class Data:
         if self._ledger.scratch:
             raise never_releases()
         with self._lock:
-            describe(self._policy)  # what cannot be read is no version
+            location = locate(self._policy)
+            self._admit(location)
+            describe(self._policy, None, self._admit)  # what cannot be read is no version
             self._stamps.recover(secret_copies(self._ledger))
-            opened = self._ledger.versions.open(self._stamps.of(locate(self._policy)).hashes)
+            opened = self._ledger.versions.open(self._stamps.of(location).hashes)
             self.keep_secret()
             return opened
 
@@ -167,9 +176,12 @@ class Data:
                 self._opened.trials.close()
             self._opened = None
 
-    def _look(self) -> tuple[Stamped, str]:
+    def _admit(self, location: Location) -> Site:
+        """Return where these files are; raise where they are another account's."""
+        return admit(self._policy, self._ledger.owner.state.account, location)
+
+    def _look(self, location: Location) -> tuple[Stamped, str]:
         """Return what the source is now, and the name that 0.1.0 would have had for it."""
-        location = locate(self._policy)
         version = self._ledger.versions.newest()
         if version is not None and not self._stamps.recover(secret_copies(self._ledger)):
             raise stamps_missing(version.number, self._stamps.path.name)

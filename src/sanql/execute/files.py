@@ -88,7 +88,7 @@ def _locate(policy: Policy) -> Location:
             ]
         )
     (table,) = policy.tables.values()
-    return PartFiles((_parts(table, _FORMATS[root.suffix.lower()], [root]),))
+    return PartFiles((_parts(policy, table, _FORMATS[root.suffix.lower()], [root]),))
 
 
 def paths_of(location: Location) -> tuple[Path, ...]:
@@ -150,7 +150,7 @@ def _locate_in_folder(policy: Policy, root: Path) -> Location:
     faults: list[Fault] = []
     tables: list[Parts] = []
     for table in policy.tables.values():
-        found = _find(table, entries)
+        found = _find(policy, table, entries)
         if isinstance(found, Fault):
             faults.append(found)
         else:
@@ -160,7 +160,7 @@ def _locate_in_folder(policy: Policy, root: Path) -> Location:
     return PartFiles(tuple(tables))
 
 
-def _find(table: Table, entries: list[Path]) -> Parts | Fault:
+def _find(policy: Policy, table: Table, entries: list[Path]) -> Parts | Fault:
     place = f"table.{table.name}"
     named = [entry for entry in entries if _table_name(entry).lower() == table.name.lower()]
     if not named:
@@ -171,7 +171,7 @@ def _find(table: Table, entries: list[Path]) -> Parts | Fault:
         return Fault(place, f"the source has several candidates: {names}", "keep one of them")
     (entry,) = named
     if entry.is_file():
-        return _parts(table, _FORMATS[entry.suffix.lower()], [entry])
+        return _parts(policy, table, _FORMATS[entry.suffix.lower()], [entry])
     inside = [
         path
         for path in sorted(entry.iterdir())
@@ -180,7 +180,7 @@ def _find(table: Table, entries: list[Path]) -> Parts | Fault:
     formats = {_FORMATS[path.suffix.lower()] for path in inside}
     if len(formats) != 1 or not all(path.is_file() for path in inside):
         return Fault(place, f"the folder {entry.name}/ must hold parts of one format", _LAYOUT)
-    return _parts(table, formats.pop(), inside)
+    return _parts(policy, table, formats.pop(), inside)
 
 
 def _table_name(entry: Path) -> str:
@@ -190,6 +190,7 @@ def _table_name(entry: Path) -> str:
     return entry.stem if entry.suffix.lower() in _FORMATS and entry.is_file() else ""
 
 
-def _parts(table: Table, form: Format, paths: list[Path]) -> Parts:
-    infer = table.public and not table.columns
+def _parts(policy: Policy, table: Table, form: Format, paths: list[Path]) -> Parts:
+    # types are found in rows, and a scratch account reads none: what is not declared is text to it
+    infer = table.public and not table.columns and not policy.scratch
     return Parts(table.name, form, tuple(path.resolve() for path in paths), infer)

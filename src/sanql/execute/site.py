@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from sanql.account.address import Address, Site, address_of
 from sanql.errors import Fault, PolicyError
-from sanql.execute.files import DatabaseFile, PartFiles, locate
+from sanql.execute.files import DatabaseFile, Location, PartFiles, locate
 
 if TYPE_CHECKING:
     from sanql.policy.model import Policy
 
 
-def site_of(policy: Policy) -> Site:
-    """Return where the policy's data are; raise PolicyError naming what is missing."""
-    location = locate(policy)
+def site_of(policy: Policy, location: Location | None = None) -> Site:
+    """Return where the policy's data are; raise PolicyError naming what is missing.
+
+    A `location` that was found before is not looked for again: its files are the ones meant.
+    """
+    location = locate(policy) if location is None else location
     try:
         root = address_of(policy.path.parent / policy.source)
         match location:

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from sanql.errors import Fault, PolicyError
 from sanql.execute.binding import BoundTable, SourceFormat, bind
 from sanql.execute.cache import Cache
 from sanql.execute.channel import ChannelLost
+from sanql.execute.door import admit_unopened, reads_rows
 from sanql.execute.files import (
     DatabaseFile,
     Location,
@@ -95,15 +97,21 @@ class Source:
     stamp: Stamp | None = None
 
 
-def describe(policy: Policy, stamps: Mapping[str, str] | None = None) -> Description:
+def describe(
+    policy: Policy,
+    stamps: Mapping[str, str] | None = None,
+    admit: Callable[[Location], object] | None = None,
+) -> Description:
     """Check a policy against its source; raise PolicyError with every fault, touching no cache.
 
     Where tables with these `stamps` have been prepared, what was found then is found again, without
-    looking at the source.
+    looking at the source. Where types must be read from rows, the source is to `admit` it first.
     """
     location = locate(policy)
     prepared = None if stamps is None else Cache(policy.ledger).schema(entry_name(policy, stamps))
     looked = None if prepared is not None else _stamp(location)
+    if prepared is None and reads_rows(location):
+        (admit if admit is not None else partial(admit_unopened, policy))(location)
     schema = prepared if prepared is not None else _inspect(policy, location)
     formats = _formats(policy, location)
     bound = bind(policy, formats, schema)
@@ -129,24 +137,26 @@ def prepare(
     known: Description | None = None,
     stamps: Stamps | None = None,
     stamped: Stamped | None = None,
+    location: Location | None = None,
 ) -> Source:
     """Return the policy's source, ready to open; copies Parquet and CSV files the first time.
 
     A description of the same files saves looking at them again, and so does what they are `stamped`
-    as; files that are something else by now are a PolicyError then.
+    as; files that are something else by now are a PolicyError then. A `location` that was admitted is
+    what is read, wherever the source's path leads by now.
     """
     cache = Cache(policy.ledger)
     stamps = stamps if stamps is not None else Stamps(policy.ledger)
     for _ in range(_ATTEMPTS_MAX):
-        location = locate(policy)
-        found = stamped if stamped is not None else stamps.of(location)
-        source = _recall(policy, location, found, cache)
+        here = locate(policy) if location is None else location
+        found = stamped if stamped is not None else stamps.of(here)
+        source = _recall(policy, here, found, cache)
         if source is not None:
             return source
         with cache.writing():
-            source = _recall(policy, location, found, cache)
+            source = _recall(policy, here, found, cache)
             if source is None:
-                _build(policy, location, found, cache, progress, known, stamps)
+                _build(policy, here, found, cache, progress, known, stamps)
             cache.clear(keep=entry_name(policy, found.hashes))
     raise PolicyError(
         [
