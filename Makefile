@@ -43,7 +43,7 @@ clean:
 	rm -rf $(VENV) build
 
 $(VENV)/.run: requirements.txt pyproject.toml
-	@echo "setting up $(VENV) (once)"
+	@echo "setting up $(VENV) (once): about $$(grep -c == requirements.txt) packages are downloaded, which takes a minute or more"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes -r requirements.txt
 	@echo "$(CURDIR)/src" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/sanql.pth"
@@ -51,6 +51,6 @@ $(VENV)/.run: requirements.txt pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements-dev.txt
-	@echo "setting up the test tools (once)"
+	@echo "setting up the test tools (once): about $$(grep -c == requirements-dev.txt) packages are looked at, which takes a minute or more"
 	@$(PIP) --require-hashes -r requirements-dev.txt
 	@touch $@

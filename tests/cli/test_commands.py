@@ -401,3 +401,9 @@ def test_where_the_budget_has_no_delta_nobody_is_told_to_pass_one(tmp_path: Path
     assert (done.returncode, done.stdout) == (2, "")
     assert "delta_needed" in done.stderr and "a budget that pays for it has delta 0" in done.stderr
     assert "give the budget a delta" in done.stderr and "pass a delta" not in done.stderr
+
+
+def test_a_files_name_is_no_question(policy: Path) -> None:
+    done = run("explain", "-p", str(policy), "-a", "ana", "-e", "1", "q.sql")
+    assert done.returncode == 2
+    assert "to ask what it holds: - < q.sql" in done.stderr

@@ -406,6 +406,8 @@ HINTS = [
     ("SELECT COUNT(*) FROM `people`", "not_sql", "names plainly or in double quotes"),
     ("SELECT `city`, COUNT(*) FROM people GROUP BY 1", "not_sql", "names plainly or in double quotes"),
     ('SELECT COUNT(*) FROM people WHERE city = "Rome"', "column_unknown", "single quotes: 'Rome'"),
+    ("SELEC COUNT(*) FROM people", "not_sql", "did you mean SELECT?"),
+    ("SELCET COUNT(*) FROM people", "not_sql", "did you mean SELECT?"),
     ("SELECT TOP 3 city, COUNT(*) FROM people GROUP BY city", "not_sql", "write LIMIT 3 at the end"),
     ("SELECT TOP(3) city, COUNT(*) FROM people GROUP BY city", "construct_unsupported", "write LIMIT 3 at the end"),
     ("SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM rows", "not_a_select", "ask each SELECT by itself"),

@@ -82,6 +82,9 @@ def asking(forms: list[str]) -> Callable[[F], F]:
 
 
 def _text(sql: str) -> str:
+    """Return the question, read from the standard input for -; a file's name is none."""
+    if sql.lower().endswith(".sql") and len(sql.split()) == 1:
+        raise click.UsageError(f"{sql} is the name of a file; to ask what it holds: - < {sql}")
     return sys.stdin.read() if sql == "-" else sql
 
 

@@ -173,7 +173,9 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "pin":
             return f"the head is pinned at {body['head'] or 'no second place'}"
         case "merge":
-            return f"{len(body['charges'])} charges of account {body['account']} count here"
+            count = len(body["charges"])
+            charges = f"{count} charge{'' if count == 1 else 's'}"
+            return f"{charges} of account {body['account']}, counted here"
         case "retire":
             return f"the account is closed ({body['statement']}): {body['reason']}"
         case _:

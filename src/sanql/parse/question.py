@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 
 import sqlglot
@@ -180,12 +181,21 @@ def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
             place,
         )
     near = f" at {word[:60]!r}" if word else ""
+    hint = _misspelt(str(details.get("start_context"))) if line == 1 else ""
     return Refused(
         "not_sql",
         f"the question cannot be read as SQL{near}",
-        "check spelling, commas, quotes and brackets",
+        f"{hint}check spelling, commas, quotes and brackets",
         place,
     )
+
+
+def _misspelt(context: str) -> str:
+    """Return a hint where the first word of what was read is nearly SELECT."""
+    first = re.match(r"\s*([A-Za-z]+)\b", context)
+    word = first[1][:20].upper() if first is not None else "SELECT"
+    near = word != "SELECT" and get_close_matches(word, ["SELECT"], cutoff=0.75)
+    return "did you mean SELECT? " if near else ""
 
 
 def _check_ranges(select: exp.Select, query: Query, tables: Mapping[str, Table]) -> None:
