@@ -10,6 +10,7 @@ OWNED = "threats/test_account_belongs_to_the_data.py::"
 LEAST = "threats/test_a_question_has_a_least_price.py::"
 ONCE = "threats/test_asked_at_once.py::"
 FAILED = "account/test_failures.py::"
+AFTER = "exact/test_successors.py::"
 PINNED = "account/test_pinning.py::"
 FORKED = "threats/test_forked_accounts.py::"
 
@@ -159,6 +160,34 @@ ACCOUNTS = (
         " or not still_claimed(self._ledger, self.policy)",
         "",
         f"{FORKED}test_an_account_that_went_elsewhere_is_not_charged_where_it_was",
+    ),
+    Mutant(
+        "a closed account leaves its exact releases on the claim",
+        "execute/account_changes.py",
+        "exact_closed=ledger.owner.exact_cells_left",
+        "exact_closed=False",
+        f"{AFTER}test_no_account_after_one_with_exact_releases_gives_exact_answers",
+    ),
+    Mutant(
+        "nobody knows the exact releases of a lost account",
+        "execute/losing.py",
+        "exact_closed=True",
+        "exact_closed=False",
+        f"{AFTER}test_no_account_after_one_with_exact_releases_gives_exact_answers",
+    ),
+    Mutant(
+        "exact answers stay closed for whoever comes after",
+        "account/owner.py",
+        "return bool(books.exact.entries) or books.ownership.exact_closed",
+        "return bool(books.exact.entries)",
+        f"{AFTER}test_exact_answers_stay_closed_for_every_account_that_follows",
+    ),
+    Mutant(
+        "a closed book takes no exact release",
+        "account/ledger.py",
+        "            check_exact_open(self._store.books.ownership)\n            if earlier",
+        "            if earlier",
+        f"{AFTER}test_no_account_after_one_with_exact_releases_gives_exact_answers",
     ),
     # ---- which data an answer is about
     Mutant(

@@ -23,12 +23,15 @@ class OwnershipAudit:
     account: str | None = None
     taken: list[str] = field(default_factory=list)
     closed: bool = False
+    exact_closed: bool = False
 
     def take(self, kind: str, body: dict[str, Any]) -> str | None:
         """Take a record; return what is wrong with it after the ones before, or None."""
-        if set(body) != KEYS[kind]:
+        closes = kind == "claim" and body.get("exact") == "closed"
+        if set(body) - ({"exact"} if closes else set()) != KEYS[kind]:
             return "does not say what a record of its kind says"
         datetime.fromisoformat(body["time"])
+        self.exact_closed |= closes
         match kind:
             case "claim":
                 return self._claim(body)

@@ -19,6 +19,9 @@ from sanql.errors import LedgerError
 from sanql.mechanisms.entropy import OsEntropy
 
 SUFFIX = ".sanql-account"
+EXACT_CLOSED = "; exact answers are closed"
+"""How a statement ends that lets go of data of which exact cells have left, or may have."""
+
 _BYTES_MAX = 1 << 16
 
 
@@ -37,6 +40,11 @@ class Claim:
     path: Path
     identity: str
     released: str = ""
+
+    @property
+    def exact_closed(self) -> bool:
+        """Whether it was released after exact cells of the data had left, or may have."""
+        return self.released.endswith(EXACT_CLOSED)
 
     @property
     def stands(self) -> bool:

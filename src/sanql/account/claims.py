@@ -21,6 +21,7 @@ from sqlite3 import Connection
 from sanql.account.address import Address, Site, name_identity_of
 from sanql.account.chain import GIVE_UP, RESTORE
 from sanql.account.claim_file import (
+    EXACT_CLOSED,
     Claim,
     claim_path,
     claim_paths_in,
@@ -135,8 +136,13 @@ class Claims:
             raise unclaimable(self._registry.folder)
         return None if held is None else head
 
-    def release(self, holder: Holder, statement: str) -> None:
-        """Let go of the data, with the owner's statement; what was promised stays on record."""
+    def release(self, holder: Holder, statement: str, *, exact_closed: bool) -> None:
+        """Let go of the data, with the owner's statement; what was promised stays on record.
+
+        With `exact_closed` the next account gives no exact answers: its cells and those that have left
+        may differ by one person.
+        """
+        statement += EXACT_CLOSED if exact_closed else ""
         with self._registry.claiming() as held:
             self._write_beside(holder, released=statement)
             root = replace(holder.claim_of(self._site.root), released=statement)

@@ -30,6 +30,7 @@ from sanql.account.exact_book import ExactClaim, ExactEntry
 from sanql.account.filter import Filter, Spent
 from sanql.account.owner import Owner
 from sanql.account.refusals import (
+    check_exact_open,
     check_never_pinned,
     check_terms,
     exceeded,
@@ -265,7 +266,10 @@ class Ledger:
         """
         self._check_analyst(analyst)
         with self._store.reading():
-            return self._store.books.exact.check(claim)
+            entry = self._store.books.exact.check(claim)
+            if entry is None:
+                check_exact_open(self._store.books.ownership)
+            return entry
 
     def answer_of(self, entry: ExactEntry) -> bytes | None:
         """Return the cells recorded for an exact release, or None where there are none yet."""
@@ -290,6 +294,7 @@ class Ledger:
             earlier = self._store.books.exact.check(claim)
             if earlier is not None and not earlier.failed:
                 return earlier
+            check_exact_open(self._store.books.ownership)
             if earlier is not None:
                 claim = claim.repeating(earlier.claim)
             self._check_failures(analyst)

@@ -59,6 +59,13 @@ class Owner:
         ends = [record for record in self._store.records() if record.kind == "retire"]
         return str(ends[0].content["reason"]) if ends else ""
 
+    @property
+    def exact_cells_left(self) -> bool:
+        """Whether exact cells of the data have left, under this account or perhaps one before it."""
+        with self._store.reading():
+            books = self._store.books
+            return bool(books.exact.entries) or books.ownership.exact_closed
+
     @classmethod
     def open(cls, ledger: Path) -> Owner:
         """Return the owner's side of a ledger that is there, whatever its policy; close it afterwards."""
@@ -74,10 +81,11 @@ class Owner:
         """Let go of the file."""
         self._store.close()
 
-    def claim(self, source: Path, after: Sequence[str]) -> str:
+    def claim(self, source: Path, after: Sequence[str], *, exact_closed: bool = False) -> str:
         """Record that the data at this place belong to the account; return the account's name.
 
-        `after` names the accounts that have let go of the same data.
+        `after` names the accounts that have let go of the same data; where one of them may have released
+        exact cells, exact answers are closed to this one.
         """
         with self._store.reading():
             known = self._store.books.ownership
@@ -87,8 +95,11 @@ class Owner:
             state = self._store.books.ownership
             name = state.account or OsEntropy().bytes(16).hex()
             if str(source) not in state.sources:
-                content = {"account": name, "source": str(source)}
-                self._store.append("claim", self._timed({**content, "after": sorted(set(after))}))
+                content: dict[str, object] = {"account": name, "source": str(source)}
+                content |= {"after": sorted(set(after))} | (
+                    {"exact": "closed"} if exact_closed else {}
+                )
+                self._store.append("claim", self._timed(content))
         self._store.pin()
         return name
 
@@ -107,7 +118,7 @@ class Owner:
         """
         with self._store.reading():
             books = self._store.books
-            if books.exact.entries:
+            if books.exact.entries or books.ownership.exact_closed:
                 raise _exact_bequest()
         if books.ownership.retired is None:
             self.retire("merged", "merged into another account over the same data", into)
@@ -189,8 +200,8 @@ def _charges_of(record: Record) -> list[dict[str, object]]:
 def _exact_bequest() -> LedgerError:
     return LedgerError(
         "account_merge_exact",
-        "the account to be merged has released exact cells, and a book of exact releases cannot be"
-        " joined to another",
+        "the account to be merged, or one before it, has released exact cells, and a book of exact"
+        " releases cannot be joined to another",
         "merge the other way round, into the account that has the exact releases",
     )
 

@@ -37,6 +37,7 @@ class Ownership:
     merged: dict[str, int] = field(default_factory=dict)
     retired: Statement | None = None
     into: str | None = None  # the account it was merged into
+    exact_closed: bool = False  # an account before it may have released exact cells of its data
 
     def claim(self, content: Mapping[str, object]) -> None:
         """Take one more source; the first names the account."""
@@ -46,8 +47,12 @@ class Ownership:
                 "after": list(after),
                 "source": str(source),
                 "time": time,
-            } if _NAME.fullmatch(name) and self.account in (None, name) and len(content) == 4:
+                **rest,
+            } if _NAME.fullmatch(name) and self.account in (None, name):
                 _moment(time)
+                if rest not in ({}, {"exact": "closed"}):
+                    raise ValueError("a claim closes exact answers, or says nothing of them")
+                self.exact_closed |= bool(rest)
                 if not all(isinstance(other, str) and _NAME.fullmatch(other) for other in after):
                     raise ValueError("accounts are called by their names")
                 self.account = name

@@ -10,8 +10,9 @@ from sanql.account.charge import Charge
 from sanql.account.events import leak
 from sanql.account.filter import Filter, Spent
 from sanql.account.numbers import show_lower, show_upper
+from sanql.account.ownership import Ownership
 from sanql.account.terms import Declared, Terms
-from sanql.errors import BudgetExceeded, LedgerError, Unavailable
+from sanql.errors import BudgetExceeded, LedgerError, Refused, Unavailable
 
 
 def failed_too_often(what: str, key: str) -> Unavailable:
@@ -93,4 +94,16 @@ def check_terms(terms: Terms, declared: Declared) -> None:
             "put the old terms back: what has been spent was promised on them. Other terms need another "
             "account, and what both promise adds up: "
             "`sanql account retire --release other-terms --because 'WHY'` closes this one",
+        )
+
+
+def check_exact_open(ownership: Ownership) -> None:
+    """Refuse a new exact release of data of which cells may have left under an account before."""
+    if ownership.exact_closed:
+        raise Refused(
+            "exact_closed",
+            "an account before this one has released exact cells of the same data, or was lost with its"
+            " book; what differs between two exact releases may be one person's",
+            "ask with noise: pass an epsilon; data about other people have exact answers in a place of"
+            " their own",
         )

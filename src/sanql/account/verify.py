@@ -256,6 +256,8 @@ class _Audit:
                 self._judge_charge(sequence, body)
             case "exact":
                 wrong = self.exact.take(sequence, body)
+                if self.ownership.exact_closed:
+                    wrong = "exact answers were closed by an account before this one"
                 if wrong is not None:
                     raise _Wrong(sequence, wrong)
                 self.open_reservations.add(sequence)

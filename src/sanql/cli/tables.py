@@ -167,7 +167,10 @@ def _content(record: dict[str, Any], end: str) -> str:
             return "; ".join([f"{body['accounting']} accounting", *accounts])
         case "claim":
             after = f", after {', '.join(body['after'])}" if body["after"] else ""
-            return f"the data at {body['source']} belong to account {body['account']}{after}"
+            closed = "; exact answers are closed" if "exact" in body else ""
+            return (
+                f"the data at {body['source']} belong to account {body['account']}{after}{closed}"
+            )
         case "move":
             return f"the account goes on in {body['ledger']}"
         case "pin":

@@ -147,7 +147,8 @@ def retire(policy: Policy, terms: Mapping[str, str], statement: Statement, reaso
             )
         if statement in RELEASING:
             claims = Claims(site_of(policy))
-            claims.release(Holder.of(ledger.owner.state.account, policy.ledger), statement)
+            holder = Holder.of(ledger.owner.state.account, policy.ledger)
+            claims.release(holder, statement, exact_closed=ledger.owner.exact_cells_left)
 
 
 def statement_of(release: str | None) -> Statement:

@@ -52,8 +52,12 @@ def claim(ledger: Ledger, policy: Policy) -> None:
     site = site_of(policy)
     claims = Claims(site)
     check_newest(ledger.owner, claims, policy)
-    former = [found.account for found in claims.found() if found.released]
-    account = ledger.owner.claim(site.root.path, former)
+    former = [found for found in claims.found() if found.released]
+    account = ledger.owner.claim(
+        site.root.path,
+        [found.account for found in former],
+        exact_closed=any(found.exact_closed for found in former),
+    )
     place = claims.make(Holder.of(account, policy.ledger))
     if place is not None:
         ledger.owner.pin_in_registry(place)

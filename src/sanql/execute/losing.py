@@ -47,9 +47,9 @@ def retire_lost(policy: Policy, reason: str) -> list[Path]:
         raise _not_lost("no account has claimed the data of the policy")
     aside = _set_aside(policy.ledger.resolve(), left, reason)
     for claim in held:
-        claims.release(
-            Holder(claim.account, claim.ledger, claim.ledger_identity), f"{LOST}: {reason}"
-        )
+        holder = Holder(claim.account, claim.ledger, claim.ledger_identity)
+        # nobody knows which exact cells its book has
+        claims.release(holder, f"{LOST}: {reason}", exact_closed=True)
     return aside
 
 
