@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import linecache
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections import Counter
@@ -237,7 +239,10 @@ def test_a_command_that_is_stopped_before_its_charge_says_that_nothing_was(
 ) -> None:
     before = settled(policy)
     started = waiting(policy)
-    while not is_reading(started.pid):
+    assert started.stdin is not None
+    started.stdin.write("SELECT ")
+    started.stdin.flush()
+    while not is_reading(started):
         time.sleep(0.01)
     started.send_signal(number)
     out, err = started.communicate()
@@ -246,6 +251,8 @@ def test_a_command_that_is_stopped_before_its_charge_says_that_nothing_was(
     assert settled(policy) == before
 
 
-def is_reading(process: int) -> bool:
-    """Return whether a process waits for what is piped to it, having no worker to wait for yet."""
-    return "pipe" in Path(f"/proc/{process}/wchan").read_text()
+def is_reading(started: subprocess.Popen[str]) -> bool:
+    """Return whether a process has taken what was piped to it so far, and so waits for more."""
+    assert started.stdin is not None
+    left = fcntl.ioctl(started.stdin, termios.FIONREAD, bytes(4))
+    return int.from_bytes(left, sys.byteorder) == 0 or started.poll() is not None
