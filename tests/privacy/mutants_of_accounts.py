@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from privacy.mutation import Mutant
 
+RENAMED = "threats/test_renamed_tables.py::"
 DOOR = "threats/test_the_door_to_rows.py::"
 CHANGED = "threats/test_changed_sources.py::"
 OWNED = "threats/test_account_belongs_to_the_data.py::"
@@ -47,6 +48,20 @@ ACCOUNTS = (
         "return read",
         "account/test_changing_limits.py::"
         "test_an_owner_who_changes_the_accounting_after_seeing_answers_never_exceeds_delta",
+    ),
+    Mutant(
+        "a table spelled otherwise is the same table of a version",
+        "account/versions.py",
+        "            now.get(fold(name), stamp) == stamp for",
+        "            stamps.get(name, stamp) == stamp for",
+        f"{RENAMED}test_changed_data_are_not_read_under_another_name",
+    ),
+    Mutant(
+        "one file is the same data whatever its table is called",
+        "execute/data.py",
+        "one and not version.is_renamed(stamped.hashes)",
+        "False",
+        f"{RENAMED}test_changed_data_are_not_read_under_another_name",
     ),
     # ---- whose the data are
     Mutant(

@@ -6,7 +6,8 @@ byte has changed; so neither that a question is charged nor that it is free tell
 
 A version has a stamp for each table whose files it was read from (`WHOLE` for a database in one file). A
 source whose stamps differ is not read under this version. A table that the policy declares later is
-added to the version by a record of its own: nothing that was answered can have read it.
+added to the version by a record of its own: nothing that was answered can have read it. That is not so of
+a source that is one Parquet or CSV file, whatever its table is called: its bytes are the version's.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from sanql.errors import Refused
+from sanql.policy.section import fold
 
 WHOLE = "."
 """Stands for all tables, where one file holds them."""
@@ -38,15 +40,24 @@ class Version:
         return version_name(self.number)
 
     def holds(self, stamps: Mapping[str, str]) -> bool:
-        """Return whether a source with these stamps is, as far as is known, this version."""
+        """Return whether a source with these stamps is, as far as is known, this version.
+
+        Names are compared as SQL compares them: a table spelled otherwise is the same table.
+        """
         one_file = WHOLE in stamps
+        now = {fold(name): stamp for name, stamp in stamps.items()}
         return one_file == (WHOLE in self.stamps) and all(
-            self.stamps.get(name, stamp) == stamp for name, stamp in stamps.items()
+            now.get(fold(name), stamp) == stamp for name, stamp in self.stamps.items()
         )
 
     def lacks(self, stamps: Mapping[str, str]) -> dict[str, str]:
         """Return the stamps of tables that this version does not know yet."""
-        return {name: stamp for name, stamp in stamps.items() if name not in self.stamps}
+        known = {fold(name) for name in self.stamps}
+        return {name: stamp for name, stamp in stamps.items() if fold(name) not in known}
+
+    def is_renamed(self, stamps: Mapping[str, str]) -> bool:
+        """Return whether the tables that this version does not know have stamps that it knows."""
+        return set(self.lacks(stamps).values()) <= set(self.stamps.values())
 
 
 def version_name(number: int) -> str:

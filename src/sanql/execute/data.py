@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from sanql.account import Ledger, Version
 from sanql.account.registry import Registry, registry_folders
 from sanql.account.scratch import never_releases
-from sanql.account.versions import columns_unknown, stamps_missing
+from sanql.account.versions import columns_unknown, source_changed, stamps_missing
 from sanql.errors import PolicyError, Refused
 from sanql.execute.door import admit, check_same
-from sanql.execute.files import Location, identify, locate
+from sanql.execute.files import Location, identify, is_one_table, locate
 from sanql.execute.pool import Workers, unavailable
 from sanql.execute.sources import (
     Description,
@@ -71,8 +71,8 @@ class Data:
             version = self._ledger.versions.newest()
             if self._described is None or self._described[0] != version:
                 if version is not None and not is_prepared(self._policy, version.stamps):
-                    stamped, formerly = self._look(locate(self._policy))
-                    self._ledger.versions.check(stamped.hashes, formerly)
+                    location = locate(self._policy)
+                    self._check(location, *self._look(location))
                 stamps = None if version is None else version.stamps
                 found = describe(self._policy, stamps, self._admit)
                 self._described = version, found
@@ -120,7 +120,7 @@ class Data:
             site = self._admit(location)
             stamped, formerly = self._look(location)
             check_same(site, stamped.stamp)
-            version = self._ledger.versions.check(stamped.hashes, formerly)
+            version = self._check(location, stamped, formerly)
             if self._opened is not None and self._is_open(self._opened, version, stamped):
                 return self._opened
             known = self._described[1] if self._described is not None else None
@@ -186,6 +186,14 @@ class Data:
         if version is not None and not self._stamps.recover(secret_copies(self._ledger)):
             raise stamps_missing(version.number, self._stamps.path.name)
         return self._stamps.of(location), first_fingerprint(self._policy, location)
+
+    def _check(self, location: Location, stamped: Stamped, formerly: str) -> Version | None:
+        """Return which version a source is; Refused where it is none, also under a table's new name."""
+        version = self._ledger.versions.check(stamped.hashes, formerly)
+        one = version is not None and is_one_table(self._policy, location)
+        if version is not None and one and not version.is_renamed(stamped.hashes):
+            raise source_changed(version.number)
+        return version
 
     def _is_open(self, opened: Opened, version: Version | None, stamped: Stamped) -> bool:
         """Return whether what is open is this version, its files still where they were."""

@@ -48,6 +48,7 @@ from sanql.execute.notes import Note, notes
 from sanql.execute.pool import not_ready
 from sanql.execute.process import WorkerProcess
 from sanql.execute.stamps import Stamped, Stamps
+from sanql.policy.section import fold
 from sanql.policy.units import identifiers
 
 if TYPE_CHECKING:
@@ -300,7 +301,8 @@ def _stored(table: BoundTable) -> tuple[Mapping[str, str], tuple[Filling, ...]]:
 
 def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
     """Return the name of a prepared copy: what the bytes are, and everything that shapes it."""
-    own = [(table.name, hashes.get(table.name)) for table in policy.tables.values()]
+    known = {fold(name): found for name, found in hashes.items()}
+    own = [(table.name, known.get(fold(table.name))) for table in policy.tables.values()]
     content = json.dumps([_PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy)])
     return hashlib.sha256(content.encode()).hexdigest()[:40]
 
