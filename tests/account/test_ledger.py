@@ -336,6 +336,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_the_ledger(make_policy: 
     with pytest.raises(LedgerError) as error:
         Ledger.open(replace(policy, ledger=policy.ledger.parent / "missing" / "x.ledger"), TERMS)
     assert error.value.code == "ledger_unwritable"
+    assert f"there is no folder {str(policy.ledger.parent / 'missing')!r}" in error.value.message
 
 
 def test_a_question_must_be_a_digest(make_policy: MakePolicy, laplace: Laplace) -> None:

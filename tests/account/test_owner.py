@@ -193,6 +193,7 @@ def test_a_second_place_that_cannot_be_written_stops_the_ledger(
     with pytest.raises(LedgerError) as error:
         opened(make_policy(head=tmp_path / "nowhere" / "second.head"))
     assert error.value.code == "ledger_unwritable"
+    assert f"there is no folder {str(tmp_path / 'nowhere')!r}" in error.value.message
 
 
 # Mergers and ends.

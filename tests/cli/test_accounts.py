@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -407,3 +408,62 @@ def test_why_an_account_was_closed_is_shown(town: Town) -> None:
     done("retire", "-p", policy, "--because", "the study is over")
     assert town.shown(policy)["reason"] == "the study is over"
     assert "the study is over" in done("show", "-p", policy).output
+
+
+# Places.
+
+
+@pytest.mark.parametrize("original", ["there", "without its ledger", "gone"])
+def test_of_copied_data_the_claim_that_came_with_them_is_named(town: Town, original: str) -> None:
+    spend(town.policy(), "0.5", "a")
+    copy = town.root / "copy"
+    shutil.copytree(town.root / "data", copy / "data")
+    if original != "there":
+        (town.root / "town.ledger").unlink()
+    if original == "gone":
+        shutil.rmtree(town.root / "data")
+        shutil.rmtree(town.root / "registry")
+    policy = copy / "town.toml"
+    policy.write_text(town.policy().read_text())
+    with pytest.raises(LedgerError) as error:
+        spend(policy, "0.5", "a")
+    assert error.value.code == "account_claimed"
+    claim = copy / "data" / ".sanql-account"
+    assert repr(str(claim)) in error.value.message
+    assert repr(str(town.root / "data")) in error.value.message
+    claim.unlink()
+    spend(policy, "0.5", "a")  # as the remedy says, of other people
+
+
+def in_no_folder(town: Town) -> tuple[str, str]:
+    return 'ledger = "nowhere/x.ledger"', str(town.root / "nowhere")
+
+
+def below_a_file(town: Town) -> tuple[str, str]:
+    (town.root / "taken").touch()
+    return 'ledger = "taken/x.ledger"', str(town.root / "taken")
+
+
+def with_a_head_in_no_folder(town: Town) -> tuple[str, str]:
+    return 'head = "nowhere/second.head"', str(town.root / "nowhere")
+
+
+def that_is_a_folder(town: Town) -> tuple[str, str]:
+    (town.root / "folder").mkdir()
+    return 'ledger = "folder"', str(town.root / "folder")
+
+
+@pytest.mark.parametrize(
+    "place", [in_no_folder, below_a_file, with_a_head_in_no_folder, that_is_a_folder]
+)
+def test_where_a_ledger_cannot_be_kept_is_a_fault_that_names_the_place(
+    place: Callable[[Town], tuple[str, str]], town: Town
+) -> None:
+    more, named = place(town)
+    policy = town.policy(more=more)
+    told = CliRunner().invoke(main, ["check", str(policy)])
+    assert (told.exit_code, repr(named) in told.output) == (2, True), told.output
+    told = CliRunner().invoke(
+        main, ["query", "-p", str(policy), "-e", "1", "SELECT COUNT(*) FROM people"]
+    )
+    assert (told.exit_code, repr(named) in told.output) == (2, True), told.output

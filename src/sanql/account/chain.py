@@ -143,7 +143,7 @@ def check_readable(ledger: Path) -> bool:
     try:
         with ledger.open("rb") as file:
             file.read(1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as fault:
         raise LedgerUnreadable(ledger.name) from fault
@@ -163,7 +163,7 @@ def read_pinned(place: Path) -> Head | None:
         match content:
             case {"sequence": int(sequence), "hash": str(digest)} if len(content) == 2:
                 return Head(sequence, digest)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as fault:
         raise LedgerUnreadable(place.name) from fault

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sanql.account.address import Address, identity_of
@@ -40,6 +40,7 @@ class Claim:
     path: Path
     identity: str
     released: str = ""
+    copied_to: Path | None = field(default=None, compare=False)  # its file, beside other data
 
     @property
     def exact_closed(self) -> bool:

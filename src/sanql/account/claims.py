@@ -85,7 +85,8 @@ class Claims:
         """Refuse to start an account over data that have one already."""
         self._check_apart()
         for claim in self.live():
-            if claim.ledger.exists() and claim.ledger != ledger.resolve():
+            elsewhere = claim.ledger.exists() or claim.copied_to is not None
+            if elsewhere and claim.ledger != ledger.resolve():
                 raise claimed_by_another(claim, ledger)
             raise ledger_vanished(claim)
 
@@ -194,8 +195,13 @@ class Claims:
         claimed = dict.fromkeys((*site.claimed, *site.around, *site.public))
         paths = [claim_path(address) for address in claimed]
         paths += [path for folder in site.folders for path in claim_paths_in(folder.path)]
-        found = (read_claim(path) for path in dict.fromkeys(paths))
-        return [claim for claim in found if claim is not None]
+        met = {name for address in claimed for name in (address.identity, str(address.path))}
+        found = ((path, read_claim(path)) for path in dict.fromkeys(paths))
+        return [
+            claim if met & {claim.identity, str(claim.path)} else replace(claim, copied_to=path)
+            for path, claim in found
+            if claim is not None
+        ]
 
     def _settled(self, holder: Holder) -> bool:
         """Return whether nothing is left to be written."""
@@ -219,8 +225,22 @@ class Claims:
         return standing
 
 
+def _copied(claim: Claim, ledger: Path) -> LedgerError:
+    """Return the refusal of data that came with the claim of those that they were copied from."""
+    return LedgerError(
+        "account_claimed",
+        f"the file {str(claim.copied_to)!r} came with a copy of the data at {str(claim.path)!r}: it says"
+        f" that they belong to the account kept in {str(claim.ledger)!r}; the policy's ledger is"
+        f" {str(ledger)!r}",
+        "ask that account about the data it has: a copy would be a second budget. Where the data beside"
+        " the file are about other people, remove the file",
+    )
+
+
 def claimed_by_another(claim: Claim, ledger: Path) -> LedgerError:
     """Return the refusal of a second account over the same data."""
+    if claim.copied_to is not None:
+        return _copied(claim, ledger)
     return LedgerError(
         "account_claimed",
         f"the data at {str(claim.path)!r} belong to another account, which is kept in"

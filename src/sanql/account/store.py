@@ -38,6 +38,7 @@ from sanql.account.chain import (
     write_pinned,
 )
 from sanql.account.pinning import check_one_name, holding, second_head_missing
+from sanql.account.places import hindrance
 from sanql.account.scratch import never_releases
 from sanql.errors import LedgerError
 
@@ -257,7 +258,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as fault:
-            error = _ledger_error(fault, self.books.head.sequence + 1)
+            error = _ledger_error(fault, self.books.head.sequence + 1, self._path)
             if error.code != "ledger_busy":
                 self._stopped = error
             raise error from fault
@@ -265,7 +266,7 @@ class Store:
             self._stopped = damaged(self.books.head.sequence + 1, "cannot be read")
             raise self._stopped from fault
         except OSError as fault:
-            self._stopped = _unwritable()
+            self._stopped = _unwritable(self._path, *self._pinned)
             raise self._stopped from fault
 
 
@@ -290,19 +291,19 @@ def _connect(path: Path) -> sqlite3.Connection:
             path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
         )
     except (OSError, sqlite3.Error) as fault:
-        raise _unwritable() from fault
+        raise _unwritable(path) from fault
     try:
-        _configure(connection)
+        _configure(connection, path)
     except sqlite3.Error as fault:
         connection.close()
-        raise _ledger_error(fault, 1) from fault
+        raise _ledger_error(fault, 1, path) from fault
     except UnicodeError as fault:
         connection.close()
         raise damaged(1, "cannot be read") from fault
     return connection
 
 
-def _configure(connection: sqlite3.Connection) -> None:
+def _configure(connection: sqlite3.Connection, path: Path) -> None:
     deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:
@@ -316,7 +317,7 @@ def _configure(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
     if mode != "wal" or synchronous != 2:
-        raise _unwritable()
+        raise _unwritable(path)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -337,14 +338,14 @@ def _code(fault: sqlite3.Error) -> int:
     return code & 0xFF
 
 
-def _ledger_error(fault: sqlite3.Error, sequence: int) -> LedgerError:
+def _ledger_error(fault: sqlite3.Error, sequence: int, path: Path) -> LedgerError:
     match _code(fault):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return LedgerError("ledger_busy", "the ledger is in use by others", "try again")
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN:
-            return _unwritable()
+            return _unwritable(path)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            return _unwritable()
+            return _unwritable(path)
         case _:
             return damaged(sequence, "cannot be read")
 
@@ -357,9 +358,12 @@ def _closed(path: Path) -> LedgerError:
     )
 
 
-def _unwritable() -> LedgerError:
+def _unwritable(*files: Path) -> LedgerError:
+    found = next((seen for file in files if (seen := hindrance(file)) is not None), None)
+    what, remedy = found or ("", "see to the disk and the rights of the ledger's folder")
     return LedgerError(
         "ledger_unwritable",
-        "the ledger could not be written to disk; nothing more is answered",
-        "see to the disk and the rights of the ledger's folder, then restart",
+        f"the ledger {str(files[0])!r} could not be written to disk; nothing more is answered"
+        + (f": {what}" if what else ""),
+        f"{remedy}, then restart",
     )

@@ -78,7 +78,7 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
         notes: Sequence[Note] = ()
         if loaded is not None:
             notes, more = _notes_and_faults_of_source(loaded)
-            faults += more
+            faults += (*more, *_faults_of_places(loaded))
         if loaded is None or faults:
             raise PolicyError(faults)
         terms = [terms_of(exact) for exact in loaded.exact.values()]
@@ -107,6 +107,12 @@ def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Note], Sequenc
         return describe(policy).notes, ()
     except PolicyError as error:
         return (), error.faults
+
+
+def _faults_of_places(policy: Policy) -> Sequence[Fault]:
+    from sanql.execute.claiming import faults_of_places
+
+    return faults_of_places(policy)
 
 
 def _whose(table: Table, tables: Mapping[str, Table]) -> str:

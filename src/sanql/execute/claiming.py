@@ -11,10 +11,11 @@ from sanql.account.chain import check_readable
 from sanql.account.claims import Claims, Holder, replaced
 from sanql.account.ledger import Ledger
 from sanql.account.owner import Owner
+from sanql.account.places import hindrance
 from sanql.account.refusals import check_never_pinned
 from sanql.account.registry import Registry, registry_folders
 from sanql.account.store import check_not_lost
-from sanql.errors import LedgerError, PolicyError
+from sanql.errors import Fault, LedgerError, PolicyError
 from sanql.execute.site import site_of
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     is looked at again before a row is read (door.py).
     """
     claims = None if policy.scratch else claims_on(policy)
-    if not check_readable(policy.ledger):
+    if _is_folder(policy.ledger) or not check_readable(policy.ledger):
         check_not_begun(policy)
+        faults = faults_of_places(policy)
+        if faults:
+            raise PolicyError(faults)
     ledger = Ledger.open(policy, terms)
     try:
         if claims is not None:
@@ -89,6 +93,16 @@ def check_not_begun(policy: Policy) -> None:
         check_never_pinned(policy.head)
 
 
+def faults_of_places(policy: Policy) -> list[Fault]:
+    """Return what keeps the account's files from being written where the policy names them."""
+    named = {"dataset.ledger": policy.ledger, "dataset.head": policy.head}
+    return [
+        Fault(place, *found)
+        for place, file in named.items()
+        if file is not None and (found := hindrance(file)) is not None
+    ]
+
+
 def check_there(policy: Policy) -> None:
     """Raise LedgerError where the policy's ledger is missing: lost, or never begun."""
     if check_readable(policy.ledger):
@@ -115,6 +129,13 @@ def known_heads(policy: Policy, account: str | None) -> list[Path]:
     if account is None:
         return places
     return places + [Registry(folder).head_path(account) for folder in registry_folders()]
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # it may not be looked at, which is said when it is read
+        return False
 
 
 def claims_on(policy: Policy) -> Claims | None:
