@@ -22,8 +22,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _registry_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Accounts that tests open are registered in a folder of theirs, not in anybody's home."""
+    home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("registry")))
+        environment.setattr("sanql.account.registry._home", lambda: home)
         yield
 
 

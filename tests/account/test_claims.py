@@ -226,6 +226,49 @@ def test_an_account_that_can_be_claimed_nowhere_is_refused(
     assert error.value.code == "account_unclaimable"
 
 
+def test_where_nothing_stands_beside_the_source_another_variable_is_no_fresh_budget(
+    tmp_path: Path, holder: Callable[[str], Holder]
+) -> None:
+    site, home = site_of_file(long_named(tmp_path)), tmp_path / "home"
+    for _ in range(2):
+        Claims(site, [tmp_path / "named", home]).make(holder(MINE))
+    for others in ([tmp_path / "other", home], [home]):
+        with pytest.raises(LedgerError) as error:
+            Claims(site, others).make(holder(OTHER))
+        assert error.value.code == "account_claimed"
+        Claims(site, others).make(holder(MINE))
+
+
+def test_a_registry_that_a_variable_names_is_not_enough_alone(
+    tmp_path: Path, holder: Callable[[str], Holder]
+) -> None:
+    (tmp_path / "flat").touch()
+    named = tmp_path / "named"
+    claims = Claims(site_of_file(long_named(tmp_path)), [named, tmp_path / "flat" / "home"])
+    for _ in range(2):
+        with pytest.raises(LedgerError) as error:
+            claims.make(holder(MINE))
+        assert error.value.code == "account_unclaimable"
+    assert claims.live() == []
+
+
+def test_a_claim_that_an_earlier_run_left_in_one_registry_is_written_at_home_too(
+    tmp_path: Path, holder: Callable[[str], Holder]
+) -> None:
+    site, named, home = site_of_file(long_named(tmp_path)), tmp_path / "named", tmp_path / "home"
+    Claims(site, [named]).make(holder(MINE))
+    assert Registry(home).find(site) == []
+    Claims(site, [named, home]).make(holder(MINE))
+    assert {claim.account for claim in Registry(home).find(site)} == {MINE}
+
+
+def test_a_home_is_left_alone_where_the_claim_stands_beside_the_source(
+    file: Path, tmp_path: Path, holder: Callable[[str], Holder]
+) -> None:
+    Claims(site_of_file(file), [tmp_path / "named", tmp_path / "home"]).make(holder(MINE))
+    assert not (tmp_path / "home").exists()
+
+
 def _try(folder: Path, registry: str, number: int, barrier: object, won: object) -> None:
     account = f"{number:032x}"
     ledger = folder / f"{account}.ledger"

@@ -130,9 +130,17 @@ ACCOUNTS = (
     Mutant(
         "an account that nobody could find again is refused",
         "account/claims.py",
-        "if held is None and not beside:",
+        "if not lasts:",
         "if False:",
         "account/test_claims.py::test_an_account_that_can_be_claimed_nowhere_is_refused",
+    ),
+    Mutant(
+        "a registry that a variable names is not enough where nothing stands beside the source",
+        "account/claims.py",
+        "lasts = beside == len(self._places) or self._record_at_home(holder, taken, held)",
+        "lasts = beside > 0 or held is not None",
+        "account/test_claims.py::"
+        "test_where_nothing_stands_beside_the_source_another_variable_is_no_fresh_budget",
     ),
     Mutant(
         "what is pinned elsewhere is read before a record is appended",

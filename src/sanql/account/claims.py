@@ -123,9 +123,8 @@ class Claims:
         Raises LedgerError when they are another's, or when no claim can be kept anywhere.
         """
         self.check(holder, taken)
-        head = self._registry.head_path(holder.account)
         if self._settled(holder):
-            return head
+            return self._registry.head_path(holder.account)
         with self._registry.claiming() as held:
             self.check(holder, taken)
             beside = self._write_beside(holder, taken=taken)
@@ -133,9 +132,10 @@ class Claims:
             if held is not None:
                 self._record(self._registry, held, holder.claim_of(self._site.root), taken)
             self._record_elsewhere(holder.claim_of(self._site.root), taken)
-        if held is None and not beside:
-            raise unclaimable(self._registry.folder)
-        return None if held is None else head
+            lasts = beside == len(self._places) or self._record_at_home(holder, taken, held)
+            if not lasts:
+                raise unclaimable(self._lasting.folder)
+        return None if held is None else self._registry.head_path(holder.account)
 
     def release(self, holder: Holder, statement: str, *, exact_closed: bool) -> None:
         """Let go of the data, with the owner's statement; what was promised stays on record.
@@ -177,6 +177,22 @@ class Claims:
                     if held is not None:
                         self._record(registry, held, claim, taken)
 
+    def _record_at_home(
+        self, holder: Holder, taken: Collection[str], held: Connection | None
+    ) -> bool:
+        """Keep the claim where no variable leads elsewhere; return whether it could be."""
+        if self._lasting is self._registry:
+            return held is not None
+        with self._lasting.claiming() as at_home:
+            if at_home is not None:
+                self._record(self._lasting, at_home, holder.claim_of(self._site.root), taken)
+        return at_home is not None
+
+    @property
+    def _lasting(self) -> Registry:
+        """The registry in the user's home, which the environment does not choose."""
+        return self._registries[-1]
+
     @property
     def _registry(self) -> Registry:
         """The registry that claims are written to."""
@@ -205,11 +221,12 @@ class Claims:
 
     def _settled(self, holder: Holder) -> bool:
         """Return whether nothing is left to be written."""
-        site = self._site
-        return self._registry.knows(holder.claim_of(site.root), site.claimed) and all(
-            read_claim(claim_path(place)) == holder.claim_of(place)
-            or not os.access(place.path.parent, os.W_OK)
-            for place in self._places
+        claim, places = holder.claim_of(self._site.root), self._places
+        stands = [read_claim(claim_path(place)) == holder.claim_of(place) for place in places]
+        needed = [self._registry] if all(stands) else [self._registry, self._lasting]
+        return all(registry.knows(claim, self._site.claimed) for registry in needed) and all(
+            standing or not os.access(place.path.parent, os.W_OK)
+            for standing, place in zip(stands, places, strict=True)
         )
 
     def _write_beside(
@@ -298,8 +315,8 @@ def unclaimable(folder: Path) -> LedgerError:
     """Return the refusal of an account that nobody could find again."""
     return LedgerError(
         "account_unclaimable",
-        "the account cannot be tied to its data: neither beside the source nor in the registry"
-        f" {str(folder)!r} can anything be written",
-        "give the user who runs San a home, set XDG_DATA_HOME to a folder that lasts, or allow writing"
-        " beside the source",
+        "the account cannot be tied to its data: neither beside the source nor in the registry of the"
+        f" user's home, {str(folder)!r}, can anything be written",
+        "give the user who runs San a home that lasts, or allow writing beside the source; a folder that"
+        " XDG_DATA_HOME names is not enough, as another run may name another",
     )

@@ -2,7 +2,9 @@
 
 It is one SQLite database in the user's data folder, with the newest head of each account beside it, a
 second place that an old copy of a ledger is compared with. Claims are looked for in the folder that
-XDG_DATA_HOME names *and* in the one in the user's home: setting the variable forgets nothing.
+XDG_DATA_HOME names *and* in the one in the user's home: setting the variable forgets nothing. They are
+written to the first; where nothing stands beside the source, to the one in the home as well, which no
+variable names.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ _FOUND = """SELECT account.id, account.ledger, account.ledger_file, address.path
 
 
 def registry_folders(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """Return where claims are kept: first the folder that is written to, then others to look into."""
+    """Return where claims are kept: first the folder that is written to; the last is the home's."""
     home = _home() / ".local" / "share"
     named = Path(environment.get("XDG_DATA_HOME", ""))
     folders = (named, home) if named.is_absolute() else (home,)
