@@ -223,7 +223,7 @@ ACCOUNTS = (
     Mutant(
         "a file that is written to during a question gives no answer",
         "execute/data.py",
-        "if written and not opened.version.holds(self._look()[0].hashes):",
+        "if written and not opened.version.holds(self._look(locate(self._policy))[0].hashes):",
         "if False:",
         f"{CHANGED}test_a_file_written_to_during_a_question_gives_no_answer",
     ),

@@ -68,7 +68,7 @@ TERMS_AND_SCRATCH = (
     Mutant(
         "a private table's file is not shown under another name",
         "account/claims.py",
-        "if claim.identity in public:",
+        "if claim.identity in public or claim.path in places:",
         "if False:",
         "threats/test_terms_may_grow.py::"
         "test_a_private_table_that_is_left_out_does_not_come_back_public_under_another_name",
