@@ -269,7 +269,10 @@ class San:
         return self.data.refresh()
 
     def budget(self) -> list[Balance]:
-        """Return every account of the dataset as it stands."""
+        """Return every account of the dataset as it stands: the owner's view, not one for an analyst.
+
+        What an analyst may be shown is `balances()`: other accounts tell what others have asked.
+        """
         self._check_open()
         return list(self._ledger.balances())
 
