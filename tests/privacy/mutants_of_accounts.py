@@ -65,6 +65,20 @@ ACCOUNTS = (
     ),
     # ---- whose the data are
     Mutant(
+        "a private file has one unit, whatever its table is called",
+        "account/claims.py",
+        "                if was not in (None, now):\n",
+        "                if False:\n",
+        f"{RENAMED}test_a_file_does_not_come_back_with_another_unit",
+    ),
+    Mutant(
+        "a file of two tables of one policy has one unit",
+        "account/claims.py",
+        "if units.setdefault(address.identity, unit) != unit:",
+        "if False:",
+        f"{RENAMED}test_a_file_has_one_unit_in_one_policy",
+    ),
+    Mutant(
         "whose the data are is looked at whenever they are opened",
         "execute/door.py",
         "        Claims(site).check(Holder.of(account, policy.ledger))\n",

@@ -1,13 +1,18 @@
-"""A table under another name is the same data: changed files are not read under it without `refresh`."""
+"""A table under another name is the same data: changed, it is not read without `refresh`.
+
+A file that an account has read as that of one unit never joins it again as that of another.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sanql.account.versions import Version, version_after
-from sanql.errors import Refused
+from sanql.errors import LedgerError, Refused
 from sanql.policy import load
 from sanql.san import San
 
@@ -94,3 +99,71 @@ def test_a_ledger_in_which_one_table_was_stamped_under_two_spellings_is_read_and
     assert not both.holds({"people": "a" * 64})
     assert not both.holds({"PEOPLE": "b" * 64})
     assert both.holds({"visits": "b" * 64})
+
+
+# Whom a file protects.
+
+SENSORS = '[table.sensors]\nprivacy_unit = "row"\n'
+UNIT = 'privacy_unit = "id"\nrows_per_unit_max = 2\n'
+ROW = 'privacy_unit = "row"\n'
+
+
+def linked(place: Place) -> None:
+    (place.root / "data/again.csv").symlink_to("visits.csv")
+
+
+def hard_linked(place: Place) -> None:
+    os.link(place.root / "data/visits.csv", place.root / "data/again.csv")
+
+
+def moved(place: Place) -> None:
+    (place.root / "data/visits.csv").rename(place.root / "data/again.csv")
+
+
+def among_parts(place: Place) -> None:
+    (place.root / "data/again").mkdir()
+    (place.root / "data/again/a.csv").write_text("id,one\n")
+    os.link(place.root / "data/visits.csv", place.root / "data/again/b.csv")
+
+
+def rewritten(place: Place) -> None:
+    linked(place)
+    (place.root / "data/visits.csv").unlink()
+    place.write(7, "visits.csv")
+
+
+@pytest.mark.parametrize("way", [linked, hard_linked, moved, among_parts, rewritten])
+def test_a_file_does_not_come_back_with_another_unit(
+    place: Place, way: Callable[[Place], None]
+) -> None:
+    place.write(10, "visits.csv")
+    place.write(10, "sensors.csv")
+    with place.san(SENSORS + f"[table.visits]\n{UNIT}") as san:
+        san.query("SELECT COUNT(*) FROM visits", epsilon="1")
+    way(place)
+    for _ in range(2):
+        with pytest.raises(LedgerError) as refused:
+            place.san(SENSORS + f"[table.again]\n{ROW}")
+        assert refused.value.code == "private_unit_differs"
+    with place.san(SENSORS + f"[table.again]\n{UNIT}") as san:
+        assert san.explain("SELECT COUNT(*) FROM again", epsilon="1")
+
+
+def test_the_table_of_one_file_does_not_come_back_with_another_unit(place: Place) -> None:
+    place.write(10)
+    with place.san(f"[table.people]\n{ROW}", "data/people.csv") as san:
+        san.query(COUNT, epsilon="1")
+    with pytest.raises(LedgerError) as refused:
+        place.san(f"[table.persons]\n{UNIT}", "data/people.csv")
+    assert refused.value.code in ("private_unit_differs", "ledger_terms")
+
+
+@pytest.mark.parametrize("way", [linked, hard_linked])
+def test_a_file_has_one_unit_in_one_policy(place: Place, way: Callable[[Place], None]) -> None:
+    place.write(10, "visits.csv")
+    way(place)
+    with pytest.raises(LedgerError) as refused:
+        place.san(f"[table.visits]\n{UNIT}[table.again]\n{ROW}")
+    assert refused.value.code == "private_unit_differs"
+    with place.san(f"[table.visits]\n{UNIT}[table.again]\n{UNIT}") as san:
+        assert san.query("SELECT COUNT(*) FROM again", epsilon="1").version == 1

@@ -98,6 +98,7 @@ class Claims:
         does one that the policy calls private as well, and what is put in the place of either.
         """
         self._check_apart()
+        self._check_units(holder.account)
         public = {address.identity for address in self._site.public}
         places = {address.path for address in self._site.public}
         for claim in self.live():
@@ -161,11 +162,23 @@ class Claims:
         for address in self._site.files:
             if address.identity in public:
                 raise called_public(address.path)
+        units: dict[str, str] = {}
+        for address, unit in self._site.units:
+            if units.setdefault(address.identity, unit) != unit:
+                raise other_unit(address.path, unit, units[address.identity])
+
+    def _check_units(self, account: str) -> None:
+        """Refuse a file with another unit than it has on record, whatever its table is called."""
+        for registry in self._registries if account else ():
+            for path, now, was in registry.units_of(account, self._site):
+                if was not in (None, now):
+                    raise other_unit(path, now, str(was))
 
     def _record(
         self, registry: Registry, held: Connection, claim: Claim, taken: Collection[str]
     ) -> None:
         registry.record(held, claim, self._site.claimed)
+        registry.record_units(held, claim.account, self._site)
         registry.take_over(held, claim.account, taken)
 
     def _record_elsewhere(self, claim: Claim, taken: Collection[str]) -> None:
@@ -221,6 +234,8 @@ class Claims:
 
     def _settled(self, holder: Holder) -> bool:
         """Return whether nothing is left to be written."""
+        if any(was is None for *_, was in self._registry.units_of(holder.account, self._site)):
+            return False
         claim, places = holder.claim_of(self._site.root), self._places
         stands = [read_claim(claim_path(place)) == holder.claim_of(place) for place in places]
         needed = [self._registry] if all(stands) else [self._registry, self._lasting]
@@ -276,6 +291,17 @@ def called_public(path: Path) -> LedgerError:
         f" declared beside it, at {str(path)!r}",
         "declare the table private, with the unit that it had; what is about nobody goes into a file of"
         " its own",
+    )
+
+
+def other_unit(path: Path, now: str, was: str) -> LedgerError:
+    """Return the refusal of a private file that protects others under another name."""
+    return LedgerError(
+        "private_unit_differs",
+        f"the policy has a private table with the unit {now} whose file {str(path)!r} is that of a"
+        f" table with the unit {was}",
+        "declare the unit that the file has in this account, whatever the table is called; another one"
+        " needs another account (`sanql account retire --release other-terms`)",
     )
 
 

@@ -30,6 +30,9 @@ _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS address (
         account TEXT NOT NULL, path TEXT NOT NULL, parent TEXT NOT NULL, identity TEXT NOT NULL,
         folder INTEGER NOT NULL, PRIMARY KEY (account, path, identity)) STRICT""",
+    """CREATE TABLE IF NOT EXISTS unit (
+        account TEXT NOT NULL, path TEXT NOT NULL, identity TEXT NOT NULL, unit TEXT NOT NULL,
+        PRIMARY KEY (account, path, identity, unit)) STRICT""",
     "CREATE INDEX IF NOT EXISTS address_path ON address (path)",
     "CREATE INDEX IF NOT EXISTS address_parent ON address (parent)",
     "CREATE INDEX IF NOT EXISTS address_identity ON address (identity)",
@@ -85,11 +88,37 @@ class Registry:
             [(claim.account, *_row(address)) for address in addresses],
         )
 
+    def record_units(self, held: sqlite3.Connection, account: str, site: Site) -> None:
+        """Keep whom each file of an account's private tables protects; call it while claiming."""
+        rows = [(account, str(a.path), a.identity, unit) for a, unit in site.units]
+        held.executemany("INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?)", rows)
+
+    def units_of(self, account: str, site: Site) -> list[tuple[Path, str, str | None]]:
+        """Return each private file of a site with its unit now and one on record, or None."""
+        pairs: list[tuple[Path, str, str | None]] = [(a.path, now, None) for a, now in site.units]
+        if not pairs or not self._database.exists():
+            return pairs
+        query = "SELECT unit FROM unit WHERE account = ? AND (identity = ? OR path = ?)"
+        with self._faults(), closing(self._connect()) as connection:
+            if not _begun(connection, "unit"):
+                return pairs
+            return [
+                (address.path, now, was)
+                for address, now in site.units
+                for (was,) in connection.execute(
+                    query, (account, address.identity, str(address.path))
+                ).fetchall()
+                or [(None,)]
+            ]
+
     def take_over(self, held: sqlite3.Connection, account: str, taken: Iterable[str]) -> None:
         """Give an account everything that others claimed which it has taken over; call it claiming."""
         for other in set(taken) - {account}:
             held.execute(
                 "UPDATE OR REPLACE address SET account = ? WHERE account = ?", (account, other)
+            )
+            held.execute(
+                "UPDATE OR REPLACE unit SET account = ? WHERE account = ?", (account, other)
             )
             held.execute("DELETE FROM account WHERE id = ?", (other,))
 
@@ -172,10 +201,10 @@ class Registry:
             ) from fault
 
 
-def _begun(connection: sqlite3.Connection) -> bool:
-    """Return whether anything has been claimed yet."""
-    query = "SELECT 1 FROM sqlite_schema WHERE name = 'address'"
-    return connection.execute(query).fetchone() is not None
+def _begun(connection: sqlite3.Connection, table: str = "address") -> bool:
+    """Return whether anything has been claimed yet, or kept in this table."""
+    query = "SELECT 1 FROM sqlite_schema WHERE name = ?"
+    return connection.execute(query, (table,)).fetchone() is not None
 
 
 def _row(address: Address) -> tuple[str, str, str, int]:

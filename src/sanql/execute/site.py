@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from sanql.account.address import Address, Site, address_of
 from sanql.errors import Fault, PolicyError
 from sanql.execute.files import DatabaseFile, Location, PartFiles, locate
+from sanql.policy.section import fold
+from sanql.policy.units import unit_path
 
 if TYPE_CHECKING:
     from sanql.policy.model import Policy
@@ -42,6 +44,11 @@ def _site_of_parts(policy: Policy, location: PartFiles, root: Address) -> Site:
         tuple(map(address_of, files)),
         tuple(map(address_of, dict.fromkeys(path.parent for path in files))),
         tuple(address_of(path) for parts in public for path in parts.paths),
+        tuple(
+            (address_of(path), fold(unit_path(policy.tables[parts.table], policy.tables)))
+            for parts in private
+            for path in parts.paths
+        ),
     )
 
 
