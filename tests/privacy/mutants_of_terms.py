@@ -12,8 +12,9 @@ TERMS_AND_SCRATCH = (
         "no scratch account reads the data",
         "execute/data.py",
         "if self._ledger.scratch:\n            raise never_releases()\n        with self._lock:\n"
-        "            stamped",
-        "if True:\n            pass\n        with self._lock:\n            stamped",
+        "            location = locate(self._policy)\n            site",
+        "if True:\n            pass\n        with self._lock:\n"
+        "            location = locate(self._policy)\n            site",
         f"{SCRATCH}test_no_question_is_answered",
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 It is passed with the files that are read afterwards, not with a name for them: what a path led to when
 the policy was opened, if anything, need not be what it leads to now. Public tables pass it too, for
-who calls a table public need not be who owns it. A scratch account never does.
+who calls a table public need not be who owns it. A scratch account never comes here (data.py, files.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from sanql.account.claims import Claims, Holder
 from sanql.account.owner import Owner
-from sanql.account.scratch import never_releases
 from sanql.errors import Fault, PolicyError
 from sanql.execute.files import Location, PartFiles
 from sanql.execute.site import site_of
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 def admit(policy: Policy, account: str | None, location: Location) -> Site:
     """Return where these files are; LedgerError if they belong to another account than this one."""
-    if policy.scratch:
-        raise never_releases()
     site = site_of(policy, location)
     if policy.ledger.exists():
         Claims(site).check(Holder.of(account, policy.ledger))
@@ -37,7 +34,7 @@ def admit(policy: Policy, account: str | None, location: Location) -> Site:
 
 def admit_unopened(policy: Policy, location: Location) -> Site:
     """Do the same for a policy whose ledger is not open, and may not be there yet."""
-    if policy.scratch or not policy.ledger.exists():
+    if not policy.ledger.exists():
         return admit(policy, None, location)
     with closing(Owner.open(policy.ledger)) as owner:
         return admit(policy, owner.state.account, location)
