@@ -200,6 +200,16 @@ def test_a_signal_while_the_engine_or_the_noise_is_busy_voids_at_once(
     assert settled(policy) - before == Counter(reserve=1, void=1)
 
 
+def begun(command: list[str]) -> subprocess.Popen[str]:
+    """Start a command that can be interrupted, also where these tests run in the background."""
+    former = signal.signal(signal.SIGINT, signal.SIG_DFL)  # what is ignored here would be there too
+    try:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_is_stopped_voids_its_reservation(policy: Policy, number: int) -> None:
@@ -208,9 +218,7 @@ def test_a_command_that_is_stopped_voids_its_reservation(policy: Policy, number:
     place = policy.ledger.parent / "policy.toml"
     command = [sys.executable, "-m", "sanql", "query", "-p", str(place), "-e", "0.2", SLOW]
     with San(policy) as san:
-        started = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        started = begun(command)
         while not any(balance.reserved for balance in san.budget()) and started.poll() is None:
             time.sleep(0.01)
         started.send_signal(number)
@@ -228,8 +236,7 @@ def waiting(policy: Policy) -> subprocess.Popen[str]:
     """Return a command that waits for its question, which it reads before anything is charged."""
     place = policy.ledger.parent / "policy.toml"
     command = [sys.executable, "-m", "sanql", "query", "-p", str(place), "-e", "0.2", "-"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, **pipes)  # type: ignore[call-overload, no-any-return]
+    return begun(command)
 
 
 @pytest.mark.slow
