@@ -36,6 +36,7 @@ def written(make_policy: MakePolicy, laplace: Callable[[str], Charge]) -> Policy
     return policy
 
 
+@pytest.mark.slow
 def test_no_flipped_byte_of_the_first_pages_ends_in_anything_but_a_ledger_error(
     written: Policy,
 ) -> None:

@@ -26,6 +26,7 @@ def made() -> dict[str, Any]:
     return runpy.run_path(str(DOCS / "make_sql.py"))
 
 
+@pytest.mark.slow
 def test_the_page_of_refusals_is_up_to_date(made: dict[str, Any]) -> None:
     assert (DOCS / "refusals.md").read_text(encoding="utf-8") == made["page"]()
 

@@ -127,6 +127,7 @@ def test_a_column_by_itself_is_compared_rightly(
         assert kept == said, emitter().condition(condition)
 
 
+@pytest.mark.slow
 def test_the_engine_knows_no_end_of_what_is_computed_from_a_column(
     blocks: duckdb.DuckDBPyConnection,
 ) -> None:

@@ -27,6 +27,8 @@ from sanql.plan.sensitivity import (
 )
 from sanql.policy.model import Neighbours
 
+pytestmark = pytest.mark.slow
+
 Vector = tuple[int, ...]
 LIMITS = [
     Limits(groups, rows, rows_per_group)

@@ -11,6 +11,8 @@ import pytest
 from privacy.native_storage import Native
 from sanql.errors import Refused
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [table.rr]
 privacy_unit = "row"

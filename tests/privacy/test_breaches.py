@@ -10,6 +10,8 @@ import pytest
 from privacy.worlds import REGIONS
 from sanql.errors import Refused
 
+pytestmark = pytest.mark.slow
+
 Exact = Callable[..., tuple[Any, list[dict[str, Any]]]]
 
 # In floating point these factors and divisors carry 100 * 45035996273704.96 = 2^52 to 2^52 + 3.

@@ -27,6 +27,8 @@ from sanql.execute.emit import Emitter, one_zero, row_leaf
 from sanql.parse.tree import Type
 from scalar_expressions import EXPRESSIONS
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [table.t]
 privacy_unit = "id"
@@ -205,7 +207,6 @@ def check(found: dict[str, Cells], column: Pairs) -> None:
             assert {value: count * MANY // 2 for value, count in two.items()} == most, pair
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("storage", STORAGES)
 def test_nothing_tells_the_values_of_a_pair_apart(storage: str, tmp_path: Path) -> None:
     """Nor does it, where they are two values, make one of them the other for anybody else."""
@@ -223,7 +224,6 @@ def test_nothing_tells_the_values_of_a_pair_apart(storage: str, tmp_path: Path) 
             check(worlds.cells(form.format(own=own, inner=inner, c=f"c{n}")), column)
 
 
-@pytest.mark.slow
 def test_values_that_are_two_are_two_in_the_cells(tmp_path: Path) -> None:
     """The oracle sees a difference where there is one: else it would show nothing above."""
     apart = [

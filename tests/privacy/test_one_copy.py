@@ -19,6 +19,8 @@ from sanql.execute.statement import Statement, statement
 from sanql.san import San, open_policy
 from sanql.wishes import Wishes
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "d"

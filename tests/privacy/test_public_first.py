@@ -21,6 +21,8 @@ from sanql.execute.statement import Statement, statement
 from sanql.san import open_policy
 from sanql.wishes import Wishes
 
+pytestmark = pytest.mark.slow
+
 SIZES = (1, 100, 245, 246, 1000)
 POLICY = """
 [dataset]

@@ -11,6 +11,8 @@ import pytest
 
 from privacy.native_storage import Native
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [table.t]
 privacy_unit = "id"

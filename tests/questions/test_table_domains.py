@@ -13,6 +13,8 @@ from sanql.mechanisms import Noise
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 CARRIERS = ["9E", "AA", "B6", "DL", "UA", "a%b", "ua", "é"]
 POLICY = """
 [dataset]

@@ -27,6 +27,8 @@ from sanql.policy.model import ColumnUnit, Table
 from sanql.release import LevelCells, NoisyCells, add_noise_to_levels, show_levels
 from sanql.release.consistency import fitted, in_common
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-9
 CONFIDENCE = Fraction(95, 100)
 MORE = {
@@ -143,7 +145,6 @@ def test_intervals_hold_as_often_as_they_say_and_hold_what_is_shown(
             assert here.sum() <= limit, (name, level)
 
 
-@pytest.mark.slow
 def test_the_interval_of_a_total_holds_as_often_as_it_says() -> None:
     plan = planned("SELECT sex, COUNT(*) AS n FROM rows GROUP BY ROLLUP (sex)", "0.7")
     exact = exact_cells(plan)
@@ -156,7 +157,6 @@ def test_the_interval_of_a_total_holds_as_often_as_it_says() -> None:
     assert missed <= binom.isf(FALSE_ALARM, 400, 0.5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "ratios"),
     [

@@ -9,6 +9,8 @@ from soak.campaign import Found, campaign
 from soak.shrink import shrink
 from soak.summary import summary
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {stage.name: stage for stage in STAGES}
 
 
@@ -24,7 +26,6 @@ def test_cells_add_up_and_no_setting_changes_them(name: str) -> None:
     assert ended.accepted.total() == 5 <= ended.comparisons
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed", "count"),
     [("mixed", 2, 50), ("mixed", 3, 50), ("plain", 2, 25), ("chains", 3, 25)],

@@ -25,6 +25,7 @@ from sanql.theory.meaning import (
 from theory.strategies import distributions, gammas
 
 
+@pytest.mark.slow
 @given(distributions(), distributions(), st.fractions("1/50", "49/50", max_denominator=50))
 def test_no_posterior_leaves_the_band_of_pure_privacy(
     p: Distribution, q: Distribution, prior: Fraction
@@ -46,6 +47,7 @@ def test_the_pure_band_is_attained_by_randomised_response() -> None:
     assert 0.1 - 1e-14 < low <= Fraction(1, 10)
 
 
+@pytest.mark.slow
 @given(distributions(), distributions(), gammas(), st.sampled_from([2, 3, 10]))
 def test_the_band_with_failure_holds_except_with_that_probability(
     p: Distribution, q: Distribution, gamma: Fraction, times: int

@@ -14,6 +14,8 @@ from sanql.errors import PolicyError, Refused
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 COUNT = "SELECT COUNT(*) FROM people"
 POLICY = """\
 [dataset]

@@ -18,6 +18,8 @@ from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "{name}"

@@ -16,6 +16,8 @@ from sanql.errors import LedgerError, Refused
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "{name}"

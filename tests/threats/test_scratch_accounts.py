@@ -25,6 +25,8 @@ from sanql.explain import Explanation
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "hospital"

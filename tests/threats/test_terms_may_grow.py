@@ -22,6 +22,8 @@ from sanql.policy import load
 from sanql.san import San
 from sanql.wishes import Wishes
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "hospital"

@@ -22,6 +22,8 @@ from sanql.errors import LedgerError, SanqlError
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "{name}"

@@ -14,6 +14,8 @@ from sanql.errors import Refused
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [dataset]
 name = "free"
