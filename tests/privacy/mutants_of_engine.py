@@ -146,4 +146,12 @@ ENGINE = (
         'return f"nullif({bottom}, 0)"',
         "execute/test_written_out.py::test_no_function_of_the_allow_list_is_written_as_a_macro",
     ),
+    Mutant(
+        "the longest text of a dictionary decides how many rows are read at a time",
+        "execute/row_groups.py",
+        "    longest = _longest(file, number, shared)\n",
+        "    longest = 0\n",
+        "execute/test_repeated_text.py::"
+        "test_one_text_of_many_rows_is_read_and_everybody_elses_beside_it",
+    ),
 )

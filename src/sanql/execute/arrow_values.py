@@ -20,6 +20,7 @@ _DAYS = (-719_162, 2_932_896)  # of the years 1 to 9999, counted from 1970
 _SECONDS_PER_DAY = 86_400
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6}
 _DIGITS = Context(prec=100)
+_CHARACTER_BYTES_MAX = 4
 
 
 def scanned_type(kind: pyarrow.DataType) -> pyarrow.DataType | None:
@@ -68,6 +69,16 @@ def is_text(kind: pyarrow.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
+def of_any_length(kind: pyarrow.DataType) -> bool:
+    """Return whether one value of a type may have many bytes: text and bytes, of whatever layout."""
+    from pyarrow import types
+
+    plain = plain_type(kind)
+    return is_text(plain) or bool(
+        types.is_binary(plain) or types.is_large_binary(plain) or types.is_binary_view(plain)
+    )
+
+
 def divided(batch: pyarrow.RecordBatch, bytes_max: int) -> Iterator[pyarrow.RecordBatch]:
     """Yield a batch in halves of halves, until each has no more bytes than that or is one row."""
     if batch.num_rows <= 1 or batch.nbytes <= bytes_max:
@@ -76,6 +87,54 @@ def divided(batch: pyarrow.RecordBatch, bytes_max: int) -> Iterator[pyarrow.Reco
         half = batch.num_rows // 2
         yield from divided(batch.slice(0, half), bytes_max)
         yield from divided(batch.slice(half), bytes_max)
+
+
+def gathered(
+    batches: Iterator[pyarrow.RecordBatch], bytes_max: int, rows_max: int
+) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the same rows in fewer batches, none of them made larger than that."""
+    import pyarrow
+
+    waiting: list[pyarrow.RecordBatch] = []
+    size = rows = 0
+    for batch in batches:
+        if waiting and (size + batch.nbytes > bytes_max or rows + batch.num_rows > rows_max):
+            yield pyarrow.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
+            waiting, size, rows = [], 0, 0
+        waiting.append(batch)
+        size, rows = size + batch.nbytes, rows + batch.num_rows
+    if waiting:
+        yield pyarrow.concat_batches(waiting)
+
+
+def shortened(array: pyarrow.Array, bytes_max: int) -> pyarrow.Array:
+    """Return bytes of which those that are too long are still so, by a character, and begin as before.
+
+    So whoever cuts them, or takes none that is too long, finds what was in the longer ones. Bytes that
+    are no text stay none, wherever they are broken.
+    """
+    from pyarrow import compute, types
+
+    if not (types.is_binary(array.type) or types.is_large_binary(array.type)):
+        return array
+    longest = compute.max(compute.binary_length(array)).as_py() or 0
+    if longest <= bytes_max + _CHARACTER_BYTES_MAX:
+        return array
+    import pyarrow
+
+    starts = (_start(value.as_buffer(), bytes_max) if value.is_valid else None for value in array)
+    return pyarrow.array(list(starts), array.type)
+
+
+def _start(value: pyarrow.Buffer, bytes_max: int) -> bytes:
+    start = bytes(memoryview(value)[: bytes_max + _CHARACTER_BYTES_MAX])
+    if value.size == len(start):
+        return start
+    try:
+        str(value, "utf-8")
+    except UnicodeDecodeError:
+        return b"\xff" * (bytes_max + 1)
+    return start.decode(errors="ignore").encode()
 
 
 def total(array: pyarrow.Array) -> pyarrow.Array:

@@ -168,11 +168,25 @@ def _bind_table(
             # Rows are counted by some column even where none is used.
             tuple(dict.fromkeys(source for source, _ in part.values())) or (fields[0].name,),
             tuple(expression for _, expression in part.values()),
+            _bytes_max(columns, {column: source for column, (source, _) in part.items()}),
         )
         for part, fields in zip(chosen, parts, strict=True)
     )
     frozen = None if inferred is None else MappingProxyType(inferred)
     return BoundTable(name, MappingProxyType(types), fillings, frozen, _texts(table, parts))
+
+
+def _bytes_max(columns: Mapping[str, Column], sources: Mapping[str, str]) -> dict[str, int]:
+    """Return how many bytes count of what is read as text or as a unit, and as nothing else."""
+    most: dict[str, int] = {}
+    whole: set[str] = set()
+    for column, source in sources.items():
+        declared = columns.get(column)
+        if declared is not None and declared.type != "text":
+            whole.add(source)
+        limit = (declared.bytes_max if declared else None) or TEXT_BYTES_DEFAULT
+        most[source] = max(most.get(source, 0), limit)
+    return {source: limit for source, limit in most.items() if source not in whole}
 
 
 def _texts(table: Table, parts: list[list[Field]]) -> tuple[str, ...]:

@@ -22,6 +22,6 @@ def ingest(connection: duckdb.DuckDBPyConnection, tables: tuple[StoredTable, ...
         for path, filling in zip(table.parts.paths, table.fillings, strict=True):
             yield table.parts.table
             selected = ", ".join(filling.expressions)
-            with readable(connection, table.parts.format, path, filling.columns) as relation:
+            with readable(connection, table.parts.format, path, filling) as relation:
                 connection.execute(f"INSERT INTO {target} SELECT {selected} FROM {relation}")  # noqa: S608
     connection.execute(f"CHECKPOINT {quote(CATALOG)}")

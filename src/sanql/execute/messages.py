@@ -95,10 +95,14 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Filling:
-    """The columns one part is read for, and the expressions over them, in the order stored."""
+    """The columns one part is read for, and the expressions over them, in the order stored.
+
+    `bytes_max` says of which of the columns no value counts beyond so many bytes.
+    """
 
     columns: tuple[str, ...]
     expressions: tuple[str, ...]
+    bytes_max: Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanql.execute.arrow_values import divided, is_text, plain_type, scanned_type, total
+from sanql.execute.arrow_values import (
+    divided,
+    is_text,
+    plain_type,
+    scanned_type,
+    total,
+)
 from sanql.execute.canonical import OLD_TIME
 from sanql.execute.lockdown import literal, quote
-from sanql.execute.messages import Format
+from sanql.execute.messages import Filling, Format
+from sanql.execute.row_groups import BATCH_BYTES, narrow_batches, parquet_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,10 +33,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 _HEADER_BYTES_MAX = 1 << 20
-_BATCH_ROWS = 1 << 11  # as many as DuckDB takes at a time
-_BATCH_BYTES = 16 << 20  # as written in the file
-_SHOWN_BYTES = 8 << 20  # of a batch as DuckDB sees it, several of which it may copy at once
-_READ_BYTES = 1 << 20
 _DELIMITERS = ",;\t|"
 
 
@@ -42,13 +45,13 @@ def base(form: Format, name: str, physical: str) -> str:
 
 @contextmanager
 def readable(
-    connection: duckdb.DuckDBPyConnection, form: Format, path: Path, columns: tuple[str, ...]
+    connection: duckdb.DuckDBPyConnection, form: Format, path: Path, filling: Filling
 ) -> Iterator[str]:
-    """Yield a FROM item for one file; `columns` are those of a Parquet file that will be used."""
+    """Yield a FROM item for one file, with what is wanted of its columns at least."""
     if form == "csv":
         yield _csv_relation(path)
         return
-    connection.register("part", _parquet_batches(path, columns))
+    connection.register("part", _parquet_batches(path, filling))
     try:
         yield "part"
     finally:
@@ -60,7 +63,7 @@ def parquet_fields(connection: duckdb.DuckDBPyConnection, path: Path) -> list[tu
 
     A type that nothing can be declared as keeps whatever name it has.
     """
-    file = _parquet_file(path)
+    file = parquet_file(path)
     old_times = _old_times(file)
     return [
         (field.name, OLD_TIME if field.name in old_times else _physical(connection, field.type))
@@ -92,61 +95,25 @@ def csv_fields(path: Path) -> list[tuple[str, str]]:
     return [(name, "VARCHAR") for name in names]
 
 
-def _parquet_file(path: Path, dictionaries: tuple[str, ...] = ()) -> pyarrow.parquet.ParquetFile:
-    """Return a file that is read page by page: a row group may be larger than the memory."""
-    import pyarrow.parquet
-
-    return pyarrow.parquet.ParquetFile(
-        path,
-        read_dictionary=list(dictionaries),
-        buffer_size=_READ_BYTES,
-        coerce_int96_timestamp_unit="us",  # in nanoseconds, years beyond 2262 would wrap around
-    )
-
-
 def _old_times(file: pyarrow.parquet.ParquetFile) -> set[str]:
     """Return the columns of 96-bit moments, whose nanoseconds are cut off."""
     columns = [file.schema.column(place) for place in range(len(file.schema.names))]
     return {column.path for column in columns if column.physical_type == "INT96"}
 
 
-def _parquet_batches(path: Path, columns: tuple[str, ...]) -> pyarrow.RecordBatchReader:
+def _parquet_batches(path: Path, filling: Filling) -> pyarrow.RecordBatchReader:
     import pyarrow
 
-    stored = [field for field in _parquet_file(path).schema_arrow if field.name in columns]
-    # Asked for as dictionaries, or Arrow would convert them itself, and stop where text is broken.
-    encoded = [
-        field.name
-        for field in stored
-        if pyarrow.types.is_dictionary(field.type) and is_text(field.type.value_type)
-    ]
-    file = _parquet_file(path, tuple(encoded))
+    stored = [field for field in parquet_file(path).schema_arrow if field.name in filling.columns]
     # Without what a file says about its fields: DuckDB would take some for types of its own.
     schema = pyarrow.schema([pyarrow.field(field.name, _shown(field)) for field in stored])
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
-        for batch in _narrow_batches(file, columns):
+        for batch in narrow_batches(path, stored, filling.bytes_max):
             arrays = [total(batch.column(field.name)) for field in schema]
-            # one text of many rows is little in a file, and much once it is read
-            yield from divided(pyarrow.RecordBatch.from_arrays(arrays, schema=schema), _SHOWN_BYTES)
+            yield from divided(pyarrow.RecordBatch.from_arrays(arrays, schema=schema), BATCH_BYTES)
 
     return pyarrow.RecordBatchReader.from_batches(schema, batches())
-
-
-def _narrow_batches(
-    file: pyarrow.parquet.ParquetFile, columns: tuple[str, ...]
-) -> Iterator[pyarrow.RecordBatch]:
-    """Yield a file's rows, fewer at a time where they are wide: text of a megabyte is allowed."""
-    for number in range(file.num_row_groups):
-        group = file.metadata.row_group(number)
-        chunks = [group.column(place) for place in range(group.num_columns)]
-        size = sum(
-            chunk.total_uncompressed_size
-            for chunk in chunks
-            if chunk.path_in_schema.split(".")[0] in columns
-        )
-        rows = min(_BATCH_ROWS, 1 + _BATCH_BYTES * group.num_rows // max(size, 1))
-        yield from file.iter_batches(rows, [number], columns=list(columns), use_threads=False)
 
 
 def _shown(field: pyarrow.Field) -> pyarrow.DataType:

@@ -233,6 +233,9 @@ def _environment() -> dict[str, str]:
         # DuckDB's would keep the address space of what it has freed, which counts against it too: a
         # question that spills as it should would be refused memory that nobody holds.
         "DUCKDB_JE_MALLOC_CONF": "retain:false",
+        # And so would the system's, of whatever is no larger than something that was freed before.
+        "MALLOC_MMAP_THRESHOLD_": str(1 << 19),
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 22),
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots)),

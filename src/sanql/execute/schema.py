@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sanql.execute.canonical import COMPUTED, suggest, without_labels
 from sanql.execute.lockdown import CATALOG, quote
-from sanql.execute.messages import Parts
+from sanql.execute.messages import Filling, Parts
 from sanql.execute.parts import csv_fields, parquet_fields, readable
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _inferred(
         column = quote(str(name))
         filled = f"{column} <> ''"
         tests += [f"bool_and({test.format(c=column)}) FILTER ({filled})" for _, test in _INFERRED]
-    with readable(connection, "csv", path, ()) as relation:
+    with readable(connection, "csv", path, Filling((), (), {})) as relation:
         (row,) = connection.execute(f"SELECT {', '.join(tests)} FROM {relation}").fetchall()  # noqa: S608
     verdicts = iter(row)
     typed: list[list[str | None]] = []

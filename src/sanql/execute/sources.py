@@ -296,7 +296,9 @@ def _stored(table: BoundTable) -> tuple[Mapping[str, str], tuple[Filling, ...]]:
     """Return what to store; a table of which only rows are counted still needs a column."""
     if table.types:
         return dict(table.types), table.fillings
-    return {"row": "BOOLEAN"}, tuple(Filling(part.columns, ("true",)) for part in table.fillings)
+    return {"row": "BOOLEAN"}, tuple(
+        Filling(part.columns, ("true",), {}) for part in table.fillings
+    )
 
 
 def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
