@@ -109,6 +109,16 @@ def test_units_that_are_too_long_are_nobody_and_keep_nobody_from_being_counted(
     assert cells(policy) == Counter({(text, None): 1 for text in texts} | {(None, None): ROWS})
 
 
+@pytest.mark.slow
+def test_units_of_a_megabyte_each_by_their_type_are_nobody(
+    folder: Path, make_policy: MakePolicy
+) -> None:
+    one = pa.array([LONG.encode()], pa.binary(len(LONG.encode())))
+    units = pa.DictionaryArray.from_arrays(pa.array([0] * ROWS, pa.int32()), one)
+    written(pa.table({"id": units}), folder / "t.parquet", store_schema=False)
+    assert cells(make_policy({"t": ("id", {})})) == Counter({(None, None): ROWS})
+
+
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()], ids=str)
 @pytest.mark.parametrize("character", ["a", "é", "€", "😀"])
 def test_what_is_shortened_begins_as_before_and_is_as_much_too_long_as_it_was(

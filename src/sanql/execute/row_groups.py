@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanql.execute.arrow_values import gathered, is_text, of_any_length, shortened, total
+from sanql.execute.arrow_values import (
+    gathered,
+    is_text,
+    of_any_length,
+    plain_type,
+    shortened,
+    total,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -56,8 +63,9 @@ def narrow_batches(
     ]
     texts = [field.name for field in fields if of_any_length(field.type)]
     file, looked_up = parquet_file(path, encoded), parquet_file(path, texts)
+    widest = max(1, BATCH_BYTES // max(_fixed_width(fields), 1))
     for number in range(file.num_row_groups):
-        rows = min(_by_mean(file, number, names), _by_longest(looked_up, number, texts))
+        rows = min(widest, _by_mean(file, number, names), _by_longest(looked_up, number, texts))
         batches = file.iter_batches(rows, [number], columns=names, use_threads=False)
         if rows < _ROWS_MAX:
             short = (_shortened(batch, bytes_max) for batch in batches)
@@ -74,6 +82,14 @@ def _shortened(batch: pyarrow.RecordBatch, bytes_max: Mapping[str, int]) -> pyar
                 column = shortened(column, bytes_max[field.name])
             batch = batch.set_column(place, field.name, column)
     return batch
+
+
+def _fixed_width(fields: Sequence[pyarrow.Field]) -> int:
+    """Return the bytes of a row whose number is part of their type; they may be shared, too."""
+    from pyarrow import types
+
+    plain = (plain_type(field.type) for field in fields)
+    return sum(int(kind.byte_width) for kind in plain if types.is_fixed_size_binary(kind))
 
 
 def _by_mean(file: pyarrow.parquet.ParquetFile, number: int, names: Sequence[str]) -> int:
