@@ -22,7 +22,7 @@ from sanql.execute.emit import Emitter, row_leaf
 from sanql.parse import parse
 from sanql.parse.functions import RULES
 from sanql.parse.functions.patterns import TEXT_BYTES_MAX
-from sanql.parse.tree import Call, Expr, Facts, Type, walk
+from sanql.parse.tree import Call, Expr, Facts, Query, Type, walk
 from sanql.policy.model import Column, RowUnit, Table
 from scalar_expressions import EXPRESSIONS, SAME, renamed
 
@@ -172,6 +172,48 @@ def test_constants_make_no_error_when_the_engine_computes_them_in_advance(
         for value in computed(hostile, expression)[:1]:
             assert_holds(expression.facts, value)
     assert tried
+
+
+TYPES = {
+    Type.INTEGER: ("BIGINT", "HUGEINT", "INTEGER"),
+    Type.REAL: ("DOUBLE",),
+    Type.TEXT: ("VARCHAR",),
+    Type.BOOLEAN: ("BOOLEAN",),
+    Type.DATE: ("DATE",),
+    Type.TIMESTAMP: ("TIMESTAMP",),
+    Type.NULL: ('"NULL"', "INTEGER"),
+}
+NOTHING = {
+    "a constant": "NULL",
+    "a choice": "CASE WHEN ok THEN NULL END",
+    "a subquery's column": "nothing",
+}
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_an_operand_that_is_always_null_is_understood_by_the_engine(
+    hostile: duckdb.DuckDBPyConnection, text: str
+) -> None:
+    for name in sorted(CONSTANTS):
+        for nothing in NOTHING.values():
+            written = renamed(text, {name: f"({nothing})"})
+            if written == text:
+                continue
+            asked = f"SELECT COUNT({written}) FROM (SELECT *, NULL AS nothing FROM t) t"
+            try:
+                query = parse(asked, {"t": TABLE}).query
+            except Refused:
+                continue
+            assert isinstance(query, Query)
+            argument = query.aggregates[0].argument
+            if argument is None:
+                continue  # it is never NULL, so rows are counted
+            emitter = Emitter(lambda column: f'"{getattr(column, "name", "")}"')
+            columns = ", ".join(f'"{c}" AS c{i}' for i, c in enumerate(TABLE.columns))
+            read = f"(SELECT {columns}, 1 AS c{len(TABLE.columns)} FROM t LIMIT 3)"
+            sql = f"SELECT system.main.typeof({emitter.sql(argument)}) FROM {read}"
+            types = hostile.execute(sql, emitter.parameters).fetchall()
+            assert len(types) == 3 and types[0][0] in TYPES[argument.facts.type], written
 
 
 @pytest.mark.parametrize("text", [text for text, plain in EXPRESSIONS.items() if plain])

@@ -67,9 +67,10 @@ class MixedGrammar:
         forms = (
             [self._of_rows] * 5 + [self._of_units] * 2 + [self._of_windows] * 2 + [self._joined] * 2
         )
+        forms.append(self._held)
         form = rng.choice(forms)
         table = rng.choice(["people", "people", "visits", "readings"])
-        if form in (self._of_units, self._of_windows) and table == "readings":
+        if form in (self._of_units, self._of_windows, self._held) and table == "readings":
             table = "visits"
         conditions = [self.condition("t", table) for _ in range(rng.choice([0, 1, 1, 1, 1, 2]))]
         keys = [self._key("t") for _ in range(rng.choice([0, 0, 0, 0, 1, 1, 2]))]
@@ -139,6 +140,27 @@ class MixedGrammar:
             ["t.w1 = t.w2", "t.w1 > t.w2", "t.w1 = 1 AND t.w2 = 1", "t.w1 + t.w2 = 3"]
         )
         return f"({text}) t", [condition]
+
+    def _held(self, table: str, read: set[str]) -> tuple[str, list[str]]:
+        """Return rows of which WHERE leaves those whose values can be computed with."""
+        rng = self._rng
+        value = rng.choice(["o.big", "o.big + 1", "CASE WHEN o.ok THEN o.big ELSE 1 END", "-o.big"])
+        ends = rng.choice(
+            ["BETWEEN 0 AND 200", "<= 27 AND s.n >= -1", "IN (1, 7, 27)", "> 0 AND 99 > s.n"]
+        )
+        made = rng.choice(
+            [
+                "s.n + 9223372036854775000", "-s.n - 9223372036854775000", "s.n * 9000000000000000",
+                "DATEADD('month', s.n, DATE '2020-01-01')", "DATEADD('day', GREATEST(s.n, 0), t.day)",
+            ]
+        )  # fmt: skip
+        joined = rng.choice(["FULL JOIN", "FULL JOIN", "LEFT JOIN", "JOIN", "RIGHT JOIN"])
+        other = f"(SELECT o.person, {value} AS n FROM {rng.choice(['people', 'visits'])} o)"
+        text = (
+            f"SELECT t.*, {made} AS h FROM {table} t {joined} {other} s ON s.person = t.person"
+            f" WHERE s.n {ends}"
+        )
+        return f"({text}) t", ["t.h IS NOT NULL"]
 
     def _window(self) -> str:
         rng = self._rng

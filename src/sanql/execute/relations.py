@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.errors import Refused
 from sanql.execute.asked_once import BESIDE, AskedOnce
-from sanql.execute.emit import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, scanned, wide
+from sanql.execute.emit import SQL_LENGTH_MAX, Emitter, engine_type, scanned, wide
 from sanql.execute.followed import followed
 from sanql.execute.lockdown import quote
 from sanql.execute.public_first import PublicTables, stands_alone, tied_to_a_key
@@ -44,6 +44,7 @@ from sanql.parse.tree import (
     KeyRef,
     SameIdentity,
     Subquery,
+    Type,
     Window,
     walk,
 )
@@ -76,6 +77,7 @@ class RelationWriter:
         self._used: dict[int, dict[str, None]] = {}
         self._through: dict[int, int] = {}
         self._scans: dict[int, Scan] = {}
+        self._derived: dict[int, Derived] = {}
         self._matched_once: set[int] = set()
         self._numbered: set[int] = set()
         self._groups: list[tuple[list[str], list[str]]] = []
@@ -195,6 +197,7 @@ class RelationWriter:
                 self._register(left)
                 self._register(right)
             case Derived(slot):
+                self._derived[slot] = source
                 self._used.setdefault(slot, {})
 
     def _read(self, slot: int, name: str) -> str:
@@ -209,7 +212,9 @@ class RelationWriter:
         match expression:
             case ColumnRef(name, facts, slot, _, stored):
                 text = self._read(slot, name)
-                return scanned(text, facts) if stored else text
+                if stored:
+                    return scanned(text, facts)
+                return self._computed(expression, text)
             case Identifier(slot, name):
                 return self._read(slot, name)
             case SameIdentity(left, right):
@@ -225,6 +230,20 @@ class RelationWriter:
                 return self._window(expression)
             case _:
                 raise AssertionError(type(expression))
+
+    def _computed(self, column: ColumnRef, text: str) -> str:
+        """Return a subquery's column; what a condition promises beyond its own proof is enforced.
+
+        The engine may compute with a row before it looks whether the condition holds for it.
+        """
+        derived = self._derived[column.slot]
+        value = derived.rows.fields[int(column.name.removeprefix("c"))].value
+        assert value is not None  # noqa: S101  (there is no column of a field without a value)
+        facts = column.facts
+        if (facts.low, facts.high) == (value.facts.low, value.facts.high):
+            return text
+        held = scanned(text, facts)
+        return f"CAST({held} AS BIGINT)" if facts.type is Type.INTEGER and not wide(facts) else held
 
     def _marked(self, asked: Subquery) -> str:
         """Return the mark of a subquery as a value; what it says may hang on the groups around it."""
@@ -363,8 +382,7 @@ class RelationWriter:
             for index, field in enumerate(rows.fields):
                 if field.value is not None:
                     facts = field.value.facts
-                    target = "HUGEINT" if wide(facts) else ENGINE_TYPES[facts.type]
-                    columns.append(f"CAST(c{index} AS {target}) AS c{index}")
+                    columns.append(f"CAST(c{index} AS {engine_type(facts)}) AS c{index}")
                 if field.identity is not None:
                     columns.append(f"i{index}")
             listed = ", ".join(columns) or "1 AS present"

@@ -5,13 +5,21 @@ numbers and dates are printed from exact values. Division guards against zero, c
 whole numbers are widened to 128 bits wherever their proved range asks for it.
 """
 
-from sanql.execute.emit.emitter import ENGINE_TYPES, SQL_LENGTH_MAX, Emitter, row_leaf, scanned
+from sanql.execute.emit.emitter import (
+    ENGINE_TYPES,
+    SQL_LENGTH_MAX,
+    Emitter,
+    engine_type,
+    row_leaf,
+    scanned,
+)
 from sanql.execute.emit.values import finite, one_zero, real, wide, within, within_or_nan
 
 __all__ = [
     "ENGINE_TYPES",
     "SQL_LENGTH_MAX",
     "Emitter",
+    "engine_type",
     "finite",
     "one_zero",
     "real",

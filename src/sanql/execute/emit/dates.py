@@ -24,16 +24,21 @@ ENGINE_STEPS = {
 
 def _part(part: str) -> Emit:
     return lambda emitter, args, facts: (
-        f"CAST(system.main.date_part('{ENGINE_PARTS[part]}', {emitter.sql(args[0])}) AS BIGINT)"
+        f"CAST(system.main.date_part('{ENGINE_PARTS[part]}', {_dated(emitter, args[0])}) AS BIGINT)"
     )
 
 
 def _truncated(unit: str) -> Emit:
     def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-        moment = f"system.main.date_trunc('{unit}', {emitter.sql(args[0])})"
+        moment = f"system.main.date_trunc('{unit}', {_dated(emitter, args[0])})"
         return f"CAST({moment} AS {_kind(facts)})"
 
     return emit
+
+
+def _dated(emitter: Emitter, arg: Expr) -> str:
+    """Return an operand of a function that the engine has for several types: NULL has one of them."""
+    return "CAST(NULL AS DATE)" if arg.facts.type is Type.NULL else emitter.sql(arg)
 
 
 def _kind(facts: Facts) -> str:

@@ -22,6 +22,7 @@ from sanql.execute.emit.values import (
     wide,
     within,
 )
+from sanql.parse.functions import BIGINT_RANGE
 from sanql.parse.tree import (
     Ask,
     Call,
@@ -96,6 +97,8 @@ class Emitter:
 
     def sql(self, expression: Expr) -> str:
         """Return the SQL of an expression; one that would grow without limit is refused."""
+        if expression.facts.type is Type.NULL:
+            return "NULL"  # whatever it is made of: the engine would give it a type of its choice
         around = self._within_call
         try:
             match expression:
@@ -104,6 +107,8 @@ class Emitter:
                 case Call(op, args, facts):
                     self._within_call = True
                     text = EMITTED[op](self, args, facts)
+                    if facts.type is not Type.BOOLEAN and _takes_null(args):
+                        text = f"CAST({text} AS {engine_type(facts)})"
                     if facts.type is Type.REAL and op not in ZERO_KEPT:
                         text = one_zero(text)
                 case _:
@@ -181,6 +186,16 @@ class Emitter:
         return texts
 
 
+def engine_type(facts: Facts) -> str:
+    """Return the type that a value has in the engine."""
+    return "HUGEINT" if wide(facts) else ENGINE_TYPES[facts.type]
+
+
+def _takes_null(args: tuple[Expr, ...]) -> bool:
+    """Return whether an operand is NULL in every row: of what type the result is, the engine guesses."""
+    return any(arg.facts.type is Type.NULL for arg in args)
+
+
 def _bounds_do_not_matter(args: tuple[Expr, ...]) -> bool:
     """Return whether comparing a column with these constants is the same with and without clamping.
 
@@ -253,8 +268,8 @@ def scanned(scan: str, facts: Facts) -> str:
 
 
 def _enforced(facts: Facts) -> bool:
-    """Return whether reading a column brings its values within bounds."""
-    return facts.bounded and not (facts.type is Type.INTEGER and wide(facts))
+    """Return whether reading a column brings its values within bounds other than its type's."""
+    return facts.bounded and (facts.low, facts.high) != BIGINT_RANGE
 
 
 def _bound(end: object, kind: Type) -> LiteralValue:
