@@ -7,6 +7,7 @@ of rows; a condition that is not about the key and constants alone leaves every 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from datetime import date, datetime
@@ -39,19 +40,16 @@ _MIRRORED = {
 def left_by(
     where: Expr | None, key: Expr, values: tuple[LiteralValue, ...]
 ) -> tuple[LiteralValue, ...]:
-    """Return the values of a key that the conditions which AND joins leave; refuse to leave none.
-
-    A number with decimals that has no key by its own name may be rounded to one, so all are left.
-    """
+    """Return the values of a key that the conditions which AND joins leave; refuse to leave none."""
     if not isinstance(key, ColumnRef):
         return values
     left = values
     for test in conjuncts(where):
-        judge = _judge(test, key)
+        judge = _judge(test, key, values)
         if judge is not None:
             left = tuple(value for value in left if judge(value))
-    if left or key.facts.type is Type.REAL:
-        return left or values
+    if left:
+        return left
     raise Refused(
         "keys_excluded",
         f"WHERE leaves none of the keys of {key.name}, which are known without the data: nothing would "
@@ -98,7 +96,7 @@ def _remedy(where: Expr | None, key: ColumnRef, values: tuple[LiteralValue, ...]
     return f"{hint}the keys are {shown}{', …' if len(values) > SHOWN_MAX else ''}"
 
 
-def _judge(test: Expr, key: ColumnRef) -> Judge | None:
+def _judge(test: Expr, key: ColumnRef, values: tuple[LiteralValue, ...]) -> Judge | None:
     """Return what a condition says of a value of the key, or None if it says nothing for sure.
 
     A number with decimals is compared before it is rounded to its key: that a value is excluded does
@@ -108,12 +106,12 @@ def _judge(test: Expr, key: ColumnRef) -> Judge | None:
     match test:
         case Call("in" | "equal", (subject, *choices)) if _is(subject, key):
             listed = [choice.value for choice in choices if isinstance(choice, Literal)]
-            sure = len(listed) == len(choices) and all(_is_comparable(each, key) for each in listed)
-            return (lambda value: value in listed) if sure else None
+            named = exact or set(listed) <= {*values, None}
+            return _any_of(listed, key) if len(listed) == len(choices) and named else None
         case ColumnRef() if _is(test, key):
             return lambda value: value is True
         case Call("not_equal", (subject, Literal(other))) if exact and _is(subject, key):
-            return lambda value: value != other
+            return _negated(_any_of([other], key))
         case Call("between", (subject, Literal(low), Literal(high))) if exact and _is(subject, key):
             return _both(_ordered("greater_equal", low, key), _ordered("less_equal", high, key))
         case Call(op, (subject, Literal(end))) if op in _ORDERS and exact and _is(subject, key):
@@ -121,10 +119,9 @@ def _judge(test: Expr, key: ColumnRef) -> Judge | None:
         case Call(op, (Literal(end), subject)) if op in _ORDERS and exact and _is(subject, key):
             return _ordered(_MIRRORED[op], end, key)
         case Call("not", (part,)) if exact:
-            judge = _judge(part, key)
-            return None if judge is None else lambda value: not judge(value)
+            return _negated(_judge(part, key, values))
         case Call("or", parts):
-            judges = [_judge(part, key) for part in parts]
+            judges = [_judge(part, key, values) for part in parts]
             known = [judge for judge in judges if judge is not None]
             sure = len(known) == len(judges)
             return (lambda value: any(judge(value) for judge in known)) if sure else None
@@ -142,24 +139,50 @@ def _both(one: Judge | None, other: Judge | None) -> Judge | None:
     return lambda value: one(value) and other(value)
 
 
+def _negated(judge: Judge | None) -> Judge | None:
+    return None if judge is None else lambda value: not judge(value)
+
+
+def _any_of(listed: list[LiteralValue], key: ColumnRef) -> Judge | None:
+    """Return whether a value equals one of these constants; None where they are of another kind.
+
+    Whole numbers are compared as real ones, by the engine and so here, where one constant is real.
+    """
+    kind = key.facts.type
+    if not all(choice is None or _is_of_kind(choice, kind) for choice in listed):
+        return None
+    if kind is Type.INTEGER and any(isinstance(choice, Fraction) for choice in listed):
+        near = {_as_double(choice) for choice in listed if choice is not None}
+        return lambda value: _as_double(value) in near
+    return lambda value: value in listed
+
+
 def _ordered(op: str, end: LiteralValue, key: ColumnRef) -> Judge | None:
     """Return a comparison with a constant of the key's own kind: none is cast to be compared."""
     compare = _ORDERS[op]
-    return (lambda value: bool(compare(value, end))) if _is_of_kind(end, key.facts.type) else None
+    if not _is_of_kind(end, key.facts.type):
+        return None
+    if key.facts.type is Type.INTEGER and isinstance(end, Fraction):
+        near = _as_double(end)
+        return lambda value: bool(compare(_as_double(value), near))
+    return lambda value: bool(compare(value, end))
 
 
-def _is_comparable(choice: LiteralValue, key: ColumnRef) -> bool:
-    """Return whether Python finds a constant equal to the same keys as the engine does."""
-    if choice is None or key.facts.type is Type.REAL:
-        return True
-    same = isinstance(choice, bool) and key.facts.type is Type.BOOLEAN
-    return same or _is_of_kind(choice, key.facts.type)
+def _as_double(value: LiteralValue) -> float:
+    """Return a number as the engine compares it with a real one."""
+    assert isinstance(value, int | Fraction)  # noqa: S101  (keys and constants that are numbers)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def _is_of_kind(end: LiteralValue, kind: Type) -> bool:
     match kind:
-        case Type.INTEGER:
+        case Type.INTEGER | Type.REAL:
             return isinstance(end, int | Fraction) and not isinstance(end, bool)
+        case Type.BOOLEAN:
+            return isinstance(end, bool)
         case Type.TEXT:  # by code points, which is the order of the engine's bytes
             return isinstance(end, str)
         case Type.DATE:

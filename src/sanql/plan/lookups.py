@@ -82,7 +82,8 @@ def chosen_of_table(
     column = public.columns.get(domain.column) if public is not None else None
     if column is None or key.facts.type is Type.REAL:
         return None
-    listed = ColumnRef(column.name, column_facts(column), key.slot, (domain.table, column.name))
+    facts = column_facts(replace(column, bounds=None))  # keys are what is listed, not its ends
+    listed = ColumnRef(column.name, facts, key.slot, (domain.table, column.name))
     tests = tuple(
         _asked_of(test, listed)
         for test in conjuncts(where)
