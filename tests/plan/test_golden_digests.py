@@ -219,6 +219,32 @@ def test_a_column_that_is_used_and_declared_otherwise_changes_the_name(
     assert digest_with(other, sql) != digest_with(TABLES, sql)
 
 
+@pytest.mark.parametrize(
+    ("sql", "table", "column"),
+    [
+        ("SELECT COUNT(*) FROM visits", "visits", "person"),
+        ("SELECT COUNT(*) FROM visits", "visits", "PERSON"),
+        ("SELECT COUNT(*) FROM notes", "notes", "visit"),
+        ("SELECT COUNT(*) FROM notes", "stays", "id"),
+        ("SELECT COUNT(*) FROM notes", "stays", "person"),
+        ("SELECT COUNT(DISTINCT id) FROM stays", "stays", "id"),
+        ("SELECT COUNT(*) FROM people p JOIN visits v ON p.person = v.person", "people", "person"),
+    ],
+)
+def test_how_whoever_is_counted_is_identified_is_part_of_the_name(
+    sql: str, table: str, column: str
+) -> None:
+    def declared(bytes_max: int) -> str:
+        columns = {
+            **TABLES[table].columns,
+            column: replace(Column(column, "text"), bytes_max=bytes_max),
+        }
+        return digest_with({**TABLES, table: replace(TABLES[table], columns=columns)}, sql)
+
+    assert declared(5) != declared(6)
+    assert declared(5) != digest_with(TABLES, sql)
+
+
 def test_the_first_form_of_a_declaration_is_not_the_second() -> None:
     for declared in DECLARATIONS.values():
         assert declaration_digest(declared) != first_declaration_digest(declared)

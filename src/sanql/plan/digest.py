@@ -30,7 +30,7 @@ from sanql.plan.keys import Beside, KeyColumn, Keys, OneGroup, PrivateKeys, Publ
 from sanql.plan.lookups import Lookup
 from sanql.plan.measurements import Measurement
 from sanql.plan.quantiles import Leaves
-from sanql.policy import Table, TableDomain, ViaUnit
+from sanql.policy import ColumnUnit, Table, TableDomain, ViaUnit
 from sanql.policy.forms import domain_form, table_form
 from sanql.policy.shapes import DIGEST_FORM, Named, Shape, digest_of, first_text, named_inside, word
 
@@ -93,25 +93,39 @@ def _level_form(level: Plan) -> Named:
 def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, set[str]]:
     """Return the tables that something reads, those that rows lead to included, and which columns."""
     found: dict[str, set[str]] = {}
+    identifiers: set[str] = set()
     for part in named_inside(tuple(read)):
         match part:
             case Named("Scan", {"table": str(name)}):
-                for each in _path(name, tables):
-                    found.setdefault(each, set())
+                for each, columns in _path(name, tables):
+                    found.setdefault(each, set()).update(columns)
             case Named("ColumnRef", {"origin": (str(name), str(column))}):
                 found.setdefault(name, set()).add(column)
             case Named("TableDomain", {"table": str(name), "column": str(column)}):
                 found.setdefault(name, set()).add(column)
+            case Named("Identifier", {"name": str(column)}):
+                identifiers.add(column)
             case _:
                 pass
-    return {name: columns & tables[name].columns.keys() for name, columns in found.items()}
+    return {
+        name: {column for column in tables[name].columns if column.lower() in _lower(columns)}
+        for name, columns in ((name, columns | identifiers) for name, columns in found.items())
+    }
 
 
-def _path(name: str, tables: Mapping[str, Table]) -> Iterator[str]:
-    """Yield a table, and the tables that lead from it to the unit."""
-    yield name
+def _lower(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
+
+
+def _path(name: str, tables: Mapping[str, Table]) -> Iterator[tuple[str, set[str]]]:
+    """Yield a table, those that lead from it to the unit, and by which columns they do.
+
+    How these are read decides whose a row is, and so who is counted.
+    """
     unit = tables[name].unit
+    yield name, {unit.column} if isinstance(unit, ColumnUnit | ViaUnit) else set()
     if isinstance(unit, ViaUnit):
+        yield unit.table, {unit.key}
         yield from _path(unit.table, tables)
 
 
