@@ -51,7 +51,9 @@ def test_a_number_of_groups_may_be_typed_or_passed() -> None:
     assert (parse_groups("3"), parse_groups(3), parse_groups(None)) == (3, 3, None)
 
 
-@pytest.mark.parametrize("statistic", ["COVAR_POP(age, 1e200)", "CORR(1e200, age)"])
+@pytest.mark.parametrize(
+    "statistic", ["COVAR_POP(age, 1e200)", "CORR(1e200, age)", "VAR_POP(age * 1e80)"]
+)
 def test_values_whose_products_are_beyond_any_number_are_refused(
     outlined: Outlined, statistic: str
 ) -> None:
