@@ -198,7 +198,7 @@ def test_where_nothing_can_be_written_beside_the_source_the_registry_alone_holds
 ) -> None:
     site = site_of_file(long_named(tmp_path))
     registry = tmp_path / "registry"
-    assert Claims(site, [registry]).make(holder(MINE)) == registry / f"{MINE}.head"
+    assert Claims(site, [registry]).make(holder(MINE)) == [registry / f"{MINE}.head"]
     with pytest.raises(LedgerError) as error:
         Claims(site, [registry]).make(holder(OTHER))
     assert error.value.code == "account_claimed"
@@ -210,7 +210,7 @@ def test_where_nothing_can_be_written_in_a_registry_the_claim_beside_the_source_
 ) -> None:
     (tmp_path / "flat").touch()
     claims = Claims(site_of_file(file), [tmp_path / "flat" / "registry"])
-    assert claims.make(holder(MINE)) is None
+    assert claims.make(holder(MINE)) == []
     with pytest.raises(LedgerError) as error:
         claims.make(holder(OTHER))
     assert error.value.code == "account_claimed"
@@ -262,11 +262,20 @@ def test_a_claim_that_an_earlier_run_left_in_one_registry_is_written_at_home_too
     assert {claim.account for claim in Registry(home).find(site)} == {MINE}
 
 
-def test_a_home_is_left_alone_where_the_claim_stands_beside_the_source(
+def test_whatever_the_environment_names_the_home_has_the_claim_and_the_newest_head(
     file: Path, tmp_path: Path, holder: Callable[[str], Holder]
 ) -> None:
-    Claims(site_of_file(file), [tmp_path / "named", tmp_path / "home"]).make(holder(MINE))
-    assert not (tmp_path / "home").exists()
+    registries = [tmp_path / "named", tmp_path / "home"]
+    for _ in range(2):
+        heads = Claims(site_of_file(file), registries).make(holder(MINE))
+        assert heads == [registry / f"{MINE}.head" for registry in registries]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    file.rename(elsewhere / file.name)
+    moved = site_of_file(elsewhere / file.name)
+    with pytest.raises(LedgerError) as error:
+        Claims(moved, [tmp_path / "other", tmp_path / "home"]).make(holder(OTHER))
+    assert error.value.code == "account_claimed"
 
 
 def _try(folder: Path, registry: str, number: int, barrier: object, won: object) -> None:

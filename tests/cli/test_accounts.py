@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
@@ -171,12 +172,20 @@ def two(town: Town, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """Two accounts over one source, as there were before accounts claimed their data."""
     policies = town.policy(), town.policy("village")
     for policy, epsilon, registry in zip(policies, ("0.5", "0.25"), "12", strict=True):
-        monkeypatch.setenv("XDG_DATA_HOME", str(town.root / registry))
         for claim in town.root.rglob("*.sanql-account"):
             claim.unlink()
-        spend(policy, epsilon, "a")
-    monkeypatch.setenv("XDG_DATA_HOME", str(town.root / "registry"))
+        with _known_in(town.root / registry, monkeypatch):
+            spend(policy, epsilon, "a")
     return policies
+
+
+@contextmanager
+def _known_in(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Know of the accounts in one place only."""
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("XDG_DATA_HOME", str(place))
+        elsewhere.setattr("sanql.account.registry._home", lambda: place / "home")
+        yield
 
 
 def test_two_accounts_over_the_same_data_are_brought_together(
@@ -209,6 +218,25 @@ def test_a_merger_that_broke_off_is_finished_when_it_is_run_again(
     done("merge", "-p", first, village)
     assert spent(first) == Fraction(3, 4)
     spend(first, "0.25", "b")
+
+
+@pytest.mark.parametrize("kept", ["a copy", "the file itself"])
+def test_an_old_ledger_is_not_merged(
+    two: tuple[Path, Path], town: Town, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = two
+    village, backup = town.root / "village.ledger", town.root / "backup"
+    backup.mkdir()
+    for path in town.root.glob("village.ledger*"):
+        shutil.copy2(path, backup)
+    spend(second, "0.25", "b")
+    if kept == "a copy":
+        refused("account_elsewhere", "merge", "-p", first, backup / "village.ledger")
+    else:
+        for path in backup.iterdir():
+            shutil.copyfile(path, town.root / path.name)
+        (town.root / "village.ledger-wal").unlink(missing_ok=True)
+        refused("ledger_rolled_back", "merge", "-p", first, village)
 
 
 def test_accounts_on_other_terms_are_not_merged(two: tuple[Path, Path], town: Town) -> None:
@@ -261,6 +289,17 @@ def test_released_data_may_have_another_account_that_names_the_one_before(
     with pytest.raises(LedgerError) as error:
         spend(town.policy("third"), "0.1", "b")
     assert error.value.code == "account_claimed"
+
+
+def test_an_account_whose_ledger_the_policy_names_is_not_given_up_as_lost(town: Town) -> None:
+    spend(town.policy(), "1", "a")
+    (town.root / "new").mkdir()
+    for path in town.root.glob("town.ledger*"):
+        path.rename(town.root / "new" / path.name)
+    moved = town.policy(more='ledger = "new/town.ledger"')
+    refused("account_not_lost", "retire", "-p", moved, "--lost", "--because", "it is not there")
+    done("move", "-p", moved)
+    assert spent(moved) == 1
 
 
 def test_only_a_ledger_that_is_lost_is_given_up_without_it(town: Town) -> None:

@@ -278,6 +278,18 @@ def test_an_old_ledger_put_back_with_its_head_is_noticed(new: Hospital) -> None:
     assert error.value.code == "ledger_rolled_back"
 
 
+def test_an_old_ledger_put_back_is_noticed_where_another_registry_is_named(
+    new: Hospital, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = new.policy()
+    spend_half(policy, "a")
+    _copy_pair(new, "old")
+    spend_half(policy, "b")
+    _put_back(new, "old")
+    monkeypatch.setenv("XDG_DATA_HOME", str(new.root / "another"))
+    refused(policy, "ledger_rolled_back")
+
+
 def test_a_ledger_put_back_to_before_its_first_charge_is_noticed(new: Hospital) -> None:
     policy = new.policy()
     San(load(policy)).close()
@@ -296,7 +308,11 @@ def test_a_fresh_ledger_in_the_place_of_the_old_one_is_noticed(hospital: Hospita
     refused(hospital.policy(), "ledger_rolled_back")
 
 
-def test_a_fork_of_the_ledger_is_noticed_where_it_is_put_back(new: Hospital) -> None:
+def test_a_fork_of_the_ledger_is_noticed_where_it_is_put_back(
+    new: Hospital, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sanql.account.registry._home", lambda: new.root / "nowhere")
+    (new.root / "nowhere").touch()  # where no registry can be
     policy = new.policy()
     spend_half(policy, "a")
     _copy_pair(new, "fork")

@@ -82,6 +82,49 @@ def test_changed_data_are_not_read_under_another_name(place: Place, way: str) ->
         assert san.query(COUNT, epsilon="3").version == 2
 
 
+def replaced(place: Place) -> None:
+    (place.root / "data/people.csv").unlink()
+    place.write(5, "persons.csv")
+
+
+def changed_and_linked(place: Place) -> None:
+    place.write(5)
+    (place.root / "data/persons.csv").symlink_to("people.csv")
+
+
+def changed_and_copied(place: Place) -> None:
+    place.write(5)
+    place.write(5, "persons.csv")
+
+
+@pytest.mark.parametrize("way", [replaced, changed_and_linked, changed_and_copied])
+def test_a_table_that_comes_for_one_that_changed_is_not_read(
+    place: Place, way: Callable[[Place], None]
+) -> None:
+    place.write(10)
+    with place.san(PEOPLE) as san:
+        san.query(COUNT, epsilon="1")
+    way(place)
+    with place.san(PEOPLE.replace("people", "persons")) as san:
+        with pytest.raises(Refused) as refused:
+            san.query("SELECT COUNT(*) FROM persons", epsilon="2")
+        assert refused.value.code == "source_changed"
+        assert san.budget()[0].spent_upper.epsilon == 1
+        san.refresh()
+        assert san.query("SELECT COUNT(*) FROM persons", epsilon="2").version == 2
+
+
+def test_a_table_more_joins_the_version_while_all_others_are_what_they_were(place: Place) -> None:
+    place.write(10)
+    with place.san(PEOPLE) as san:
+        san.query(COUNT, epsilon="1")
+    place.write(5, "persons.csv")
+    with place.san(PEOPLE.replace("people", "persons")) as san:  # people.csv is left out, and there
+        assert san.query("SELECT COUNT(*) FROM persons", epsilon="2").version == 1
+    with place.san(PEOPLE) as san:
+        assert san.query(COUNT, epsilon="1").cached
+
+
 @pytest.mark.parametrize("way", RENAMED)
 def test_the_same_data_are_the_same_version_under_another_name(place: Place, way: str) -> None:
     source, name = RENAMED[way]
@@ -148,6 +191,7 @@ def test_a_file_does_not_come_back_with_another_unit(
             place.san(SENSORS + f"[table.again]\n{ROW}")
         assert refused.value.code == "private_unit_differs"
     with place.san(SENSORS + f"[table.again]\n{UNIT}") as san:
+        san.refresh()
         assert san.explain("SELECT COUNT(*) FROM again", epsilon="1")
 
 

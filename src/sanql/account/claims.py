@@ -118,25 +118,24 @@ class Claims:
         live = self.live()
         return bool(live) and all(map(holder.keeps, live))
 
-    def make(self, holder: Holder, taken: Collection[str] = ()) -> Path | None:
-        """Claim the data for an account, durably; return where the registry pins its head, if it does.
+    def make(self, holder: Holder, taken: Collection[str] = ()) -> list[Path]:
+        """Claim the data for an account, durably; return where registries pin its head.
 
         Raises LedgerError when they are another's, or when no claim can be kept anywhere.
         """
         self.check(holder, taken)
         if self._settled(holder):
-            return self._registry.head_path(holder.account)
+            return self._heads_kept(holder.account)
         with self._registry.claiming() as held:
             self.check(holder, taken)
             beside = self._write_beside(holder, taken=taken)
             self.check(holder, taken)  # whoever was first beside the source is found now
             if held is not None:
                 self._record(self._registry, held, holder.claim_of(self._site.root), taken)
-            self._record_elsewhere(holder.claim_of(self._site.root), taken)
-            lasts = beside == len(self._places) or self._record_at_home(holder, taken, held)
-            if not lasts:
+            at_home = self._record_at_home(holder, taken, held)
+            if not at_home and beside < len(self._places):
                 raise unclaimable(self._lasting.folder)
-        return None if held is None else self._registry.head_path(holder.account)
+        return self._heads_kept(holder.account)
 
     def release(self, holder: Holder, statement: str, *, exact_closed: bool) -> None:
         """Let go of the data, with the owner's statement; what was promised stays on record.
@@ -153,8 +152,12 @@ class Claims:
             self._record_elsewhere(root, ())
 
     def heads(self, account: str) -> list[Path]:
-        """Return where the newest head of an account may be pinned; the first is written to."""
+        """Return where the newest head of an account may be pinned."""
         return [registry.head_path(account) for registry in self._registries]
+
+    def _heads_kept(self, account: str) -> list[Path]:
+        """Return where it is pinned: in all registries, since the next run may name another one."""
+        return [each.head_path(account) for each in self._registries if each.prepare()]
 
     def _check_apart(self) -> None:
         """Refuse a file that one policy calls public and, under another name, private."""
@@ -238,8 +241,9 @@ class Claims:
             return False
         claim, places = holder.claim_of(self._site.root), self._places
         stands = [read_claim(claim_path(place)) == holder.claim_of(place) for place in places]
-        needed = [self._registry] if all(stands) else [self._registry, self._lasting]
-        return all(registry.knows(claim, self._site.claimed) for registry in needed) and all(
+        kept = [registry for registry in self._registries if registry.prepare()]
+        kept = kept if all(stands) else [self._registry, self._lasting]
+        return all(registry.knows(claim, self._site.claimed) for registry in kept) and all(
             standing or not os.access(place.path.parent, os.W_OK)
             for standing, place in zip(stands, places, strict=True)
         )

@@ -2,9 +2,8 @@
 
 It is one SQLite database in the user's data folder, with the newest head of each account beside it, a
 second place that an old copy of a ledger is compared with. Claims are looked for in the folder that
-XDG_DATA_HOME names *and* in the one in the user's home: setting the variable forgets nothing. They are
-written to the first; where nothing stands beside the source, to the one in the home as well, which no
-variable names.
+XDG_DATA_HOME names *and* in the one in the user's home, which no variable names, and written to both:
+setting, changing or unsetting the variable forgets nothing. Heads are pinned in both, too.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Registry:
     @contextmanager
     def claiming(self) -> Iterator[sqlite3.Connection | None]:
         """Hold the registry, so that nobody else claims meanwhile; None where it cannot be written."""
-        if not self._prepare():
+        if not self.prepare():
             yield None
             return
         with self._faults(), closing(self._connect(create=True)) as connection:
@@ -166,7 +165,7 @@ class Registry:
             for account, ledger, ledger_file, path, identity, released in dict.fromkeys(found)
         ]
 
-    def _prepare(self) -> bool:
+    def prepare(self) -> bool:
         """Make the private folder; return whether it can be written."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -55,6 +55,11 @@ class Version:
         known = {fold(name) for name in self.stamps}
         return {name: stamp for name, stamp in stamps.items() if fold(name) not in known}
 
+    def left_out(self, stamps: Mapping[str, str]) -> dict[str, str]:
+        """Return the stamps of tables that this version has and a source with these stamps has not."""
+        now = {fold(name) for name in stamps}
+        return {name: stamp for name, stamp in self.stamps.items() if fold(name) not in now}
+
     def is_renamed(self, stamps: Mapping[str, str]) -> bool:
         """Return whether the tables that this version does not know have stamps that it knows."""
         return set(self.lacks(stamps).values()) <= set(self.stamps.values())

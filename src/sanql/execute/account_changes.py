@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.account.claim_file import Claim
-from sanql.account.claims import Claims, Holder, claimed_by_another
+from sanql.account.claims import Claims, Holder, claimed_by_another, kept_elsewhere
 from sanql.account.ledger import Ledger
 from sanql.account.owner import Owner
 from sanql.account.ownership import RELEASING, Ownership, Statement
@@ -119,6 +119,7 @@ def merge(policy: Policy, terms: Mapping[str, str], other: Path) -> int:
     with Ledger.open(policy, terms) as ledger, closing(Owner.open(other)) as giving:
         check_no_scratch(other, scratch=giving.scratch)
         _check_terms(ledger.owner, giving)
+        _check_newest(giving, claims, other)
         both = {ledger.owner.state.account, giving.state.account}
         for claim in claims.live():
             if claim.account not in both:
@@ -157,8 +158,7 @@ def statement_of(release: str | None) -> Statement:
 
 
 def _claim(claims: Claims, ledger: Ledger, holder: Holder, taken: set[str]) -> None:
-    place = claims.make(holder, taken)
-    if place is not None:
+    for place in claims.make(holder, taken):
         ledger.owner.pin_in_registry(place)
 
 
@@ -178,6 +178,19 @@ def _check_there(ledger: Path) -> None:
             f"the policy's ledger {str(ledger)!r} is missing",
             "put the file of the account there first, with its head",
         )
+
+
+def _check_newest(giving: Owner, claims: Claims, file: Path) -> None:
+    """Refuse a copy of the ledger of an account that is to be merged, or an old one."""
+    account = giving.state.account
+    if account is None:
+        return
+    holder = Holder.of(account, file)
+    for claim in claims.live():
+        if claim.account == account and not holder.keeps(claim):
+            raise kept_elsewhere(claim, file)
+    for place in claims.heads(account):
+        giving.check_pinned(place)
 
 
 def _check_terms(taking: Owner, giving: Owner) -> None:

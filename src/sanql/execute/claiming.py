@@ -62,8 +62,7 @@ def claim(ledger: Ledger, policy: Policy) -> None:
         [found.account for found in former],
         exact_closed=any(found.exact_closed for found in former),
     )
-    place = claims.make(Holder.of(account, policy.ledger))
-    if place is not None:
+    for place in claims.make(Holder.of(account, policy.ledger)):
         ledger.owner.pin_in_registry(place)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from sanql.account.scratch import never_releases
 from sanql.account.versions import columns_unknown, source_changed, stamps_missing
 from sanql.errors import PolicyError, Refused
 from sanql.execute.door import admit, check_same
-from sanql.execute.files import Location, identify, is_one_table, locate
+from sanql.execute.files import Location, identify, locate
 from sanql.execute.pool import Workers, unavailable
 from sanql.execute.sources import (
     Description,
@@ -72,7 +72,7 @@ class Data:
             if self._described is None or self._described[0] != version:
                 if version is not None and not is_prepared(self._policy, version.stamps):
                     location = locate(self._policy)
-                    self._check(location, *self._look(location))
+                    self._check(*self._look(location))
                 stamps = None if version is None else version.stamps
                 found = describe(self._policy, stamps, self._admit)
                 self._described = version, found
@@ -120,7 +120,7 @@ class Data:
             site = self._admit(location)
             stamped, formerly = self._look(location)
             check_same(site, stamped.stamp)
-            version = self._check(location, stamped, formerly)
+            version = self._check(stamped, formerly)
             if self._opened is not None and self._is_open(self._opened, version, stamped):
                 return self._opened
             known = self._described[1] if self._described is not None else None
@@ -187,13 +187,27 @@ class Data:
             raise stamps_missing(version.number, self._stamps.path.name)
         return self._stamps.of(location), first_fingerprint(self._policy, location)
 
-    def _check(self, location: Location, stamped: Stamped, formerly: str) -> Version | None:
-        """Return which version a source is; Refused where it is none, also under a table's new name."""
+    def _check(self, stamped: Stamped, formerly: str) -> Version | None:
+        """Return which version a source is; Refused where it is none, also under a table's new name.
+
+        A table that this version does not know may be one of its own that was changed and renamed, unless
+        all of those are there as they were, or are in the policy.
+        """
         version = self._ledger.versions.check(stamped.hashes, formerly)
-        one = version is not None and is_one_table(self._policy, location)
-        if version is not None and one and not version.is_renamed(stamped.hashes):
-            raise source_changed(version.number)
+        if version is not None and not version.is_renamed(stamped.hashes):
+            left_out = version.left_out(stamped.hashes)
+            if not all(self._is_kept(*each) for each in left_out.items()):
+                raise source_changed(version.number)
         return version
+
+    def _is_kept(self, name: str, stamp: str) -> bool:
+        """Return whether the files of a table that the policy leaves out are what they were."""
+        some = next(iter(self._policy.tables.values()))
+        alone = replace(self._policy, tables={name: replace(some, name=name)})
+        try:
+            return self._stamps.of(locate(alone)).hashes == {name: stamp}
+        except PolicyError:
+            return False
 
     def _is_open(self, opened: Opened, version: Version | None, stamped: Stamped) -> bool:
         """Return whether what is open is this version, its files still where they were."""

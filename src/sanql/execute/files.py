@@ -91,12 +91,6 @@ def _locate(policy: Policy) -> Location:
     return PartFiles((_parts(policy, table, _FORMATS[root.suffix.lower()], [root]),))
 
 
-def is_one_table(policy: Policy, location: Location) -> bool:
-    """Return whether the source is one Parquet or CSV file, whatever its table is called."""
-    root = (policy.path.parent / policy.source).resolve()
-    return isinstance(location, PartFiles) and paths_of(location) == (root,)
-
-
 def paths_of(location: Location) -> tuple[Path, ...]:
     """Return every file whose bytes the source consists of, a DuckDB write-ahead log included."""
     match location:

@@ -42,6 +42,7 @@ def retire_lost(policy: Policy, reason: str) -> list[Path]:
     held = claims.live()
     for claim in held:
         _check_lost(claim, policy)
+    _check_not_moved(held, policy)
     left = _left(policy, held)
     if not held and not left:
         raise _not_lost("no account has claimed the data of the policy")
@@ -57,6 +58,17 @@ def _check_lost(claim: Claim, policy: Policy) -> None:
     """Refuse to give up an account whose ledger is there and can go on."""
     if claim.ledger.exists() and _account_in(claim.ledger, policy) == claim.account:
         raise _not_lost(f"the ledger {str(claim.ledger)!r} is there")
+
+
+def _check_not_moved(held: list[Claim], policy: Policy) -> None:
+    """Refuse to give up an account whose ledger is the policy's, only not where it was."""
+    there = policy.ledger.exists() and _account_in(policy.ledger, policy)
+    if there and there in {claim.account for claim in held}:
+        raise LedgerError(
+            "account_not_lost",
+            f"the policy's ledger {str(policy.ledger)!r} is that of the account, moved or restored",
+            "run `sanql account move`: the account goes on with it",
+        )
 
 
 def _account_in(ledger: Path, policy: Policy) -> str | None:
