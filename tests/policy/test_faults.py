@@ -456,6 +456,11 @@ COLUMNS = [
     ("{ type = 'integer', bytes_max = 5 }", "bytes_max", "type integer is no text"),
     ("{ type = 'text', bytes_max = 3 }", "bytes_max", "3 is not from 4 to 1,000,000"),
     ("{ type = 'text', bytes_max = 1000001 }", "bytes_max", "not from 4 to 1,000,000"),
+    (
+        "{ type = 'text', bytes_max = 162761 }",
+        "bytes_max",
+        "162,761 bytes are too many & bytes_max = 162760 or less",
+    ),
     ("{ type = 'text', bytes_max = 4.5 }", "bytes_max", "4.5"),
     ("{ type = 'text', bytes_max = true }", "bytes_max", "true"),
     ("{ type = 'text', bytes_max = 4, domain = ['ok', 'żółć'] }", "domain", "more than 4 bytes"),

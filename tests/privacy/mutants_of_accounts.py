@@ -13,6 +13,7 @@ ONCE = "threats/test_asked_at_once.py::"
 FAILED = "account/test_failures.py::"
 AFTER = "exact/test_successors.py::"
 PINNED = "account/test_pinning.py::"
+COMMANDS = "cli/test_accounts.py::"
 FORKED = "threats/test_forked_accounts.py::"
 
 ACCOUNTS = (
@@ -57,11 +58,41 @@ ACCOUNTS = (
         f"{RENAMED}test_changed_data_are_not_read_under_another_name",
     ),
     Mutant(
-        "one file is the same data whatever its table is called",
+        "files are the same data whatever their tables are called",
         "execute/data.py",
-        "one and not version.is_renamed(stamped.hashes)",
-        "False",
+        "if version is not None and not version.is_renamed(stamped.hashes):",
+        "if False:",
         f"{RENAMED}test_changed_data_are_not_read_under_another_name",
+    ),
+    # ---- what a registry forgets
+    Mutant(
+        "heads are pinned in every registry",
+        "account/claims.py",
+        "return [each.head_path(account) for each in self._registries if each.prepare()]",
+        "return [self._registry.head_path(account)]",
+        f"{OWNED}test_an_old_ledger_put_back_is_noticed_where_another_registry_is_named",
+    ),
+    Mutant(
+        "claims are kept at home too",
+        "account/claims.py",
+        "at_home = self._record_at_home(holder, taken, held)",
+        "at_home = True",
+        "account/test_claims.py::"
+        "test_whatever_the_environment_names_the_home_has_the_claim_and_the_newest_head",
+    ),
+    Mutant(
+        "an old ledger is not merged",
+        "execute/account_changes.py",
+        "        _check_newest(giving, claims, other)\n",
+        "",
+        f"{COMMANDS}test_an_old_ledger_is_not_merged",
+    ),
+    Mutant(
+        "an account whose ledger was moved is not lost",
+        "execute/losing.py",
+        "    _check_not_moved(held, policy)\n",
+        "",
+        f"{COMMANDS}test_an_account_whose_ledger_the_policy_names_is_not_given_up_as_lost",
     ),
     # ---- whose the data are
     Mutant(
@@ -144,17 +175,16 @@ ACCOUNTS = (
     Mutant(
         "an account that nobody could find again is refused",
         "account/claims.py",
-        "if not lasts:",
+        "if not at_home and beside < len(self._places):",
         "if False:",
         "account/test_claims.py::test_an_account_that_can_be_claimed_nowhere_is_refused",
     ),
     Mutant(
         "a registry that a variable names is not enough where nothing stands beside the source",
         "account/claims.py",
-        "lasts = beside == len(self._places) or self._record_at_home(holder, taken, held)",
-        "lasts = beside > 0 or held is not None",
-        "account/test_claims.py::"
-        "test_where_nothing_stands_beside_the_source_another_variable_is_no_fresh_budget",
+        "return at_home is not None",
+        "return True",
+        "account/test_claims.py::test_a_registry_that_a_variable_names_is_not_enough_alone",
     ),
     Mutant(
         "what is pinned elsewhere is read before a record is appended",

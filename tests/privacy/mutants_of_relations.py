@@ -14,9 +14,55 @@ EQUAL = "privacy/test_equal_values.py::"
 TIED = "privacy/test_ties_in_windows.py::test_pairs_of_places_are_the_units_own"
 INSIDE = "privacy/test_aggregates_stay_inside.py::test_an_aggregate_of_the_asking_row_is_refused"
 NOTED = "privacy/test_statistics_decide.py::"
+PROMISES = "privacy/test_what_conditions_promise.py::"
+PRUNED = "plan/test_pruned_keys.py::"
+ATTACKED = "execute/test_functions_attacked.py::"
+DIGESTS = "plan/test_golden_digests.py::"
 
 RELATIONS = (
     # ---- joins
+    Mutant(
+        "what a condition promises of a subquery's column is enforced where it is read",
+        "execute/relations.py",
+        "if (facts.low, facts.high) == (value.facts.low, value.facts.high):",
+        "if True:",
+        f"{PROMISES}test_a_row_that_where_leaves_out_is_computed_with_safely",
+    ),
+    Mutant(
+        "keys compared with real numbers are compared as the engine does",
+        "plan/chosen.py",
+        "if kind is Type.INTEGER and any(isinstance(choice, Fraction) for choice in listed):",
+        "if False:",
+        f"{PRUNED}test_every_key_that_has_rows_is_left",
+    ),
+    Mutant(
+        "a number with decimals that is no key may be rounded to one",
+        "plan/chosen.py",
+        "named = exact or set(listed) <= {*values, None}",
+        "named = True",
+        f"{PRUNED}test_every_key_that_has_rows_is_left",
+    ),
+    Mutant(
+        "keys are compared with constants of their own kind",
+        "plan/chosen.py",
+        "if not all(choice is None or _is_of_kind(choice, kind) for choice in listed):",
+        "if False:",
+        f"{PRUNED}test_every_key_that_has_rows_is_left",
+    ),
+    Mutant(
+        "an operand that is always NULL has a type",
+        "execute/emit/emitter.py",
+        "if facts.type is not Type.BOOLEAN and _takes_null(args):",
+        "if False:",
+        f"{ATTACKED}test_an_operand_that_is_always_null_is_understood_by_the_engine",
+    ),
+    Mutant(
+        "how units are read is part of a question's name",
+        "plan/digest.py",
+        "found.setdefault(each, set()).update(columns)",
+        "found.setdefault(each, set())",
+        f"{DIGESTS}test_how_whoever_is_counted_is_identified_is_part_of_the_name",
+    ),
     Mutant(
         "a join of two private relations pairs rows of one unit only",
         "execute/relations.py",

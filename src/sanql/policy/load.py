@@ -23,6 +23,7 @@ from sanql.policy.keys import (
     MEMORY_BYTES_LEAST,
     MEMORY_BYTES_MOST,
     SECTIONS,
+    TEXT_BYTES_DEFAULT,
     WORKERS_MOST,
 )
 from sanql.policy.model import (
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 _NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 _ACCOUNTING: tuple[Accounting, ...] = ("pure", "renyi")
+_ROWS_AT_ONCE = 2048  # of a column, by the engine
+_SHARE_OF_TEXTS = 12
 _BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
@@ -83,6 +86,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     _check_sections(root)
     tables = read_tables(root)
     engine = _read_engine(root)
+    _check_texts(root, tables, engine.memory_bytes)
     dataset = root.section("dataset", "write [dataset] and its keys below it")
     if dataset is None:
         if "dataset" not in root.content:
@@ -228,6 +232,21 @@ def _read_engine(root: Section) -> EngineLimits:
         deadline_seconds=ENGINE_DEFAULT.deadline_seconds if deadline is None else float(deadline),
         workers=ENGINE_DEFAULT.workers if workers is None else workers,
     )
+
+
+def _check_texts(root: Section, tables: Mapping[str, Table], memory: int) -> None:
+    """Fault texts so long that one person's rows could fill the memory in which they are read."""
+    most = memory // (_ROWS_AT_ONCE * _SHARE_OF_TEXTS)
+    for table in tables.values():
+        for column in table.columns.values():
+            if (column.bytes_max or 0) > max(most, TEXT_BYTES_DEFAULT):
+                root.fault(
+                    ("table", table.name, "column", column.name, "bytes_max"),
+                    f"{column.bytes_max:,} bytes are too many for the memory of {memory:,} bytes:"
+                    f" {_ROWS_AT_ONCE:,} such texts, which are read at once, may take no more than a"
+                    " twelfth of it",
+                    f"write bytes_max = {most} or less, or more memory under [engine]",
+                )
 
 
 def _parse_memory(written: object) -> int:
