@@ -7,25 +7,28 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Compiled modules are kept: without them every process the tests start would compile San anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Tests wait for processes, disks and deadlines: three run side by side on two cores.
+TESTS := $(BIN)/python -m pytest -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
+
 .PHONY: demo test check soak plots bench requirements clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist loadfile src tests docs README.md
+	@$(TESTS) src tests docs README.md
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not soak" src tests docs README.md
+	@$(TESTS) -m "not slow and not soak" src tests docs README.md
 
 # Tests by the thousand of what `make test` asks a share of, then both oracles of tests/privacy over
 # 20,000 generated questions; SOAK="--minutes 10" for less.
 soak: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto -m soak tests
+	@$(TESTS) -m soak tests
 	@cd tests && ../$(BIN)/python -m soak --summary soak/SUMMARY.md $(SOAK)
 
 plots: $(VENV)/.dev

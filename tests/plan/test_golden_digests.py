@@ -219,30 +219,39 @@ def test_a_column_that_is_used_and_declared_otherwise_changes_the_name(
     assert digest_with(other, sql) != digest_with(TABLES, sql)
 
 
+IDENTIFIED = [
+    ("SELECT COUNT(*) FROM visits", "visits", "person"),
+    ("SELECT COUNT(*) FROM visits", "visits", "PERSON"),
+    ("SELECT COUNT(*) FROM notes", "notes", "visit"),
+    ("SELECT COUNT(*) FROM notes", "stays", "id"),
+    ("SELECT COUNT(*) FROM notes", "stays", "person"),
+    ("SELECT COUNT(*) FROM people p JOIN visits v ON p.person = v.person", "people", "person"),
+]
+
+
+def digest_declaring(sql: str, table: str, column: Column) -> str:
+    columns = {**TABLES[table].columns, column.name: column}
+    return digest_with({**TABLES, table: replace(TABLES[table], columns=columns)}, sql)
+
+
 @pytest.mark.parametrize(
     ("sql", "table", "column"),
-    [
-        ("SELECT COUNT(*) FROM visits", "visits", "person"),
-        ("SELECT COUNT(*) FROM visits", "visits", "PERSON"),
-        ("SELECT COUNT(*) FROM notes", "notes", "visit"),
-        ("SELECT COUNT(*) FROM notes", "stays", "id"),
-        ("SELECT COUNT(*) FROM notes", "stays", "person"),
-        ("SELECT COUNT(DISTINCT id) FROM stays", "stays", "id"),
-        ("SELECT COUNT(*) FROM people p JOIN visits v ON p.person = v.person", "people", "person"),
-    ],
+    [*IDENTIFIED, ("SELECT COUNT(DISTINCT id) FROM stays", "stays", "id")],
 )
-def test_how_whoever_is_counted_is_identified_is_part_of_the_name(
+def test_how_long_a_text_may_be_to_be_somebodys_is_part_of_the_name(
     sql: str, table: str, column: str
 ) -> None:
-    def declared(bytes_max: int) -> str:
-        columns = {
-            **TABLES[table].columns,
-            column: replace(Column(column, "text"), bytes_max=bytes_max),
-        }
-        return digest_with({**TABLES, table: replace(TABLES[table], columns=columns)}, sql)
+    names = {
+        digest_declaring(sql, table, Column(column, "text", bytes_max=most)) for most in (5, 6)
+    }
+    assert len(names | {digest_with(TABLES, sql)}) == 3
 
-    assert declared(5) != declared(6)
-    assert declared(5) != digest_with(TABLES, sql)
+
+@pytest.mark.parametrize(("sql", "table", "column"), IDENTIFIED)
+def test_what_identifies_somebody_may_be_declared_without_changing_the_name(
+    sql: str, table: str, column: str
+) -> None:
+    assert digest_declaring(sql, table, Column(column, "text")) == digest_with(TABLES, sql)
 
 
 def test_the_first_form_of_a_declaration_is_not_the_second() -> None:

@@ -59,9 +59,9 @@ RELATIONS = (
     Mutant(
         "how units are read is part of a question's name",
         "plan/digest.py",
-        "found.setdefault(each, set()).update(columns)",
-        "found.setdefault(each, set())",
-        f"{DIGESTS}test_how_whoever_is_counted_is_identified_is_part_of_the_name",
+        "identifying.setdefault(each, set()).update(columns)",
+        "identifying.setdefault(each, set())",
+        f"{DIGESTS}test_how_long_a_text_may_be_to_be_somebodys_is_part_of_the_name",
     ),
     Mutant(
         "a join of two private relations pairs rows of one unit only",

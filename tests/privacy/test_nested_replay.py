@@ -11,7 +11,7 @@ from privacy.nested_replays import FEATURES, OUTSIDE, oracle, replay, share
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("questions", [500, pytest.param(5000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("questions", [300, pytest.param(5000, marks=pytest.mark.soak)])
 def test_neighbours_stay_within_the_declared_sensitivity(questions: int) -> None:
     found = share(replay, range(20), questions // 20)
     assert found["accepted"] == questions

@@ -126,7 +126,7 @@ def test_neighbours_move_the_rest_by_no_more_than_declared(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [101, 102])
+@pytest.mark.parametrize("seed", [101, pytest.param(102, marks=pytest.mark.soak)])
 def test_neighbours_never_exceed_the_declared_sensitivity_of_the_rest(
     seed: int, tmp_path: Path
 ) -> None:

@@ -93,12 +93,13 @@ def _level_form(level: Plan) -> Named:
 def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, set[str]]:
     """Return the tables that something reads, those that rows lead to included, and which columns."""
     found: dict[str, set[str]] = {}
+    identifying: dict[str, set[str]] = {}
     identifiers: set[str] = set()
     for part in named_inside(tuple(read)):
         match part:
             case Named("Scan", {"table": str(name)}):
                 for each, columns in _path(name, tables):
-                    found.setdefault(each, set()).update(columns)
+                    identifying.setdefault(each, set()).update(columns)
             case Named("ColumnRef", {"origin": (str(name), str(column))}):
                 found.setdefault(name, set()).add(column)
             case Named("TableDomain", {"table": str(name), "column": str(column)}):
@@ -108,13 +109,17 @@ def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, s
             case _:
                 pass
     return {
-        name: {column for column in tables[name].columns if column.lower() in _lower(columns)}
-        for name, columns in ((name, columns | identifiers) for name, columns in found.items())
+        name: found.get(name, set()) & tables[name].columns.keys()
+        | _cut(tables[name], identifying.get(name, set()) | identifiers)
+        for name in {*found, *identifying}
     }
 
 
-def _lower(names: Iterable[str]) -> set[str]:
-    return {name.lower() for name in names}
+def _cut(table: Table, identifying: set[str]) -> set[str]:
+    """Return the identifying columns whose declaration says how long a text may be to be somebody's."""
+    named = {name.lower() for name in identifying}
+    declared = table.columns.items()
+    return {name for name, c in declared if name.lower() in named and c.bytes_max is not None}
 
 
 def _path(name: str, tables: Mapping[str, Table]) -> Iterator[tuple[str, set[str]]]:

@@ -200,7 +200,7 @@ def _select(
 
 def _varies(expression: Expr) -> bool:
     """Return whether the expression can differ from one row of the answer to the next."""
-    return any(
+    return expression.facts.type is not Type.NULL and any(
         isinstance(part, KeyRef | Grouping | AggregateRef | IntervalEnd)
         for part in walk(expression)
     )
