@@ -523,13 +523,13 @@ def test_a_description_saves_looking_at_the_same_files_again(
     write_people(folder / "people.parquet")
     policy = make_policy(PEOPLE)
     looks: list[object] = []
-    look = sources._inspect
+    look = sources.inspect
 
     def counted(*arguments: Any) -> Any:
         looks.append(arguments)
         return look(*arguments)
 
-    monkeypatch.setattr(sources, "_inspect", counted)
+    monkeypatch.setattr(sources, "inspect", counted)
     known = describe(policy)
     prepare(policy, known=known)
     assert len(looks) == 1

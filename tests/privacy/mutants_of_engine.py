@@ -5,6 +5,7 @@ from __future__ import annotations
 from privacy.mutation import Mutant
 
 STORED = "execute/test_stored_expressions.py::"
+LONG_TEXTS = "execute/test_long_texts_of_databases.py::"
 DECIDED = "privacy/test_statistics_decide.py::"
 
 ENGINE = (
@@ -153,5 +154,20 @@ ENGINE = (
         "    longest = 0\n",
         "execute/test_repeated_text.py::"
         "test_one_text_of_many_rows_is_read_and_everybody_elses_beside_it",
+    ),
+    Mutant(
+        "a database with long texts is read from a copy of what counts of them",
+        "execute/long_texts.py",
+        "    return spared > _SPARED_BYTES\n",
+        "    return False\n",
+        f"{LONG_TEXTS}test_questions_are_answered_with_and_without_that_person",
+    ),
+    Mutant(
+        "texts that were updated since may be of any length",
+        "execute/long_texts.py",
+        " AND NOT has_updates",
+        "",
+        f"{LONG_TEXTS}"
+        "test_texts_that_were_updated_inserted_and_deleted_since_are_read_as_they_are_now",
     ),
 )

@@ -20,9 +20,9 @@ from sanql.errors import PolicyError, Refused
 from sanql.execute.door import admit, check_same
 from sanql.execute.files import Location, identify, locate
 from sanql.execute.pool import Workers, unavailable
+from sanql.execute.preparing import Progress
 from sanql.execute.sources import (
     Description,
-    Progress,
     Source,
     describe,
     entry_name,

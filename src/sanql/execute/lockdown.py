@@ -70,10 +70,12 @@ def connect() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def attach(connection: duckdb.DuckDBPyConnection, database: Path, *, read_only: bool) -> None:
-    """Attach a database file under the catalog name the emitted SQL uses."""
+def attach(
+    connection: duckdb.DuckDBPyConnection, database: Path, *, read_only: bool, name: str = CATALOG
+) -> None:
+    """Attach a database file, if nothing else is said under the name the emitted SQL uses."""
     mode = "READ_ONLY" if read_only else "READ_WRITE"
-    connection.execute(f"ATTACH {literal(str(database))} AS {quote(CATALOG)} ({mode})")
+    connection.execute(f"ATTACH {literal(str(database))} AS {quote(name)} ({mode})")
 
 
 def limit(

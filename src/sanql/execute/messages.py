@@ -70,9 +70,10 @@ class Parts:
 
 @dataclass(frozen=True)
 class InspectDatabase:
-    """Report the names and types in a DuckDB file."""
+    """Report the names and types in a DuckDB file, and of these tables how long texts may be."""
 
     database: Path
+    tables: tuple[str, ...]
     memory_bytes: int
 
 
@@ -114,4 +115,23 @@ class Ingest:
     memory_bytes: int
 
 
-Request = Serve | InspectDatabase | InspectParts | Ingest
+@dataclass(frozen=True)
+class CopiedTable:
+    """How one table of a database is copied: its columns' stored types, and what fills them."""
+
+    name: str
+    types: Mapping[str, str]
+    fillings: tuple[Filling, ...]
+
+
+@dataclass(frozen=True)
+class CopyDatabase:
+    """Copy declared columns of a DuckDB file into a new one, with as much of texts as is read."""
+
+    database: Path
+    target: Path
+    tables: tuple[CopiedTable, ...]
+    memory_bytes: int
+
+
+Request = Serve | InspectDatabase | InspectParts | Ingest | CopyDatabase

@@ -1,7 +1,8 @@
 """Names and types in a source, read in a worker and reported as JSON.
 
 `{"tables": {name: [part, …]}, "unfit": {name: [message, remedy]}}`, where a part is a list of
-columns: name, stored type, suggested policy type or null, precision or null.
+columns: name, stored type, suggested policy type or null, precision or null. Of a database there are
+besides `"texts": {name: {column: bytes or null}}`, what its texts take when read (long_texts.py).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sanql.execute.canonical import COMPUTED, suggest, without_labels
 from sanql.execute.lockdown import CATALOG, quote
+from sanql.execute.long_texts import text_bytes
 from sanql.execute.messages import Filling, Parts
 from sanql.execute.parts import csv_fields, parquet_fields, readable
 
@@ -31,7 +33,9 @@ _INFERRED: tuple[tuple[ColumnType, str], ...] = (
 )
 
 
-def database_schema(connection: duckdb.DuckDBPyConnection) -> dict[str, object]:
+def database_schema(
+    connection: duckdb.DuckDBPyConnection, wanted: tuple[str, ...]
+) -> dict[str, object]:
     """Return the schema of the attached database; views and collated tables are unfit.
 
     A view's expressions may fail on a row, and so may those of a generated column, which the engine
@@ -69,7 +73,9 @@ def database_schema(connection: duckdb.DuckDBPyConnection) -> dict[str, object]:
                 "a column of it has a collation, which merges different texts",
                 "store the table without collations",
             )
-    return {"tables": tables, "unfit": unfit}
+    folded = {name.lower() for name in wanted}
+    read = [name for name, _ in statements if name.lower() in folded]
+    return {"tables": tables, "unfit": unfit, "texts": text_bytes(connection, read)}
 
 
 def _unquoted(statement: str) -> str:

@@ -1,4 +1,4 @@
-"""A policy's data made ready for the workers: checked, and copied once if it is Parquet or CSV.
+"""A policy's data made ready for the workers: checked, and copied once if it is not used in place.
 
 An entry of the cache is named by what the bytes are (stamps.py) and by what shapes their preparation,
 so files that were touched or copied are not prepared again. Which version of the data they are, and
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,32 +20,19 @@ from sanql.account.versions import WHOLE
 from sanql.errors import Fault, PolicyError
 from sanql.execute.binding import BoundTable, SourceFormat, bind
 from sanql.execute.cache import Cache
-from sanql.execute.channel import ChannelLost
 from sanql.execute.door import admit_unopened, reads_rows
 from sanql.execute.files import (
     DatabaseFile,
     Location,
     PartFiles,
-    check_readable,
     locate,
     paths_of,
     stamp,
 )
 from sanql.execute.lockdown import CATALOG, quote
-from sanql.execute.messages import (
-    JSON,
-    READY,
-    Filling,
-    Ingest,
-    InspectDatabase,
-    InspectParts,
-    Request,
-    Stamp,
-    StoredTable,
-)
+from sanql.execute.messages import Stamp
 from sanql.execute.notes import Note, notes
-from sanql.execute.pool import not_ready
-from sanql.execute.process import WorkerProcess
+from sanql.execute.preparing import Progress, fill, inspect, is_copied
 from sanql.execute.stamps import Stamped, Stamps
 from sanql.policy.section import fold
 from sanql.policy.units import identifiers
@@ -54,12 +40,8 @@ from sanql.policy.units import identifiers
 if TYPE_CHECKING:
     from sanql.policy.model import Column, Policy
 
-Progress = Callable[[str], None]
-
 # Part of every entry's name: raise it when the same files would be prepared differently.
-_PREPARATION_VERSION = 2
-_INSPECT_SECONDS_MAX = 300.0
-_REPLY_BYTES_MAX = 64 << 20
+_PREPARATION_VERSION = 3
 _ATTEMPTS_MAX = 3
 
 
@@ -113,13 +95,13 @@ def describe(
     looked = None if prepared is not None else _stamp(location)
     if prepared is None and reads_rows(location):
         (admit if admit is not None else partial(admit_unopened, policy))(location)
-    schema = prepared if prepared is not None else _inspect(policy, location)
+    schema = prepared if prepared is not None else inspect(policy, location)
     formats = _formats(policy, location)
     bound = bind(policy, formats, schema)
     return Description(
         looked,
         _relations(bound),
-        _scans(bound, location),
+        _scans(bound, copied=is_copied(location, bound, schema)),
         _types(bound),
         _inferred_columns(bound),
         schema,
@@ -140,7 +122,7 @@ def prepare(
     stamped: Stamped | None = None,
     location: Location | None = None,
 ) -> Source:
-    """Return the policy's source, ready to open; copies Parquet and CSV files the first time.
+    """Return the policy's source, ready to open; what is not used in place is copied the first time.
 
     A description of the same files saves looking at them again, and so does what they are `stamped`
     as; files that are something else by now are a PolicyError then. A `location` that was admitted is
@@ -177,20 +159,20 @@ def _recall(policy: Policy, location: Location, found: Stamped, cache: Cache) ->
     if schema is None:
         return None
     bound = bind(policy, _formats(policy, location), schema)
-    match location:
-        case DatabaseFile(path):
-            database, own = path, found.stamp
-        case PartFiles():
-            database = cache.database(fingerprint)
-            if not database.is_file():
-                return None
-            own = stamp(DatabaseFile(database.resolve()))
+    copied = is_copied(location, bound, schema)
+    if isinstance(location, DatabaseFile) and not copied:
+        database, own = location.path, found.stamp
+    else:
+        database = cache.database(fingerprint)
+        if not database.is_file():
+            return None
+        own = stamp(DatabaseFile(database.resolve()))
     cache.touch(fingerprint)
     return Source(
         database,
         fingerprint,
         _relations(bound),
-        _scans(bound, location),
+        _scans(bound, copied=copied),
         _types(bound),
         _inferred_columns(bound),
         own,
@@ -209,96 +191,17 @@ def _build(
     """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
     fingerprint = entry_name(policy, found.hashes)
     same = known is not None and known.stamp == found.stamp
-    schema = known.schema if known is not None and same else _inspect(policy, location)
+    schema = known.schema if known is not None and same else inspect(policy, location)
     bound = bind(policy, _formats(policy, location), schema)
-    if isinstance(location, PartFiles):
+    if is_copied(location, bound, schema):
         target = cache.building(fingerprint)
         try:
-            _ingest(policy, location, bound, target, progress)
+            fill(policy, location, bound, target, progress)
         except BaseException:
             target.unlink(missing_ok=True)
             raise
     if stamps.of(locate(policy)) == found:
         cache.record(fingerprint, schema)
-
-
-def _inspect(policy: Policy, location: Location) -> dict[str, object]:
-    check_readable(location)
-    memory_bytes = policy.engine.memory_bytes
-    match location:
-        case DatabaseFile(path):
-            worker = _started(InspectDatabase(path, memory_bytes))
-        case PartFiles(tables):
-            worker = _started(InspectParts(tables, memory_bytes))
-    try:
-        kind, payload = worker.receive(_REPLY_BYTES_MAX, time.monotonic() + _INSPECT_SECONDS_MAX)
-        found = json.loads(bytes(payload)) if kind == JSON else None
-    except ChannelLost:
-        found = None
-    finally:
-        worker.discard()
-    if not isinstance(found, dict):
-        raise PolicyError(
-            [
-                Fault(
-                    "dataset.source",
-                    f"{policy.source!r} cannot be opened",
-                    "check that it is whole, readable and not being written by another program",
-                )
-            ]
-        )
-    return found
-
-
-def _ingest(
-    policy: Policy,
-    location: PartFiles,
-    bound: Mapping[str, BoundTable],
-    target: Path,
-    progress: Progress | None,
-) -> None:
-    tables = tuple(StoredTable(parts, *_stored(bound[parts.table])) for parts in location.tables)
-    total = sum(len(parts.paths) for parts in location.tables)
-    worker = _started(Ingest(target, tables, policy.engine.memory_bytes))
-    table, done = location.tables[0].table, 0
-    try:
-        while True:
-            kind, payload = worker.receive(_REPLY_BYTES_MAX, None)
-            if kind == READY:
-                return
-            table, done = str(json.loads(bytes(payload))), done + 1
-            if progress is not None:
-                progress(f"preparing {table}: {done} of {total}")
-    except ChannelLost:
-        pass
-    finally:
-        worker.discard()
-    raise PolicyError(
-        [
-            Fault(
-                f"table.{table}",
-                "its files could not be read to the end",
-                "check that they are whole, that the disk has room, and the engine's memory limit",
-            )
-        ]
-    )
-
-
-def _started(request: Request) -> WorkerProcess:
-    """Return a worker process; Unavailable where the machine does not let one begin."""
-    try:
-        return WorkerProcess(request)
-    except OSError:
-        raise not_ready() from None
-
-
-def _stored(table: BoundTable) -> tuple[Mapping[str, str], tuple[Filling, ...]]:
-    """Return what to store; a table of which only rows are counted still needs a column."""
-    if table.types:
-        return dict(table.types), table.fillings
-    return {"row": "BOOLEAN"}, tuple(
-        Filling(part.columns, ("true",), {}) for part in table.fillings
-    )
 
 
 def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
@@ -367,13 +270,12 @@ def _relations(bound: Mapping[str, BoundTable]) -> Mapping[str, str]:
     )
 
 
-def _scans(bound: Mapping[str, BoundTable], location: Location) -> Mapping[str, Mapping[str, str]]:
+def _scans(bound: Mapping[str, BoundTable], *, copied: bool) -> Mapping[str, Mapping[str, str]]:
     """Return expressions over a database used in place; a copy holds canonical values already."""
     scans: dict[str, Mapping[str, str]] = {}
     for name, table in bound.items():
-        in_place = isinstance(location, DatabaseFile)
         expressions = (
-            table.fillings[0].expressions if in_place else [quote(column) for column in table.types]
+            [quote(column) for column in table.types] if copied else table.fillings[0].expressions
         )
         scans[name] = MappingProxyType(dict(zip(table.types, expressions, strict=True)))
     return MappingProxyType(scans)

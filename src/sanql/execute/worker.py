@@ -30,6 +30,7 @@ from sanql.execute.messages import (
     READY,
     TABLE,
     Confirm,
+    CopyDatabase,
     Ingest,
     InspectDatabase,
     InspectParts,
@@ -40,7 +41,7 @@ from sanql.execute.messages import (
 from sanql.execute.run import ready
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import duckdb
     import pyarrow
@@ -75,8 +76,8 @@ def main() -> None:
                 _serve(request, parent, spill, replies)
             case InspectDatabase() | InspectParts():
                 _inspect(request, parent, spill, replies)
-            case Ingest():
-                _ingest(request, parent, spill, replies)
+            case Ingest() | CopyDatabase():
+                _copy(request, parent, spill, replies)
             case _:
                 assert_never(request)
     except ChannelLost:
@@ -167,24 +168,30 @@ def _inspect(
         readable: list[Path] = []
     else:
         readable = [path for parts in request.tables for path in parts.paths]
-    _harden(connection, request.memory_bytes, parent, spill, readable=readable, writable=[])
+    _harden(connection, request.memory_bytes, parent, spill, readable=readable)
     found = (
-        database_schema(connection)
+        database_schema(connection, request.tables)
         if isinstance(request, InspectDatabase)
         else parts_schema(connection, request.tables)
     )
     send(replies, JSON + json.dumps(found).encode())
 
 
-def _ingest(request: Ingest, parent: int, spill: Path, replies: int) -> None:
-    from sanql.execute.ingest import ingest
+def _copy(request: Ingest | CopyDatabase, parent: int, spill: Path, replies: int) -> None:
+    from sanql.execute import ingest, long_texts
 
     connection = connect()
     attach(connection, request.target, read_only=False)
-    readable = [path for table in request.tables for path in table.parts.paths]
-    writable = [request.target.parent]
-    _harden(connection, request.memory_bytes, parent, spill, readable=readable, writable=writable)
-    for table in ingest(connection, request.tables):
+    memory, writable = request.memory_bytes, [request.target.parent]
+    if isinstance(request, CopyDatabase):
+        attach(connection, request.database, read_only=True, name=long_texts.ORIGINAL)
+        _harden(connection, memory, parent, spill, writable=writable, for_texts=True)
+        begun = long_texts.copy(connection, request.tables, memory)
+    else:
+        readable = [path for table in request.tables for path in table.parts.paths]
+        _harden(connection, memory, parent, spill, readable=readable, writable=writable)
+        begun = ingest.ingest(connection, request.tables)
+    for table in begun:
         send(replies, PROGRESS + json.dumps(table).encode())
     connection.close()
     send(replies, READY)
@@ -196,15 +203,22 @@ def _harden(
     parent: int,
     spill: Path,
     *,
-    readable: list[Path],
-    writable: list[Path],
+    readable: Sequence[Path] = (),
+    writable: Sequence[Path] = (),
+    for_texts: bool = False,
 ) -> None:
-    """Confine a preparing worker to the declared files; it needs DuckDB's file system for them."""
+    """Confine a preparing worker to the declared files; it needs DuckDB's file system for them.
+
+    The engine does not count long texts that it reads, and a thread keeps those it read last: `for_texts`
+    leaves half of the memory to them, and lets one thread read.
+    """
     threads = _threads()
     limit_memory(memory_bytes, threads)
     _import_last(_FOR_FILES)
     limit_files(readable, [spill, *writable])
     die_with_parent(parent, _REQUESTS, spill)
+    if for_texts:
+        memory_bytes, threads = memory_bytes // 2, 1
     limit(connection, memory_bytes, spill, threads)
     allow_only(connection, readable)
 
