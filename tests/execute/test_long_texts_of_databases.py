@@ -18,7 +18,7 @@ import pytest
 
 import sanql
 from sanql.errors import PolicyError
-from sanql.execute import Source, Workers, prepare
+from sanql.execute import Source, Workers, describe, prepare
 from sanql.execute.long_texts import _ranges, _Texts
 from sanql.policy.model import EngineLimits, Policy
 
@@ -63,6 +63,22 @@ STORED = {
     "compressed, lengths in all not told": {"version": "v1.2.0"},
     "not compressed": {"forced": "uncompressed"},
 }
+
+
+def test_what_is_shown_of_a_question_does_not_tell_of_long_texts(
+    tmp_path: Path, make_policy: MakePolicy
+) -> None:
+    shown = []
+    for name, rows in (("with", LONG), ("without", OTHERS)):
+        (tmp_path / name).mkdir()
+        written(
+            tmp_path / name / "d.duckdb", f"CREATE TABLE t AS {OTHERS}", f"INSERT INTO t {rows}"
+        )
+        policy = make_policy({"t": ("id", {"note": "text"})}, f"{name}/d.duckdb", SMALL)
+        shown.append(describe(policy).scans)
+        assert is_copied(policy) == (name == "with")
+        shown.append(describe(policy).scans)
+    assert shown == shown[:1] * 4
 
 
 @pytest.mark.slow

@@ -87,8 +87,10 @@ def describe(
 ) -> Description:
     """Check a policy against its source; raise PolicyError with every fault, touching no cache.
 
-    Where tables with these `stamps` have been prepared, what was found then is found again, without
-    looking at the source. Where types must be read from rows, the source is to `admit` it first.
+    A database is described as if it were read in place: whether it is copied hangs on its rows, and what
+    is written over a description may be shown. Where tables with these `stamps` have been prepared, what
+    was found then is found again, without looking at the source. Where types must be read from rows, the
+    source is to `admit` it first.
     """
     location = locate(policy)
     prepared = None if stamps is None else Cache(policy.ledger).schema(entry_name(policy, stamps))
@@ -101,7 +103,7 @@ def describe(
     return Description(
         looked,
         _relations(bound),
-        _scans(bound, copied=is_copied(location, bound, schema)),
+        _scans(bound, copied=isinstance(location, PartFiles)),
         _types(bound),
         _inferred_columns(bound),
         schema,
