@@ -11,7 +11,7 @@ import pytest
 
 from sanql.account import Charge, Ledger
 from sanql.account.address import address_of
-from sanql.account.chain import head_path
+from sanql.account.chain import Head, head_path, read_pinned
 from sanql.account.claims import Holder
 from sanql.account.store import Store
 from sanql.errors import LedgerError
@@ -54,6 +54,28 @@ def test_whoever_is_charged_first_goes_on_and_the_other_is_refused_before_a_reco
         assert error.value.code in ("ledger_rolled_back", "ledger_damaged")
     assert len(list(second.records())) == before
     first.reserve("ana", "c" * 64, laplace("0.5"))
+
+
+@pytest.mark.parametrize("module", ["owner", "store"])
+def test_a_charge_of_another_process_meanwhile_is_no_ledger_put_back(
+    make_policy: MakePolicy,
+    tmp_path: Path,
+    laplace: Laplace,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+) -> None:
+    policy, place = make_policy(), tmp_path / "registry.head"
+    with Ledger.open(policy, TERMS) as one, Ledger.open(policy, TERMS) as other:
+        one.owner.pin_in_registry(place)
+
+        def charged_meanwhile(path: Path) -> Head | None:
+            monkeypatch.undo()
+            one.reserve("ana", "a" * 64, laplace("0.5"))
+            return read_pinned(path)
+
+        monkeypatch.setattr(f"sanql.account.{module}.read_pinned", charged_meanwhile)
+        (other.owner.check_pinned if module == "owner" else other.owner.pin_in_registry)(place)
+        assert len(list(other.records())) == len(list(one.records()))
 
 
 def test_a_fork_that_has_grown_longer_is_refused_all_the_same(

@@ -172,8 +172,11 @@ class Owner:
 
     def check_pinned(self, place: Path) -> None:
         """Raise LedgerError if the ledger is older than a head pinned elsewhere, or another one."""
+        pinned = read_pinned(
+            place
+        )  # first: whoever pins it meanwhile has written the record before
         with self._store.reading():
-            self._store.check_pinned(read_pinned(place))
+            self._store.check_pinned(pinned)
 
     def _append(self, kind: OwnershipKind, content: dict[str, object]) -> None:
         with self._store.writing():

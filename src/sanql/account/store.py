@@ -168,8 +168,11 @@ class Store:
 
     def pin_besides(self, place: Path, *, durable: bool) -> None:
         """Pin the head in one more place from now on; see that what is there lies on this chain."""
+        pinned = read_pinned(
+            place
+        )  # first: whoever pins it meanwhile has written the record before
         with self.reading():
-            self.check_pinned(read_pinned(place))
+            self.check_pinned(pinned)
         self._pinned[place] = BEGINNING
         if durable:
             self._durable.add(place)
