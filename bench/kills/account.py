@@ -35,6 +35,8 @@ rows_per_unit_max = 1
 [table.people.column]
 age = {{ type = "integer", bounds = [0, 120] }}
 """
+# kills leave a sound ledger, and whoever asks is never told otherwise
+NEVER_TOLD = {"ledger_rolled_back", "ledger_damaged", "ledger_head_damaged", "ledger_missing"}
 
 
 class Broken(Exception):
@@ -86,8 +88,8 @@ class Killed:
                 if balance.spent_upper.epsilon > balance.budget.epsilon:
                     raise Broken("more is spent than there was")
             for each in heard:
-                if "ended" in each:
-                    raise Broken(f"an asker was told something else: {each['ended']}")
+                if "ended" in each or each.get("refused") in NEVER_TOLD:
+                    raise Broken(f"an asker was told something else: {each}")
                 if "n" in each:
                     self._check_repeat(san, each)
                 self.found["cached" if each.get("cached") else _word(each)] += 1

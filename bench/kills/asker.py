@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sanql.errors import SanqlError
+from sanql.errors import LedgerError, SanqlError
 from sanql.policy import load
 from sanql.san import San
 
@@ -50,6 +50,9 @@ def _ask_and_end(order: dict[str, str]) -> None:
 
     try:
         _ask(Path(order["policy"]), random.Random(order["seed"]), order["kind"], say)
+    except LedgerError as fault:  # San could not be opened, or closed
+        unwritable = fault.code == "ledger_unwritable"
+        say(**({"refused": fault.code} if unwritable else {"ended": repr(fault)}))
     except BaseException as fault:
         say(ended=repr(fault))
     os._exit(0)
