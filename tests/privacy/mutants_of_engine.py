@@ -129,7 +129,7 @@ ENGINE = (
     Mutant(
         "what the engine cannot plan is refused before the charge",
         "engine.py",
-        "        opened.trials.check(level, each)\n",
+        "        opened.trials.check(level)\n",
         "        pass\n",
         "execute/test_trials.py::test_what_takes_minutes_to_plan_is_refused_and_costs_nothing",
     ),

@@ -30,7 +30,7 @@ from sanql.execute.lockdown import CATALOG, quote
 from sanql.execute.pool import Workers
 from sanql.execute.process import locked_spill
 from sanql.execute.sources import Source
-from sanql.execute.statement import Statement, statement
+from sanql.execute.statement import statement
 
 if TYPE_CHECKING:
     from sanql.plan import Plan
@@ -45,7 +45,11 @@ class Trials:
     """Tries statements over the tables of a source without their rows; safe to share among threads."""
 
     def __init__(self, source: Source, limits: EngineLimits) -> None:
-        self._source = source
+        self._plain = replace(
+            source,
+            relations={table: f'{quote(CATALOG)}."main".{quote(table)}' for table in source.types},
+            scans={table: _named(types) for table, types in source.types.items()},
+        )
         self._limits = replace(
             limits,
             workers=1,
@@ -55,14 +59,16 @@ class Trials:
         self._lock = threading.Lock()
         self._begun: tuple[Source, Workers] | None = None
 
-    def check(self, plan: Plan, sent: Statement) -> None:
-        """Raise Refused where the engine cannot plan what a plan's statement asks of it."""
-        if len(sent.in_full()) <= LENGTH_UNTRIED:
+    def check(self, plan: Plan) -> None:
+        """Raise Refused where the engine cannot plan what a plan's statement asks of it.
+
+        Columns are named as in a copy: how the source is read may hang on its rows, and decides nothing.
+        """
+        tried = statement(plan, self._plain, secret=0)
+        if len(tried.in_full()) <= LENGTH_UNTRIED:
             return
-        empty, workers = self._begin()
-        tried = statement(plan, empty, secret=0)
         try:
-            workers.run(tried.sql, tried.parameters, public=tried.public)
+            self._begin()[1].run(tried.sql, tried.parameters, public=tried.public)
         except Unavailable as fault:
             if fault.code != "unavailable":  # it was not even begun
                 raise
@@ -87,7 +93,7 @@ class Trials:
         with self._lock:
             if self._begun is None:
                 folder, lock = locked_spill()
-                empty = _without_rows(self._source, folder / "empty.duckdb")
+                empty = _without_rows(self._plain, folder / "empty.duckdb")
                 workers = Workers(empty, self._limits)
                 self._remove = weakref.finalize(workers, _removed, folder, lock, os.getpid())
                 self._begun = empty, workers
@@ -115,8 +121,6 @@ def _without_rows(source: Source, database: Path) -> Source:
     return replace(
         source,
         database=database,
-        relations={table: f'{quote(CATALOG)}."main".{quote(table)}' for table in source.types},
-        scans={table: _named(types) for table, types in source.types.items()},
         stamp=None,
     )
 
