@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pytest
 import sanql
 from sanql.errors import Refused
 from sanql.execute.statement import statement
-from sanql.execute.trials import LENGTH_UNTRIED
+from sanql.execute.trials import LENGTH_UNTRIED, Trials
 from sanql.san import San
 from sanql.wishes import Wishes
 
@@ -104,6 +105,20 @@ def test_what_takes_minutes_to_plan_is_refused_and_costs_nothing(hasty: San, sha
     assert spent(hasty) == before
     answer = hasty.query("SELECT COUNT(*) FROM people", epsilon=0.01)  # the next one is as ever
     assert answer.charge.epsilon >= 0
+
+
+def test_how_the_source_is_read_does_not_decide_what_is_tried(patient: San) -> None:
+    planned, _ = patient.prepare("SELECT SUM(age) FROM people", Wishes(epsilon=1))
+    source = patient.source
+    lengthy = {
+        table: {name: f"({sql}{' ' * LENGTH_UNTRIED})" for name, sql in scans.items()}
+        for table, scans in source.scans.items()
+    }
+    trials = Trials(replace(source, scans=lengthy), patient.policy.engine)
+    for level in planned.levels:
+        assert len(statement(level, replace(source, scans=lengthy), 0).sql) > LENGTH_UNTRIED
+        trials.check(level)
+    assert trials._begun is None
 
 
 def test_what_is_long_and_can_be_planned_is_answered(patient: San) -> None:

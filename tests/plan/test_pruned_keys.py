@@ -17,15 +17,25 @@ from sanql.parse.shared import PublicQuery
 from sanql.plan import outline_question
 from sanql.plan.keys import PublicKeys
 from sanql.policy import Column, ColumnUnit, ListedDomain, Table
+from sanql.policy.model import ColumnType, Value
 
 LARGE = 9007199254740993
-KEYS: Mapping[str, tuple[str, tuple[object, ...]]] = {
+GRID = Fraction(1, 10)
+KEYS: Mapping[str, tuple[str, tuple[Value, ...]]] = {
     "day": ("DATE", (date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 3))),
     "moment": ("TIMESTAMP", (datetime(2020, 1, 1), datetime(2020, 1, 1, 12), datetime(2020, 1, 2))),
     "code": ("BIGINT", (LARGE, LARGE - 1, LARGE + 1, 1, 2, -3)),
     "word": ("VARCHAR", ("a", "B", "é", "z", "ab")),
     "ok": ("BOOLEAN", (True, False)),
     "dose": ("DOUBLE", (Fraction(1, 10), Fraction(2, 10), Fraction(3, 10))),
+}
+POLICY_TYPES: Mapping[str, ColumnType] = {
+    "day": "date",
+    "moment": "timestamp",
+    "code": "integer",
+    "word": "text",
+    "ok": "boolean",
+    "dose": "decimal",
 }
 CONSTANTS = {
     "day": ["DATE '2020-01-01'", "DATE '2020-01-02'", "TIMESTAMP '2020-01-01 00:00:00'", "DATE '2019-05-05'"],  # noqa: E501
@@ -56,20 +66,9 @@ def condition(rng: random.Random, key: str, deep: int = 2) -> str:
 
 def left(key: str, where: str) -> set[object]:
     """Return the keys that an answer would have."""
-    kinds = {
-        "day": Column("day", "date", domain=ListedDomain(KEYS["day"][1])),  # type: ignore[arg-type]
-        "moment": Column("moment", "timestamp", domain=ListedDomain(KEYS["moment"][1])),  # type: ignore[arg-type]
-        "code": Column("code", "integer", domain=ListedDomain(KEYS["code"][1])),  # type: ignore[arg-type]
-        "word": Column("word", "text", domain=ListedDomain(KEYS["word"][1])),  # type: ignore[arg-type]
-        "ok": Column("ok", "boolean", domain=ListedDomain(KEYS["ok"][1])),  # type: ignore[arg-type]
-        "dose": Column(
-            "dose",
-            "decimal",
-            precision=Fraction(1, 10),
-            domain=ListedDomain(KEYS["dose"][1]),  # type: ignore[arg-type]
-        ),
-    }
-    tables = {"t": Table("t", ColumnUnit("id"), kinds, 1)}
+    kind, values = POLICY_TYPES[key], ListedDomain(KEYS[key][1])
+    column = Column(key, kind, precision=GRID if kind == "decimal" else None, domain=values)
+    tables = {"t": Table("t", ColumnUnit("id"), {key: column}, 1)}
     query = parse(f"SELECT {key}, COUNT(*) FROM t WHERE {where} GROUP BY 1", tables).query
     assert not isinstance(query, PublicQuery)
     keys = outline_question(query, tables, "add-remove").levels[0].keys

@@ -241,9 +241,10 @@ class Claims:
             return False
         claim, places = holder.claim_of(self._site.root), self._places
         stands = [read_claim(claim_path(place)) == holder.claim_of(place) for place in places]
-        kept = [registry for registry in self._registries if registry.prepare()]
-        kept = kept if all(stands) else [self._registry, self._lasting]
-        return all(registry.knows(claim, self._site.claimed) for registry in kept) and all(
+        needed = [self._registry, self._lasting]
+        if all(stands):  # then nothing hangs on a registry that cannot be written
+            needed = [registry for registry in self._registries if registry.prepare()]
+        return all(registry.knows(claim, self._site.claimed) for registry in needed) and all(
             standing or not os.access(place.path.parent, os.W_OK)
             for standing, place in zip(stands, places, strict=True)
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sanql.execute.lockdown import CATALOG, literal, quote
+from sanql.policy.keys import ROWS_READ_AT_ONCE
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from sanql.execute.messages import CopiedTable
 
 ORIGINAL = "original"  # what a database is called while it is copied
-_VECTOR_ROWS = 1 << 11  # that the engine reads together
 _SPARED_BYTES = 4 << 20  # of memory that are worth a copy
 _ROWS_OF_ANY_LENGTH = 1 << 6  # of texts of which the file does not tell how long they are
 _MEMORY_PARTS = 16  # of which the texts that are copied at a time may fill one
@@ -69,7 +69,7 @@ def are_long(table: BoundTable, together: Mapping[str, int | None]) -> bool:
         size = together.get(column, 0)
         if size is None:
             return True
-        spared += max(0, size - _VECTOR_ROWS * table.fillings[0].bytes_max.get(column, 0))
+        spared += max(0, size - ROWS_READ_AT_ONCE * table.fillings[0].bytes_max.get(column, 0))
     return spared > _SPARED_BYTES
 
 
@@ -147,7 +147,7 @@ def _stored_texts(
 def _together(rows: int, longest: int | None, total: int | None) -> int | None:
     if longest is None:
         return None
-    most = longest * min(rows, _VECTOR_ROWS)
+    most = longest * min(rows, ROWS_READ_AT_ONCE)
     return most if total is None else min(most, total)
 
 

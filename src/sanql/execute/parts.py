@@ -15,13 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanql.execute.arrow_values import (
-    divided,
-    is_text,
-    plain_type,
-    scanned_type,
-    total,
-)
+from sanql.execute.arrow_values import divided, is_text, plain_type, scanned_type, total
 from sanql.execute.canonical import OLD_TIME
 from sanql.execute.lockdown import literal, quote
 from sanql.execute.messages import Filling, Format

@@ -19,12 +19,12 @@ from sanql.execute.arrow_values import (
     shortened,
     total,
 )
+from sanql.policy.keys import ROWS_READ_AT_ONCE
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-_ROWS_MAX = 1 << 11  # as many as DuckDB takes at a time
 _ROWS_OF_ANY_LENGTH = 1 << 6  # of texts of which the file does not tell how long they are
 _BYTES = 16 << 20  # of rows as long as the mean
 BATCH_BYTES = 8 << 20  # of rows as long as the longest; DuckDB may copy several batches at once
@@ -67,9 +67,9 @@ def narrow_batches(
     for number in range(file.num_row_groups):
         rows = min(widest, _by_mean(file, number, names), _by_longest(looked_up, number, texts))
         batches = file.iter_batches(rows, [number], columns=names, use_threads=False)
-        if rows < _ROWS_MAX:
+        if rows < ROWS_READ_AT_ONCE:
             short = (_shortened(batch, bytes_max) for batch in batches)
-            batches = gathered(short, BATCH_BYTES, _ROWS_MAX)
+            batches = gathered(short, BATCH_BYTES, ROWS_READ_AT_ONCE)
         yield from batches
 
 
@@ -96,7 +96,7 @@ def _by_mean(file: pyarrow.parquet.ParquetFile, number: int, names: Sequence[str
     """Return how many rows of a row group may be read together if all are as long as the mean."""
     group = file.metadata.row_group(number)
     size = sum(int(chunk.total_uncompressed_size) for chunk in _chunks(group, names))
-    return min(_ROWS_MAX, 1 + _BYTES * int(group.num_rows) // max(size, 1))
+    return min(ROWS_READ_AT_ONCE, 1 + _BYTES * int(group.num_rows) // max(size, 1))
 
 
 def _by_longest(file: pyarrow.parquet.ParquetFile, number: int, texts: Sequence[str]) -> int:
@@ -111,7 +111,7 @@ def _by_longest(file: pyarrow.parquet.ParquetFile, number: int, texts: Sequence[
     differences = any("DELTA_BYTE_ARRAY" in chunk.encodings for chunk in chunks)
     if longest is None or differences or size > _TEXT_BYTES:
         return max(1, min(_ROWS_OF_ANY_LENGTH, BATCH_BYTES // max(longest or 0, 1)))
-    return max(1, min(_ROWS_MAX, BATCH_BYTES // max(longest, 1)))
+    return max(1, min(ROWS_READ_AT_ONCE, BATCH_BYTES // max(longest, 1)))
 
 
 def _longest(file: pyarrow.parquet.ParquetFile, number: int, shared: Sequence[str]) -> int | None:

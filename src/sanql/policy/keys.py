@@ -86,6 +86,7 @@ WORKERS_MOST = 64
 ROWS_MOST = 2**20
 DOMAIN_VALUES_MOST = 100_000
 # At least one character fits, however many bytes it takes.
+ROWS_READ_AT_ONCE = 2048  # the engine reads so many values of a column together, whatever is asked
 TEXT_BYTES_LEAST = 4
 TEXT_BYTES_MOST = 1_000_000
 # A double holds every integer up to here, so no engine rounds a bound or a fixed-point value.

@@ -22,8 +22,8 @@ from sanql.policy.keys import (
     KEYS,
     MEMORY_BYTES_LEAST,
     MEMORY_BYTES_MOST,
+    ROWS_READ_AT_ONCE,
     SECTIONS,
-    TEXT_BYTES_DEFAULT,
     WORKERS_MOST,
 )
 from sanql.policy.model import (
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 _NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 _ACCOUNTING: tuple[Accounting, ...] = ("pure", "renyi")
-_ROWS_AT_ONCE = 2048  # of a column, by the engine
 _SHARE_OF_TEXTS = 12
 _BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
@@ -236,14 +235,14 @@ def _read_engine(root: Section) -> EngineLimits:
 
 def _check_texts(root: Section, tables: Mapping[str, Table], memory: int) -> None:
     """Fault texts so long that one person's rows could fill the memory in which they are read."""
-    most = memory // (_ROWS_AT_ONCE * _SHARE_OF_TEXTS)
+    most = memory // (ROWS_READ_AT_ONCE * _SHARE_OF_TEXTS)
     for table in tables.values():
         for column in table.columns.values():
-            if (column.bytes_max or 0) > max(most, TEXT_BYTES_DEFAULT):
+            if column.bytes_max is not None and column.bytes_max > most:
                 root.fault(
                     ("table", table.name, "column", column.name, "bytes_max"),
                     f"{column.bytes_max:,} bytes are too many for the memory of {memory:,} bytes:"
-                    f" {_ROWS_AT_ONCE:,} such texts, which are read at once, may take no more than a"
+                    f" {ROWS_READ_AT_ONCE:,} such texts, which are read at once, may take no more than a"
                     " twelfth of it",
                     f"write bytes_max = {most} or less, or more memory under [engine]",
                 )
