@@ -1,0 +1,1 @@
+"""What a release is made of and who is owed what for it; nothing of this is installed."""
