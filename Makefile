@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests wait for processes, disks and deadlines: three run side by side on two cores.
 TESTS := $(BIN)/python -m pytest -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 
-.PHONY: demo test check soak plots bench requirements clean
+.PHONY: demo test check soak plots bench dist requirements clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -37,13 +37,18 @@ plots: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench
 
+# Wheel, sdist, bill of materials and their sums, from the last commit, built twice and compared; no network.
+dist: $(VENV)/.dev
+	@$(BIN)/python -m project.dist
+
 requirements: $(VENV)/.dev
 	$(PIP) uv
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --all-extras pyproject.toml -o requirements-dev.txt
+	@echo "then: $(BIN)/python -m project.third_party"
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build dist
 
 $(VENV)/.run: requirements.txt pyproject.toml
 	@echo "setting up $(VENV) (once): about $$(grep -c == requirements.txt) packages are downloaded, which takes a minute or more"

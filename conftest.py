@@ -25,7 +25,7 @@ def _registry_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("registry")))
-        environment.setattr("sanql.account.registry._home", lambda: home)
+        environment.setattr("sanql.account.claims.registry._home", lambda: home)
         yield
 
 

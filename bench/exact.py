@@ -20,6 +20,7 @@ import duckdb
 
 import sanql
 from sanql.errors import Refused
+from sanql.exact.terms import terms_of
 from sanql.mechanisms.noiseless import (
     Adversary,
     BinomialPrior,
@@ -35,8 +36,7 @@ from sanql.mechanisms.noiseless import (
     partial_sum,
     threshold_min,
 )
-from sanql.policy.exact import ExactValues
-from sanql.release.exact_terms import terms_of
+from sanql.policy.exact.model import ExactValues
 
 RESULTS = Path(__file__).with_name("EXACT.md")
 REPEATS = 3
@@ -218,7 +218,7 @@ def _database() -> str:
             duckdb.sql(f"COPY ({PEOPLE}) TO '{root / 'people.parquet'}'")
             (root / "policy.toml").write_text(POLICY + more, encoding="utf-8")
             with sanql.open(root / "policy.toml") as san:
-                san.workers.warm()
+                san.session.data.open().workers.warm()
                 (exact,) = san.policy.exact.values()
                 assert isinstance(exact, ExactValues)
                 certified, _ = _best(lambda e=exact: (terms_of.cache_clear(), terms_of(e)))

@@ -23,7 +23,8 @@ import duckdb
 
 import sanql
 from bench.data import CATEGORIES, write_events
-from sanql.wishes import Wishes
+from sanql.ask import plan_request, read_request
+from sanql.parse import Asked
 
 POLICY = """
 [dataset]
@@ -104,7 +105,7 @@ def measure(rows: int, repeats: int = 5) -> list[dict[str, Any]]:
         policy = directory / "policy.toml"
         policy.write_text(POLICY.format(categories=categories, analysts=analysts))
         with sanql.open(policy, analyst="a0") as san:
-            san.workers.warm()
+            san.session.data.open().workers.warm()
             threads = len(os.sched_getaffinity(0))
             hand = duckdb.connect(
                 str(directory / "events.duckdb"), read_only=True, config={"threads": threads}
@@ -133,8 +134,8 @@ def _row(
         by_san.append(_time(san, lambda: san.query(question, epsilon=1, delta="1e-6")))
         epsilon = f"1.{repeat:06}1"
         anew.append(_time(san, lambda e=epsilon: san.query(question, epsilon=e, delta="1e-6")))
-        wishes = Wishes(epsilon=epsilon + "1", delta="1e-6")
-        planning.append(_time(san, lambda w=wishes: san.prepare(question, w)))
+        options = {"epsilon": epsilon + "1", "delta": "1e-6"}
+        planning.append(_time(san, lambda o=options: _plan(san, question, o)))
     wall_hand, cpu_hand = _best(by_hand[1:])
     wall_san, cpu_san = _best(by_san[1:])
     return {
@@ -151,6 +152,10 @@ def _row(
         "_middle of San": statistics.median(wall for wall, _ in by_san[1:]),
         "_middle by hand": statistics.median(wall for wall, _ in by_hand[1:]),
     }
+
+
+def _plan(san: sanql.San, question: str, options: dict[str, object]) -> object:
+    return plan_request(san.session, read_request(Asked(question), san.analyst, options))
 
 
 def _best(taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -173,7 +178,7 @@ def _time(san: sanql.San, action: Callable[[], object]) -> tuple[float, float]:
 
 def _processor(san: sanql.San) -> float:
     ticks = 0
-    for worker in san.workers.pids():
+    for worker in san.session.data.open().workers.pids():
         fields = Path(f"/proc/{worker}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])
     return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")

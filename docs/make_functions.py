@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanql.parse.functions import ALLOWED, Function
-from sanql.parse.functions.formats import LETTERS, PERCENT, PRINTED, READ
+from sanql.functions.allowed import ALLOWED
+from sanql.functions.formats import LETTERS, PERCENT, PRINTED, READ
+from sanql.functions.table import Function
 
 HERE = Path(__file__).parent
 START, END = "<!-- functions: written by make_functions.py -->", "<!-- end of functions -->"

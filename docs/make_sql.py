@@ -14,13 +14,13 @@ from pathlib import Path
 from sqlglot import exp
 
 from sanql.errors import SanqlError
-from sanql.parse.aggregates import AGGREGATES, STATISTICS
-from sanql.parse.guard import BYTES_MAX
-from sanql.parse.operators.refusals import NAMED, REASONS, REMEDIES, SIGNS
-from sanql.parse.options import OPTIONS
-from sanql.parse.proportions import NESTING_MAX, OPERATORS_MAX, SELECTS_MAX, WORDS_MAX
-from sanql.parse.reader import EXPRESSIONS_MAX, ITEMS_MAX, UNSUPPORTED
-from sanql.parse.rules import NOT_YET, RULES
+from sanql.options import OPTIONS
+from sanql.parse.expressions.refusals import NAMED, REASONS, REMEDIES, SIGNS
+from sanql.parse.relations.reader import EXPRESSIONS_MAX, ITEMS_MAX, UNSUPPORTED
+from sanql.parse.statistics.aggregates import AGGREGATES, described
+from sanql.parse.text.guard import BYTES_MAX
+from sanql.parse.text.proportions import NESTING_MAX, OPERATORS_MAX, SELECTS_MAX, WORDS_MAX
+from sanql.teach.rules import NOT_YET, RULES
 
 # refused only where they stand, not for what they are
 MISPLACED = {
@@ -187,13 +187,13 @@ def _cell(text: str) -> str:
 
 def aggregates() -> str:
     """Return the list of statistics."""
-    rows = [f"| {each.written} | {each.found} |" for each in STATISTICS]
+    rows = [f"| {written} | {found} |" for written, found in described()]
     return "\n".join(["| what | how it is found |", "|---|---|", *rows])
 
 
 def options() -> str:
     """Return the list of options."""
-    rows = [f"| `{name}` | {meaning} |" for name, meaning in OPTIONS.items()]
+    rows = [f"| `{option.name}` | {option.clause} |" for option in OPTIONS if option.clause]
     return "\n".join(["| option | means |", "|---|---|", *rows])
 
 

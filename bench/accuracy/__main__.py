@@ -18,12 +18,14 @@ import numpy as np
 
 from bench.accuracy import peers
 from bench.accuracy.shapes import Shape, shapes
-from sanql.execute.statement import statement
+from sanql.answer.post_process import show
+from sanql.ask import plan_request, read_request
+from sanql.compile.statement import compile_plan
 from sanql.mechanisms import ExactSampler
+from sanql.noise.cells import add_noise
+from sanql.parse import Asked as Text
 from sanql.policy import load
-from sanql.release import add_noise, show
 from sanql.san import San
-from sanql.wishes import Wishes
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 QUANTILES = {
@@ -87,9 +89,10 @@ class Asked:
 
     def run(self, sql: str, epsilon: float) -> Callable[[], list[float]]:
         """Return one noisy answer's numbers, drawn anew each time."""
-        planned, _ = self._san.prepare(sql, Wishes(epsilon=epsilon))
-        sent = statement(planned, self._san.source, ExactSampler().secret())
-        exact = self._san.workers.run(sent.sql, sent.parameters, public=sent.public)
+        request = read_request(Text(sql), self._san.analyst, {"epsilon": epsilon})
+        (planned,) = plan_request(self._san.session, request).levels
+        sent = compile_plan(planned, self._san.session.data.open().source, ExactSampler().secret())
+        exact = self._san.session.data.open().workers.run(sent)
         confidence = planned.priced.charge.epsilon / (planned.priced.charge.epsilon + 1)
 
         def once() -> list[float]:

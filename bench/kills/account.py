@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from bench.kills.asker import EPSILON, question
-from sanql.account import verify
+from sanql.audit.ledger import verify
 from sanql.errors import BudgetExceeded
 from sanql.policy import load
 from sanql.san import San

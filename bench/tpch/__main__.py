@@ -24,8 +24,9 @@ from typing import Any
 import duckdb
 
 import sanql
+from sanql.ask import plan_request, read_request
 from sanql.errors import SanqlError
-from sanql.wishes import Wishes
+from sanql.parse import Asked
 
 HERE = Path(__file__).parent
 TABLES = ("customer", "orders", "lineitem", "part", "supplier", "partsupp", "nation", "region")
@@ -76,7 +77,7 @@ def measure(scale: str) -> list[dict[str, Any]]:
         shutil.copy(HERE / "policy.toml", folder / "policy.toml")
         with sanql.open(folder / "policy.toml") as san:
             san.query("SELECT COUNT(*) FROM customer", epsilon=1)  # copies the files once
-            raw = duckdb.connect(str(san.source.database), read_only=True)
+            raw = duckdb.connect(str(san.session.data.open().source.database), read_only=True)
             found = [_row(san, raw, name, text) for name, text in questions().items()]
             raw.close()
     return found
@@ -117,7 +118,8 @@ def _planning(san: sanql.San, text: str) -> float:
     times = []
     for repeat in range(REPEATS):
         started = time.perf_counter()
-        san.prepare(text, Wishes(epsilon=f"1.0000{repeat}1"))
+        options = {"epsilon": f"1.0000{repeat}1"}
+        plan_request(san.session, read_request(Asked(text), san.analyst, options))
         times.append(time.perf_counter() - started)
     return min(times)
 

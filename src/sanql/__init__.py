@@ -19,9 +19,9 @@ from sanql.errors import (
 )
 
 if TYPE_CHECKING:
-    from sanql.explain import Explanation
-    from sanql.plan import Accuracy
-    from sanql.release import Answer
+    from sanql.answer import Answer
+    from sanql.ask import Explanation, Session
+    from sanql.options import Accuracy
     from sanql.san import San
     from sanql.san import open_policy as open
 
@@ -36,16 +36,18 @@ __all__ = [
     "Refused",
     "San",
     "SanqlError",
+    "Session",
     "Unavailable",
     "__version__",
     "open",
 ]
 
 _LATE = {
-    "Accuracy": ("sanql.plan", "Accuracy"),
-    "Answer": ("sanql.release", "Answer"),
-    "Explanation": ("sanql.explain", "Explanation"),
+    "Accuracy": ("sanql.options", "Accuracy"),
+    "Answer": ("sanql.answer", "Answer"),
+    "Explanation": ("sanql.ask", "Explanation"),
     "San": ("sanql.san", "San"),
+    "Session": ("sanql.ask", "Session"),
     "open": ("sanql.san", "open_policy"),
 }
 

@@ -4,13 +4,13 @@ import signal
 from types import FrameType
 
 from sanql.cli.main import main
-from sanql.execute.lean import leave_out
 from sanql.interrupts import Terminated
+from sanql.kernel import hide_modules
 
 
 def run() -> None:
     """Run the command; it shows no data frames, so it need not wait for pandas."""
-    leave_out("pandas")
+    hide_modules("pandas")
     signal.signal(signal.SIGTERM, _end)
     main(prog_name="sanql")
 

@@ -67,7 +67,7 @@ def _in_words(charges: list[Charging]) -> str:
         return NOTHING
     from fractions import Fraction
 
-    from sanql.account.numbers import show_upper
+    from sanql.numbers import show_upper
 
     epsilon = sum((noted.charge.epsilon for noted in charges), Fraction(0))
     delta = sum((noted.charge.delta for noted in charges), Fraction(0))

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from sanql.account import Charge, GaussianEvent, LaplaceEvent, gaussian_rho_lower
+from sanql.account.accountants.conversion import gaussian_rho_lower
+from sanql.account.charge import Charge
+from sanql.account.events import GaussianEvent, LaplaceEvent
 from sanql.policy.model import Analyst, Budget, Coalition, EngineLimits, Policy
 
 

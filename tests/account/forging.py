@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 from typing import Any, cast
 
-from sanql.account.chain import BEGINNING, Head, Kind, record_after, write_head
-from sanql.account.store import Store
+from sanql.account.ledger.chain import BEGINNING, Head, Kind, record_after, write_head
+from sanql.account.stores.sqlite import SqliteStore
 from sanql.policy.model import Policy
 
 
@@ -29,8 +29,9 @@ def forge(policy: Policy, kind: str, content: dict[str, Any]) -> int:
 
 def forge_opening(policy: Policy, content: dict[str, Any]) -> None:
     """Begin a ledger with this first record."""
-    store = Store(policy.ledger)
+    store = SqliteStore(policy.ledger)
+    record = record_after(BEGINNING, "open", content)
     with store.writing():
-        pass
+        store.append(record)
     store.close()
-    forge(policy, "open", content)
+    write_head(policy.ledger, Head(record.sequence, record.hash))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sanql.account.address import Address, Site, address_of, identity_of
-from sanql.account.claim_file import Claim, claim_path, read_claim, write_claim
-from sanql.account.claims import Claims, Holder
-from sanql.account.registry import Registry, registry_folders
+from sanql.account.claims.address import Address, Site, address_of, identity_of
+from sanql.account.claims.claims import Claims, Holder
+from sanql.account.claims.file import Claim, claim_path, read_claim, write_claim
+from sanql.account.claims.registry import Registry, registry_folders
 from sanql.errors import LedgerError
 
 MINE, OTHER = "a" * 32, "b" * 32

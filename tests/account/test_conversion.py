@@ -13,17 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from sanql.account import (
-    Charge,
-    FailureEvent,
-    GaussianEvent,
-    LaplaceEvent,
-    SelectionEvent,
-    epsilon_upper,
-    gaussian_rho_lower,
-)
-from sanql.account.conversion import stationary_order
-from sanql.account.events import Event
+from sanql.account.accountants.conversion import epsilon_upper, gaussian_rho_lower, stationary_order
+from sanql.account.charge import Charge
+from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,15 @@ from fractions import Fraction
 
 import pytest
 
-from sanql.account import Charge, Ledger
+from sanql.account.charge import Charge
 from sanql.account.events import leak
+from sanql.account.ledger.ledger import Ledger
 from sanql.errors import BudgetExceeded
-from sanql.parse import parse
-from sanql.plan import outline, plan
-from sanql.plan.default_delta import default_delta
+from sanql.parse.question import parse
+from sanql.plan import price
+from sanql.plan.delta import default_delta
+from sanql.plan.laplace import LaplaceMechanism
+from sanql.plan.plan import outline
 from sanql.policy.model import Accounting, Budget, Column, ColumnUnit, Policy, Table
 
 MakePolicy = Callable[..., Policy]
@@ -24,7 +27,7 @@ DATASET = Budget(Fraction(4), Fraction(1, 10**6))
 
 def selecting(epsilon: Fraction, delta: Fraction) -> Charge:
     outlined = outline(parse(BY_CITY, PEOPLE).query, PEOPLE, "add-remove")
-    return plan(outlined, epsilon, delta).charge
+    return price(outlined, epsilon, delta).charge
 
 
 def answered(ledger: Ledger, charge: Charge) -> Iterator[int]:
@@ -91,9 +94,8 @@ def test_where_delta_is_used_up_the_remedy_names_a_delta_that_fits_or_a_domain(
 def leaking(epsilon: Fraction, delta: Fraction) -> Charge:
     """Return the charge of selecting keys with Laplace noise, all of whose delta may leak."""
     outlined = outline(parse(BY_CITY, PEOPLE).query, PEOPLE, "add-remove")
-    from sanql.plan.price import _laplace
-
-    return _laplace(outlined.measuring, epsilon, delta).charge
+    (priced,) = LaplaceMechanism().price([outlined.levels[0].measuring], epsilon, delta)
+    return priced.charge
 
 
 def test_without_keys_to_select_no_domain_is_named(

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
-from sanql.account import ExactClaim, Ledger, export, verify
-from sanql.account.chain import Head, record_after, write_head
+from sanql.account.ledger.chain import Head, record_after, write_head
+from sanql.account.ledger.exact_book import ExactClaim
+from sanql.account.ledger.ledger import Ledger
+from sanql.audit.ledger import verify
+from sanql.audit.ledger.verification import export
 from sanql.errors import LedgerError, Refused
-from sanql.policy.footprint import Footprint
+from sanql.policy.exact.footprint import Footprint
 from sanql.policy.model import Policy
 
 MakePolicy = Callable[..., Policy]
@@ -55,30 +58,30 @@ def ledger(policy: Policy) -> Iterator[Ledger]:
 
 
 def release(ledger: Ledger, claim: ExactClaim, cells: bytes = b"cells") -> None:
-    ledger.spend_exact(ledger.reserve_exact("ana", claim), cells)
+    ledger.exact.spend(ledger.exact.reserve("ana", claim), cells)
 
 
 def recorded(ledger: Ledger, analyst: str, claim: ExactClaim) -> bytes | None:
-    entry = ledger.find_exact(analyst, claim)
-    return None if entry is None else ledger.answer_of(entry)
+    entry = ledger.exact.find(analyst, claim)
+    return None if entry is None else ledger.exact.answer_of(entry)
 
 
 def test_a_release_is_everybodys_and_survives_a_restart(ledger: Ledger, policy: Policy) -> None:
-    assert ledger.find_exact("ana", INCOME) is None
+    assert ledger.exact.find("ana", INCOME) is None
     release(ledger, INCOME)
     assert recorded(ledger, "bob", INCOME) == b"cells"
     ledger.close()
     with Ledger.open(policy, TERMS) as again:
         assert recorded(again, "ana", INCOME) == b"cells"
-        assert [entry.claim for entry in again.exact_releases()] == [INCOME]
+        assert [entry.claim for entry in again.exact.entries()] == [INCOME]
         assert again.balances()[0].spent_upper.epsilon == 0
 
 
 def test_strangers_are_refused(ledger: Ledger) -> None:
     with pytest.raises(Refused, match="not declared"):
-        ledger.reserve_exact("eve", INCOME)
+        ledger.exact.reserve("eve", INCOME)
     with pytest.raises(Refused, match="not declared"):
-        ledger.find_exact("eve", INCOME)
+        ledger.exact.find("eve", INCOME)
 
 
 REFUSED = [
@@ -98,10 +101,10 @@ REFUSED = [
 def test_whatever_is_not_covered_is_refused_even_if_the_first_was_never_answered(
     ledger: Ledger, policy: Policy, first: ExactClaim, second: ExactClaim, code: str, settled: bool
 ) -> None:
-    entry = ledger.reserve_exact("ana", first)
+    entry = ledger.exact.reserve("ana", first)
     if settled:
-        ledger.spend_exact(entry, b"cells")
-    for ask in (ledger.find_exact, ledger.reserve_exact):
+        ledger.exact.spend(entry, b"cells")
+    for ask in (ledger.exact.find, ledger.exact.reserve):
         with pytest.raises(Refused) as caught:
             ask("ana", second)
         assert caught.value.code == code and caught.value.remedy
@@ -111,17 +114,17 @@ def test_whatever_is_not_covered_is_refused_even_if_the_first_was_never_answered
 def test_another_version_is_no_second_release_and_cells_on_record_stay_what_they_were(
     ledger: Ledger, policy: Policy
 ) -> None:
-    entry = ledger.reserve_exact("ana", INCOME)
+    entry = ledger.exact.reserve("ana", INCOME)
     later = replace(INCOME, source="s2")
-    for ask in (ledger.find_exact, ledger.reserve_exact):
+    for ask in (ledger.exact.find, ledger.exact.reserve):
         with pytest.raises(Refused) as caught:
             ask("ana", later)
         assert caught.value.code == "exact_source_changed"
-    ledger.spend_exact(entry, b"cells")
+    ledger.exact.spend(entry, b"cells")
     assert recorded(ledger, "ana", later) == b"cells"
-    assert ledger.reserve_exact("ana", later).sequence == entry.sequence
+    assert ledger.exact.reserve("ana", later).sequence == entry.sequence
     with pytest.raises(Refused):
-        ledger.find_exact("ana", replace(later, declaration="other"))
+        ledger.exact.find("ana", replace(later, declaration="other"))
     assert verify(policy.ledger).sound
 
 
@@ -136,32 +139,32 @@ def test_two_columns_that_know_each_other_are_both_released(ledger: Ledger, poli
 
 
 def test_after_a_crash_the_same_reservation_is_completed(ledger: Ledger, policy: Policy) -> None:
-    first = ledger.reserve_exact("ana", INCOME)
+    first = ledger.exact.reserve("ana", INCOME)
     ledger.close()
     with Ledger.open(policy, TERMS) as again:
-        second = again.reserve_exact("bob", INCOME)
+        second = again.exact.reserve("bob", INCOME)
         assert second.sequence == first.sequence and second.open
-        again.spend_exact(second, b"cells")
+        again.exact.spend(second, b"cells")
         assert recorded(again, "bob", INCOME) == b"cells"
 
 
 def test_two_processes_make_one_release(ledger: Ledger) -> None:
-    first, second = (ledger.reserve_exact(name, INCOME) for name in ("ana", "bob"))
-    ledger.spend_exact(first, b"cells")
-    ledger.spend_exact(second, b"cells")
+    first, second = (ledger.exact.reserve(name, INCOME) for name in ("ana", "bob"))
+    ledger.exact.spend(first, b"cells")
+    ledger.exact.spend(second, b"cells")
     with pytest.raises(LedgerError, match="different results"):
-        ledger.spend_exact(second, b"other cells")
-    ledger.void_exact(second, None, ended_by="engine")
+        ledger.exact.spend(second, b"other cells")
+    ledger.exact.void(second, None, ended_by="engine")
     assert recorded(ledger, "ana", INCOME) == b"cells"
 
 
 def test_a_failure_may_be_tried_again_and_a_refusal_may_not(ledger: Ledger, policy: Policy) -> None:
-    failed = ledger.reserve_exact("ana", INCOME)
-    ledger.void_exact(failed, None, ended_by="engine")
-    again = ledger.reserve_exact("ana", INCOME)
+    failed = ledger.exact.reserve("ana", INCOME)
+    ledger.exact.void(failed, None, ended_by="engine")
+    again = ledger.exact.reserve("ana", INCOME)
     assert again.sequence > failed.sequence
-    ledger.void_exact(again, "a cell is too small", ended_by="engine")
-    entry = ledger.reserve_exact("ana", INCOME)
+    ledger.exact.void(again, "a cell is too small", ended_by="engine")
+    entry = ledger.exact.reserve("ana", INCOME)
     assert (entry.sequence, entry.refusal) == (again.sequence, "a cell is too small")
     found = verify(policy.ledger)
     assert found.sound and [e.state for e in found.exact] == ["refused"]
@@ -169,9 +172,9 @@ def test_a_failure_may_be_tried_again_and_a_refusal_may_not(ledger: Ledger, poli
 
 def test_failures_are_rationed(ledger: Ledger, policy: Policy) -> None:
     for _ in range(policy.failures_max):
-        ledger.void_exact(ledger.reserve_exact("ana", INCOME), None, ended_by="engine")
+        ledger.exact.void(ledger.exact.reserve("ana", INCOME), None, ended_by="engine")
     with pytest.raises(Exception, match="have failed"):
-        ledger.reserve_exact("ana", INCOME)
+        ledger.exact.reserve("ana", INCOME)
 
 
 def test_records_are_exported_with_class_and_certificate(ledger: Ledger, policy: Policy) -> None:
@@ -190,9 +193,9 @@ def test_a_killed_process_never_loses_that_cells_were_released(policy: Policy, a
     if child == 0:
         try:
             with Ledger.open(policy, TERMS) as own:
-                entry = own.reserve_exact("ana", INCOME)
+                entry = own.exact.reserve("ana", INCOME)
                 if after == "spend":
-                    own.spend_exact(entry, b"cells")
+                    own.exact.spend(entry, b"cells")
                 os.write(write, b"done")
                 signal.pause()
         finally:
@@ -205,7 +208,7 @@ def test_a_killed_process_never_loses_that_cells_were_released(policy: Policy, a
     with Ledger.open(policy, TERMS) as ledger:
         later = replace(INCOME_KNOWING_AGE, source="s2")
         with pytest.raises(Refused):
-            ledger.reserve_exact("ana", later)
+            ledger.exact.reserve("ana", later)
         assert recorded(ledger, "ana", INCOME) == (b"cells" if after == "spend" else None)
     assert verify(policy.ledger).sound
 
@@ -242,7 +245,7 @@ def test_the_auditor_finds_a_release_that_the_book_would_have_refused(
     found = verify(policy.ledger)
     assert found.fault is not None and words in found.fault.message
     with pytest.raises(LedgerError, match="makes no sense"):
-        ledger.exact_releases()
+        ledger.exact.entries()
 
 
 def test_a_changed_answer_is_found(ledger: Ledger, policy: Policy) -> None:
@@ -261,18 +264,18 @@ NEWER = replace(INCOME, declaration="named now", first_declaration="named by 0.1
 
 def test_a_release_of_an_older_ledger_is_repeated_under_its_older_name(ledger: Ledger) -> None:
     release(ledger, OLDER)
-    found = ledger.find_exact("ana", NEWER)
-    assert found is not None and ledger.answer_of(found) == b"cells"
+    found = ledger.exact.find("ana", NEWER)
+    assert found is not None and ledger.exact.answer_of(found) == b"cells"
 
 
 def test_a_release_of_an_older_ledger_that_failed_is_tried_again_in_its_own_words(
     policy: Policy, ledger: Ledger
 ) -> None:
-    ledger.void_exact(ledger.reserve_exact("ana", OLDER), None, ended_by="engine")
+    ledger.exact.void(ledger.exact.reserve("ana", OLDER), None, ended_by="engine")
     release(ledger, NEWER)
     assert verify(policy.ledger).sound
     with Ledger.open(policy, TERMS) as again:
-        found = again.find_exact("ana", NEWER)
+        found = again.exact.find("ana", NEWER)
         assert found is not None and found.claim.declaration == "named by 0.1.0"
 
 
@@ -289,4 +292,4 @@ def test_an_older_ledger_still_forbids_a_second_release(
 ) -> None:
     release(ledger, OLDER)
     with pytest.raises(Refused):
-        ledger.find_exact("ana", changed)
+        ledger.exact.find("ana", changed)

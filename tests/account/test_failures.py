@@ -12,12 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 from account.forging import forge
-from sanql.account import Charge, Ledger, verify
-from sanql.account.chain import EndedBy
-from sanql.account.terms import account_terms
+from sanql.account.charge import Charge
+from sanql.account.ledger.chain import EndedBy
+from sanql.account.ledger.ledger import Ledger
+from sanql.account.ledger.terms import account_terms
+from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.errors import LedgerError, Unavailable
-from sanql.policy import Policy, load
+from sanql.policy import load
+from sanql.policy.model import Policy
 
 MakePolicy = Callable[..., Policy]
 Laplace = Callable[[str], Charge]
@@ -53,7 +56,7 @@ def test_what_a_caller_breaks_off_or_an_operator_stops_is_no_failure(
     policy = make_policy(failures_max=1)
     with Ledger.open(policy, TERMS) as ledger:
         fail(ledger, laplace("0.01"), "ana", who, times=5)
-        assert ledger.failures() == 0
+        assert ledger.failures.count() == 0
         assert quota(ledger, laplace("0.01"), "ana") is None
         voids = [record.content for record in ledger.records() if record.kind == "void"]
         assert [void["ended_by"] for void in voids] == [who] * 5 + ["caller"]
@@ -96,8 +99,8 @@ def test_a_reset_is_recorded_and_counts_failures_and_orphans_anew(
         now += timedelta(hours=1)
         fail(ledger, charge, "ana", "engine")
         assert quota(ledger, charge, "ana") is not None
-        assert ledger.reset_failures() == 2
-        assert ledger.failures() == 0
+        assert ledger.failures.reset() == 2
+        assert ledger.failures.count() == 0
         assert quota(ledger, charge, "ana") is None
         (reset,) = [record for record in ledger.records() if record.kind == "failures_reset"]
         assert reset.content == {"time": "2030-01-01T01:00:00+00:00"}
@@ -105,7 +108,7 @@ def test_a_reset_is_recorded_and_counts_failures_and_orphans_anew(
         assert quota(ledger, charge, "ana") is not None
     assert verify(policy.ledger).sound
     with Ledger.open(policy, TERMS, clock=lambda: now) as ledger:
-        assert ledger.failures() == 2
+        assert ledger.failures.count() == 2
 
 
 def test_voids_of_format_1_count_as_the_engines_and_are_reset_in_format_2(
@@ -115,10 +118,10 @@ def test_voids_of_format_1_count_as_the_engines_and_are_reset_in_format_2(
     policy = load(tmp_path / "town" / "policy.toml")
     policy = replace(policy, failures_max=1, failures_total_max=2)
     with Ledger.open(policy, account_terms(policy)) as ledger:
-        assert ledger.failures() == 2  # a void of ben's, and a reservation that ana left open
+        assert ledger.failures.count() == 2  # a void of ben's, and a reservation that ana left open
         for analyst in ("ana", "ben"):
             assert quota(ledger, laplace("0.01"), analyst) is not None
-        assert ledger.reset_failures() == 2
+        assert ledger.failures.reset() == 2
         assert [record.kind for record in ledger.records()][-2:] == ["format", "failures_reset"]
         for analyst in ("ana", "ben"):
             assert quota(ledger, laplace("0.01"), analyst) is None
@@ -133,7 +136,7 @@ def test_the_command_resets_failures(tmp_path: Path, laplace: Laplace) -> None:
     assert done.output == "2 failed questions counted; from now on they do not\n"
     policy = load(path)
     with Ledger.open(policy, account_terms(policy)) as ledger:
-        assert ledger.failures() == 0
+        assert ledger.failures.count() == 0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import get_args
 
 import mpmath
 import pytest
@@ -15,18 +16,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from sanql.account import (
-    Charge,
-    FailureEvent,
-    Filter,
-    GaussianEvent,
-    LaplaceEvent,
-    SelectionEvent,
-    Spent,
-    Totals,
+from sanql.account.accountants.choice import accountant_for
+from sanql.account.accountants.divergences import ORDERS, UNIT_BITS
+from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.protocol import Accountant
+from sanql.account.accountants.pure import PureAccountant
+from sanql.account.accountants.renyi import (
+    Odometer,
+    RenyiAccountant,
+    order_conversions,
+    order_weights,
 )
-from sanql.account.filter import Odometer, order_conversions, order_weights
-from sanql.account.renyi import ORDERS, UNIT_BITS
+from sanql.account.accountants.totals import Totals
+from sanql.account.charge import Charge
+from sanql.account.events import FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.policy.model import Accounting, Budget
 
 Laplace = Callable[[str], Charge]
@@ -37,7 +40,7 @@ def budget(epsilon: str, delta: str) -> Budget:
     return Budget(Fraction(epsilon), Fraction(delta))
 
 
-def fill(rule: Filter, charge: Charge, most: int = 10_000) -> tuple[int, Spent]:
+def fill(rule: Accountant, charge: Charge, most: int = 10_000) -> tuple[int, Spent]:
     """How many times a charge fits, and what is spent then."""
     spent = Spent()
     for count in range(most):
@@ -48,17 +51,17 @@ def fill(rule: Filter, charge: Charge, most: int = 10_000) -> tuple[int, Spent]:
 
 
 def test_ten_tenths_fit_one_and_an_eleventh_does_not(laplace: Laplace) -> None:
-    for accounting in ("pure", "renyi"):
-        count, _ = fill(Filter(budget("1", "0"), accounting), laplace("0.1"))
+    for accounting in get_args(Accounting):
+        count, _ = fill(accountant_for(accounting, budget("1", "0")), laplace("0.1"))
         assert count == 10
 
 
 def test_without_a_delta_renyi_accounting_takes_no_gaussian(gaussian: Gaussian) -> None:
-    assert not Filter(budget("10", "0"), "renyi").fits(Spent(), gaussian("0.1", "1e-9"))
+    assert not RenyiAccountant(budget("10", "0")).fits(Spent(), gaussian("0.1", "1e-9"))
 
 
 def test_pure_accounting_adds_claims_of_delta_too(gaussian: Gaussian) -> None:
-    rule = Filter(budget("100", "1e-6"), "pure")
+    rule = PureAccountant(budget("100", "1e-6"))
     assert fill(rule, gaussian("0.1", "1e-7"))[0] == 10
 
 
@@ -66,7 +69,7 @@ def test_leaks_alone_use_all_of_delta_and_seven_eighths_once_charges_are_counted
     laplace: Laplace,
 ) -> None:
     leaky = Charge((FailureEvent(Fraction(1, 10**7)),), Fraction(0), Fraction(1, 10**7))
-    rule = Filter(budget("1", "1e-6"), "renyi")
+    rule = RenyiAccountant(budget("1", "1e-6"))
     assert fill(rule, leaky)[0] == 10
     spent = rule.take(Spent(), laplace("0.1"))
     for number in range(9):
@@ -121,7 +124,7 @@ def test_no_adaptive_adversary_exceeds_delta(epsilon: str, delta: str) -> None:
         (Fraction(1, 5), Fraction(0)),
         (Fraction(1, 10), Fraction(delta) / 10),
     ]
-    rule = Filter(budget(epsilon, delta), "renyi")
+    rule = RenyiAccountant(budget(epsilon, delta))
     charges = [Charge((SelectionEvent(e, leak, 1),), e, leak) for e, leak in steps]
 
     states = {Spent(): 0}  # numbered: a number is hashed faster
@@ -129,7 +132,7 @@ def test_no_adaptive_adversary_exceeds_delta(epsilon: str, delta: str) -> None:
     @cache
     def taken(state: int, charge: Charge) -> int | None:
         after = rule.take(list(states)[state], charge)
-        return states.setdefault(after, len(states)) if rule.within(after) else None
+        return states.setdefault(after, len(states)) if after.within(rule.budget) else None
 
     @cache
     def value(spent: int, asked: int, tenths: int) -> float:
@@ -155,7 +158,7 @@ def test_gaussians_that_fit_never_exceed_the_budget_in_truth_and_go_further_than
     epsilon: str, delta: str, per_query: str, gaussian: Gaussian
 ) -> None:
     charge = gaussian(per_query, "1e-9")
-    rule = Filter(budget(epsilon, delta), "renyi")
+    rule = RenyiAccountant(budget(epsilon, delta))
     count, totals = fill(rule, charge)
     event = charge.events[0]
     assert isinstance(event, GaussianEvent)
@@ -164,7 +167,7 @@ def test_gaussians_that_fit_never_exceed_the_budget_in_truth_and_go_further_than
     true = accountant.get_epsilon(float(delta))
     assert 0.75 * float(epsilon) <= true <= float(epsilon)
     assert count > Fraction(epsilon) / Fraction(per_query)
-    assert true <= float(rule.spent_upper(totals)[0]) <= float(epsilon)
+    assert true <= float(rule.spent_upper(totals).epsilon) <= float(epsilon)
 
 
 @pytest.mark.parametrize(("scale", "count_pure"), [(50, 50), (200, 200)])
@@ -172,20 +175,20 @@ def test_laplaces_that_fit_never_exceed_the_budget_in_truth_and_go_further_than_
     scale: int, count_pure: int
 ) -> None:
     charge = Charge((LaplaceEvent(Fraction(scale), 1, 1),), Fraction(1, scale), Fraction(0))
-    rule = Filter(budget("1", "1e-6"), "renyi")
+    rule = RenyiAccountant(budget("1", "1e-6"))
     count, totals = fill(rule, charge)
     accountant = PLDAccountant(value_discretization_interval=1e-5)
     accountant.compose(dp_event.DiscreteLaplaceDpEvent(1 / scale, 1), count)
     true = accountant.get_epsilon(1e-6) - 1e-5 * count
     assert 0.5 <= true <= 1
     assert count > count_pure
-    assert true <= float(rule.spent_upper(totals)[0]) <= 1
+    assert true <= float(rule.spent_upper(totals).epsilon) <= 1
 
 
 def test_a_mixture_that_fits_never_exceeds_the_budget_in_truth(gaussian: Gaussian) -> None:
     laplace = Charge((LaplaceEvent(Fraction(100), 1, 1),), Fraction(1, 100), Fraction(0))
     normal = gaussian("0.1", "1e-9")
-    rule, totals, count = Filter(budget("1", "1e-6"), "renyi"), Spent(), 0
+    rule, totals, count = RenyiAccountant(budget("1", "1e-6")), Spent(), 0
     while rule.fits(rule.take(totals, laplace), normal):
         totals, count = rule.take(rule.take(totals, laplace), normal), count + 1
     event = normal.events[0]
@@ -195,7 +198,7 @@ def test_a_mixture_that_fits_never_exceeds_the_budget_in_truth(gaussian: Gaussia
     accountant.compose(dp_event.DiscreteLaplaceDpEvent(1 / 100, 1), count)
     true = accountant.get_epsilon(1e-6) - 1e-4 * count
     assert count > 20
-    assert true <= float(rule.spent_upper(totals)[0]) <= 1
+    assert true <= float(rule.spent_upper(totals).epsilon) <= 1
 
 
 @pytest.mark.slow
@@ -205,7 +208,7 @@ def test_a_purely_private_query_up_to_what_remains_still_fits(
     data: st.DataObject, accounting: Accounting
 ) -> None:
     scales = st.fractions(min_value=1, max_value=100, max_denominator=100)
-    rule, totals = Filter(budget("2", "1e-6"), accounting), Spent()
+    rule, totals = accountant_for(accounting, budget("2", "1e-6")), Spent()
     for scale in data.draw(st.lists(scales, max_size=30)):
         charge = Charge((LaplaceEvent(scale, 1, 1),), 1 / scale, Fraction(0))
         if rule.fits(totals, charge):
@@ -217,32 +220,32 @@ def test_a_purely_private_query_up_to_what_remains_still_fits(
         totals, Charge((LaplaceEvent(Fraction(1, 3), 1, 1),), Fraction(3), Fraction(0))
     )
     assert not fits
-    assert rule.spent_upper(totals)[0] <= 2
+    assert rule.spent_upper(totals).epsilon <= 2
 
 
 def test_the_suggested_epsilon_fits_and_is_nearly_the_largest(
     laplace: Laplace, gaussian: Gaussian
 ) -> None:
-    for accounting in ("pure", "renyi"):
-        rule = Filter(budget("1", "1e-6"), accounting)
+    for accounting in get_args(Accounting):
+        rule = accountant_for(accounting, budget("1", "1e-6"))
         totals = rule.take(Spent(), laplace("0.7"))
-        found = rule.largest_epsilon_that_fits(totals, laplace("0.9"))
+        found = rule.largest(totals, laplace("0.9"))
         assert found is not None
         assert rule.fits(totals, laplace(str(found)))
         assert not rule.fits(totals, laplace(str(found * Fraction(11, 10))))
-    rule = Filter(budget("1", "1e-6"), "renyi")
+    rule = RenyiAccountant(budget("1", "1e-6"))
     _, totals = fill(rule, gaussian("0.3", "1e-8"))
-    found = rule.largest_epsilon_that_fits(totals, gaussian("0.3", "1e-8"))
+    found = rule.largest(totals, gaussian("0.3", "1e-8"))
     assert found is not None
     assert rule.fits(totals, gaussian(str(found), "1e-8"))
 
 
 def test_where_no_epsilon_fits_none_is_suggested(laplace: Laplace) -> None:
-    rule = Filter(budget("1", "0"), "pure")
+    rule = PureAccountant(budget("1", "0"))
     totals = rule.take(Spent(), laplace("1"))
-    assert rule.largest_epsilon_that_fits(totals, laplace("0.1")) is None
+    assert rule.largest(totals, laplace("0.1")) is None
     leaky = Charge((FailureEvent(Fraction(1, 10)),), Fraction(1), Fraction(1, 10))
-    assert Filter(budget("1", "1e-6"), "renyi").largest_epsilon_that_fits(Spent(), leaky) is None
+    assert RenyiAccountant(budget("1", "1e-6")).largest(Spent(), leaky) is None
 
 
 def test_totals_do_not_depend_on_the_order_of_charges(laplace: Laplace, gaussian: Gaussian) -> None:

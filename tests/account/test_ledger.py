@@ -11,8 +11,10 @@ from fractions import Fraction
 
 import pytest
 
-from sanql.account import Charge, Ledger, verify
-from sanql.account.chain import head_path
+from sanql.account.charge import Charge
+from sanql.account.ledger.chain import head_path
+from sanql.account.ledger.ledger import Ledger
+from sanql.audit.ledger import verify
 from sanql.errors import BudgetExceeded, LedgerError, Refused, SanqlError, Unavailable
 from sanql.policy.model import Analyst, Budget, Policy
 

@@ -24,7 +24,10 @@ from typing import Any
 import pytest
 
 import sanql.account
-from sanql.account import Charge, Ledger, Reservation, store, verify
+from sanql.account.charge import Charge
+from sanql.account.ledger.ledger import Ledger, Reservation
+from sanql.account.stores import sqlite as store
+from sanql.audit.ledger import verify
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy.model import Budget, Policy
 
@@ -35,8 +38,9 @@ Laplace = Callable[[str], Charge]
 
 TERMS = {"neighbours": "add-remove"}
 FILES = {
-    str(Path(sanql.account.__file__).with_name(name))
-    for name in ("ledger.py", "store.py", "chain.py", "books.py")
+    str(path)
+    for folder in ("ledger", "stores")
+    for path in Path(sanql.account.__file__).with_name(folder).glob("*.py")
 }
 
 

@@ -23,9 +23,12 @@ from hypothesis.stateful import (
     rule,
 )
 
-from sanql.account import Charge, LaplaceEvent, Ledger, Reservation, gaussian_rho_lower, verify
-from sanql.account.chain import head_path
-from sanql.account.events import GaussianEvent, SelectionEvent
+from sanql.account.accountants.conversion import gaussian_rho_lower
+from sanql.account.charge import Charge
+from sanql.account.events import GaussianEvent, LaplaceEvent, SelectionEvent
+from sanql.account.ledger.chain import head_path
+from sanql.account.ledger.ledger import Ledger, Reservation
+from sanql.audit.ledger import verify
 from sanql.errors import BudgetExceeded, Unavailable
 from sanql.policy.model import Analyst, Budget, Coalition, EngineLimits, Policy
 

@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from sanql.account import Charge, Ledger, export, verify
+from sanql.account.charge import Charge
+from sanql.account.ledger.ledger import Ledger
+from sanql.audit.ledger import verify
+from sanql.audit.ledger.verification import export
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
+from support.policies import dataset
 
 MakePolicy = Callable[..., Policy]
 TERMS = {"neighbours": "add-remove"}
@@ -105,20 +109,17 @@ for name, modes in states.items():
         os.chmod(path, mode)
 print(json.dumps(found))
 """
-POLICY = """
-[dataset]
-name = "p"
-source = "data"
+POLICY = (
+    dataset("data", name="p", epsilon=10, delta="1e-6")
+    + """\
 ledger = "account/p.ledger"
-neighbours = "add-remove"
-budget = { epsilon = 10, delta = 1e-6 }
-accounting = "pure"
 [table.people]
 privacy_unit = "id"
 unique = true
 [table.people.column]
 age = { type = "integer", bounds = [0, 100] }
 """
+)
 
 
 COMMANDS = (["budget"], ["ledger", "verify"], ["ledger", "list"], ["ledger", "export"])

@@ -16,8 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from sanql.account import Charge, Ledger, export, verify
-from sanql.account.chain import canonical, head_path, record_hash
+from sanql.account.charge import Charge
+from sanql.account.ledger.chain import canonical_json, head_path, record_hash
+from sanql.account.ledger.ledger import Ledger
+from sanql.audit.ledger import verify
+from sanql.audit.ledger.verification import export
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
 
@@ -172,7 +175,7 @@ def test_a_charge_above_the_budget_is_noticed_even_under_a_valid_chain(
     with closing(sqlite3.connect(used.ledger)) as connection:
         ((previous,),) = connection.execute("SELECT hash FROM record WHERE sequence = 10")
         charge = laplace("0.7").to_dict()
-        body = canonical(
+        body = canonical_json(
             {"analyst": "ana", "charge": charge, "question": question("x"), "time": "2030-01-01"}
         )
         digest = record_hash(11, "reserve", body, previous)
@@ -192,7 +195,7 @@ def test_a_charge_that_claims_less_than_its_events_is_noticed_even_under_a_valid
     with closing(sqlite3.connect(used.ledger)) as connection:
         ((previous,),) = connection.execute("SELECT hash FROM record WHERE sequence = 10")
         charge = laplace("0.5").to_dict() | {"epsilon": "1/10"}
-        body = canonical(
+        body = canonical_json(
             {"analyst": "ana", "charge": charge, "question": question("x"), "time": "2030-01-01"}
         )
         digest = record_hash(11, "reserve", body, previous)
@@ -290,7 +293,7 @@ def test_a_head_behind_the_chain_is_the_mark_of_a_crash_and_is_mended(used: Poli
     newest = head_path(used.ledger).read_text()
     with Ledger.open(used, TERMS) as ledger:
         fifth = list(ledger.records())[4]
-    head_path(used.ledger).write_text(canonical({"hash": fifth.hash, "sequence": 5}) + "\n")
+    head_path(used.ledger).write_text(canonical_json({"hash": fifth.hash, "sequence": 5}) + "\n")
     assert verify(used.ledger).sound
     Ledger.open(used, TERMS).close()
     assert head_path(used.ledger).read_text() == newest

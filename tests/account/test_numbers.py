@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanql.account.numbers import parse_delta, parse_epsilon, show_lower, show_upper
 from sanql.errors import Refused
+from sanql.numbers import parse_delta, parse_epsilon, show_lower, show_upper
 
 
 @pytest.mark.parametrize(

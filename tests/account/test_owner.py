@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from account.forging import forge
-from sanql.account import Charge, Ledger, verify
-from sanql.account.chain import head_path
+from sanql.account.charge import Charge
+from sanql.account.ledger.chain import head_path
+from sanql.account.ledger.ledger import Ledger
+from sanql.audit.ledger import verify
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy.model import Policy
 

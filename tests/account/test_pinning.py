@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from sanql.account import Charge, Ledger
-from sanql.account.address import address_of
-from sanql.account.chain import Head, head_path, read_pinned
-from sanql.account.claims import Holder
-from sanql.account.store import Store
+from sanql.account.charge import Charge
+from sanql.account.claims.address import address_of
+from sanql.account.claims.claims import Holder
+from sanql.account.ledger.chain import Head, head_path, read_pinned
+from sanql.account.ledger.journal import Journal
+from sanql.account.ledger.ledger import Ledger
+from sanql.account.stores.sqlite import SqliteStore
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
 
@@ -56,7 +58,7 @@ def test_whoever_is_charged_first_goes_on_and_the_other_is_refused_before_a_reco
     first.reserve("ana", "c" * 64, laplace("0.5"))
 
 
-@pytest.mark.parametrize("module", ["owner", "store"])
+@pytest.mark.parametrize("module", ["claims.owner", "ledger.journal"])
 def test_a_charge_of_another_process_meanwhile_is_no_ledger_put_back(
     make_policy: MakePolicy,
     tmp_path: Path,
@@ -74,7 +76,9 @@ def test_a_charge_of_another_process_meanwhile_is_no_ledger_put_back(
             return read_pinned(path)
 
         monkeypatch.setattr(f"sanql.account.{module}.read_pinned", charged_meanwhile)
-        (other.owner.check_pinned if module == "owner" else other.owner.pin_in_registry)(place)
+        (other.owner.check_pinned if module == "claims.owner" else other.owner.pin_in_registry)(
+            place
+        )
         assert len(list(other.records())) == len(list(one.records()))
 
 
@@ -98,7 +102,7 @@ def test_of_two_that_wrote_before_either_pinned_only_one_is_answered(
     policy = make_policy()
     Ledger.open(policy, TERMS).close()
     copy = copied(policy.ledger, tmp_path / "copy.ledger")
-    stores = [Store(path) for path in (policy.ledger, copy)]
+    stores = [Journal(SqliteStore(path)) for path in (policy.ledger, copy)]
     for store in stores:
         store.pin_besides(tmp_path / "registry.head", durable=False)
     for number, store in enumerate(stores):

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from account.forging import forge, forge_opening
-from sanql.account import Charge, Ledger, verify
-from sanql.account.terms import account_terms
+from sanql.account.charge import Charge
+from sanql.account.ledger.ledger import Ledger
+from sanql.account.ledger.terms import account_terms
+from sanql.audit.ledger import verify
 from sanql.errors import LedgerError
 from sanql.policy.model import ColumnUnit, Policy, RowUnit, Table, Unit, ViaUnit
 

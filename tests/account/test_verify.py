@@ -14,20 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from account.forging import forge
-from sanql.account import (
-    Charge,
+from sanql.account.accountants.conversion import epsilon_upper, gaussian_rho_lower
+from sanql.account.charge import Charge
+from sanql.account.events import (
+    Event,
     FailureEvent,
     GaussianEvent,
     LaplaceEvent,
-    Ledger,
     SelectionEvent,
-    epsilon_upper,
-    gaussian_rho_lower,
-    verify,
+    event_to_dict,
 )
-from sanql.account.audit_math import claim_holds
-from sanql.account.chain import Head, Kind, record_after
-from sanql.account.events import Event, event_to_dict
+from sanql.account.ledger.chain import Head, Kind, record_after
+from sanql.account.ledger.ledger import Ledger
+from sanql.audit.ledger import verify
+from sanql.audit.ledger.arithmetic import claim_holds
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy.model import Policy
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from account.forging import forge, forge_opening
-from sanql.account import ExactClaim, Ledger, verify
-from sanql.account.books import Limits
+from sanql.account.ledger.exact_book import ExactClaim
+from sanql.account.ledger.ledger import Ledger
+from sanql.account.ledger.state import BudgetLimits
+from sanql.audit.ledger import verify
 from sanql.errors import LedgerError, Refused
-from sanql.policy.footprint import Footprint
+from sanql.policy.exact.footprint import Footprint
 from sanql.policy.model import Policy
 
 MakePolicy = Callable[..., Policy]
@@ -48,7 +50,7 @@ def opened(number: int, stamps: dict[str, str], **more: str) -> dict[str, Any]:
 
 def begin(policy: Policy, form: int) -> None:
     forge_opening(policy, {"dataset": policy.name, "format": form, "terms": TERMS})
-    forge(policy, "limits", Limits.of(policy).to_dict())
+    forge(policy, "limits", BudgetLimits.of(policy).to_dict())
     if form == 1:
         forge(policy, "exact", RELEASED.to_dict() | {"analyst": "ana", "time": TIME})
         forge(policy, "format", {"format": 2})
@@ -130,10 +132,10 @@ def test_an_exact_release_of_0_1_0_whose_source_still_matches_is_of_version_1(
     begin(policy, 1)
     with Ledger.open(policy, TERMS) as ledger:
         assert ledger.versions.keep(A, FORMERLY).formerly == FORMERLY
-        ledger.spend_exact(ledger.reserve_exact("ana", LATER), b"ages")
+        ledger.exact.spend(ledger.exact.reserve("ana", LATER), b"ages")
         ledger.versions.open(A)
         with pytest.raises(Refused) as caught:
-            ledger.reserve_exact("ana", replace(RELEASED, source="version 2"))
+            ledger.exact.reserve("ana", replace(RELEASED, source="version 2"))
         assert caught.value.code == "exact_source_changed"
     assert verify(policy.ledger).sound
 
@@ -149,6 +151,6 @@ def test_an_exact_release_of_0_1_0_from_another_source_stays_the_only_one(
         assert caught.value.code == "source_changed"
         assert ledger.versions.open(A).number == 2
         with pytest.raises(Refused) as caught:
-            ledger.reserve_exact("ana", replace(LATER, source="version 2"))
+            ledger.exact.reserve("ana", replace(LATER, source="version 2"))
         assert caught.value.code == "exact_source_changed"
     assert verify(policy.ledger).sound

@@ -12,24 +12,24 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sanql.account import Charge, LaplaceEvent, verify
+from sanql.account.charge import Charge
+from sanql.account.events import LaplaceEvent
+from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
 
-POLICY = """
-[dataset]
-name = "{name}"
-source = "{source}"
+POLICY = (
+    dataset("{source}", name="{name}", neighbours="{neighbours}", epsilon=1, delta=0)
+    + """\
 {more}
-neighbours = "{neighbours}"
-budget = {{ epsilon = 1, delta = 0 }}
-accounting = "pure"
 [table.people]
 privacy_unit = "id"
 unique = true
 """
+)
 
 
 def charge(epsilon: str) -> Charge:
@@ -184,7 +184,7 @@ def _known_in(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Know of the accounts in one place only."""
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("XDG_DATA_HOME", str(place))
-        elsewhere.setattr("sanql.account.registry._home", lambda: place / "home")
+        elsewhere.setattr("sanql.account.claims.registry._home", lambda: place / "home")
         yield
 
 
@@ -241,8 +241,8 @@ def test_an_old_ledger_is_not_merged(
 
 def test_accounts_on_other_terms_are_not_merged(two: tuple[Path, Path], town: Town) -> None:
     other = town.policy("other", neighbours="change-one", more='ledger = "third.ledger"')
-    from sanql.account import Ledger
-    from sanql.account.terms import account_terms
+    from sanql.account.ledger.ledger import Ledger
+    from sanql.account.ledger.terms import account_terms
 
     Ledger.open(load(other), account_terms(load(other))).close()
     refused("account_merge_terms", "merge", "-p", two[0], town.root / "third.ledger")

@@ -1,4 +1,4 @@
-"""The command `sanql`, run as people run it: real processes, real files."""
+"""The command `sanql`, run as people run it: real files, and real processes where they are the point."""
 
 from __future__ import annotations
 
@@ -12,20 +12,11 @@ from pathlib import Path
 import pytest
 
 from sanql.demo import make_hospital
+from support.commands import run, run_process
+from support.policies import dataset
 
-pytestmark = pytest.mark.slow  # each starts processes
+pytestmark = pytest.mark.slow  # each asks the demo hospital
 HEAVY = ("duckdb", "sqlglot", "pyarrow", "numpy", "scipy", "rich", "dp_accounting")
-
-
-def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sanql", *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        input=stdin,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +56,12 @@ def test_every_command_has_help() -> None:
 
     for name in COMMANDS:
         done = run(name, "--help")
-        assert done.returncode == 0, name
+        assert done.exit_code == 0, name
         assert "Usage" in done.stdout
 
 
 def test_a_json_answer_has_the_published_shape(policy: Path) -> None:
-    done = run(
+    done = run_process(
         "query", "-p", str(policy), "-a", "ana", "-e", "0.5", "--format", "json",
         "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex",
     )  # fmt: skip
@@ -99,7 +90,7 @@ def test_subtotals_are_printed_and_have_nulls_in_json(policy: Path) -> None:
     assert [row[0] for row in answer["rows"]] == ["F", "M", "X", None]
     assert sum(row[1] for row in answer["rows"][:3]) == answer["rows"][3][1]
     printed = run(*words)
-    assert printed.returncode == 0
+    assert printed.exit_code == 0
     assert "NULL" in printed.stdout and "a repeat, free" in printed.stdout
 
 
@@ -144,7 +135,7 @@ def test_failures_have_an_exit_code_and_one_json_shape(
     policy: Path, sql: str, more: tuple[str, ...], code: int, name: str
 ) -> None:
     done = run("query", "-p", str(policy), "-a", "ana", "--format", "json", *more, sql)
-    assert done.returncode == code
+    assert done.exit_code == code
     error = json.loads(done.stdout)["error"]
     assert error["code"] == name
     assert error["message"]
@@ -154,17 +145,19 @@ def test_failures_have_an_exit_code_and_one_json_shape(
 def test_a_damaged_ledger_exits_with_five(tmp_path: Path) -> None:
     policy = make_hospital(tmp_path / "demo")
     assert run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people"
-               ).returncode == 0  # fmt: skip
-    assert run("ledger", "verify", "-p", str(policy)).returncode == 0
+               ).exit_code == 0  # fmt: skip
+    assert run("ledger", "verify", "-p", str(policy)).exit_code == 0
     ledger = tmp_path / "demo" / "hospital.ledger"
     old = ledger.read_bytes()
     run("query", "-p", str(policy), "-a", "ana", "-e", "0.2", "SELECT COUNT(*) FROM people")
     ledger.write_bytes(old)  # a copy from before
     verified = run("ledger", "verify", "-p", str(policy))
-    assert verified.returncode == 5
+    assert verified.exit_code == 5
     assert "what was answered since then is spent all the same" in verified.stderr
     ledger.unlink()
-    done = run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people")
+    done = run_process(
+        "query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people"
+    )
     assert done.returncode == 5
     assert "remedy" in done.stderr
 
@@ -195,7 +188,7 @@ def test_explain_reads_no_data_and_spends_nothing(policy: Path) -> None:
 
 
 def test_sql_can_come_from_standard_input(policy: Path) -> None:
-    done = run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "--format", "json", "-",
+    done = run_process("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "--format", "json", "-",
                stdin="SELECT COUNT(*) FROM visits")  # fmt: skip
     assert done.returncode == 0
     assert json.loads(done.stdout)["columns"][0]["name"] == "count"
@@ -207,21 +200,21 @@ def test_parameters_are_typed_by_their_looks_or_by_name(policy: Path) -> None:
         "--param", "age=40", "--param", "sex:text=F",
         "SELECT COUNT(*) FROM people WHERE age > $age AND sex = :sex",
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    assert done.exit_code == 0, done.stdout
     assert json.loads(done.stdout)["parameters"] == ["F"]
     unused = run("explain", "-p", str(policy), "-a", "ana", "-e", "0.1", "--param", "age=40",
                  "SELECT COUNT(*) FROM people")  # fmt: skip
-    assert (unused.returncode, "parameter_unused" in unused.stderr) == (2, True)
+    assert (unused.exit_code, "parameter_unused" in unused.stderr) == (2, True)
 
 
 def test_init_drafts_and_check_names_every_blank(policy: Path, tmp_path: Path) -> None:
     draft = tmp_path / "policy.toml"
     done = run("init", str(policy.parent / "data" / "people.parquet"), "-o", str(draft))
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     checked = run("check", str(draft), "--format", "json")
-    assert checked.returncode == 2
+    assert checked.exit_code == 2
     assert len(json.loads(checked.stdout)["error"]["faults"]) > 1
-    assert run("check", str(policy)).returncode == 0
+    assert run("check", str(policy)).exit_code == 0
 
 
 def test_ledger_lists_and_exports_what_was_charged(policy: Path) -> None:
@@ -264,7 +257,7 @@ def test_explain_says_limits_and_what_would_be_left_and_sql_when_asked(policy: P
     assert "SELECT" not in done.stdout
     assert "SELECT" in run(*words, "--sql", sql).stdout
     more = run(*words, "--max-groups", "5", sql)
-    assert more.returncode == 2
+    assert more.exit_code == 2
     assert "groups_above_policy" in more.stderr
 
 
@@ -281,7 +274,7 @@ def test_check_takes_its_policy_as_the_other_commands_do(policy: Path) -> None:
     for given in (("-p", str(policy)), ("--policy", str(policy)), (str(policy),)):
         assert run("check", *given).stdout.startswith(f"{policy}: the policy of")
     twice = run("check", str(policy), "-p", "other.toml")
-    assert twice.returncode == 2
+    assert twice.exit_code == 2
     assert "are two policies; name one" in " ".join(twice.stderr.split())
 
 
@@ -289,13 +282,12 @@ def test_check_notes_text_declared_as_a_number_and_finds_no_fault_in_it(tmp_path
     (tmp_path / "people.csv").write_text("id,age\n1,?\n")
     policy = tmp_path / "policy.toml"
     policy.write_text(
-        '[dataset]\nname = "shop"\nsource = "people.csv"\nneighbours = "add-remove"\n'
-        'budget = { epsilon = 1 }\naccounting = "pure"\n'
-        '[table.people]\nprivacy_unit = "id"\nrows_per_unit_max = 1\n[table.people.column]\n'
+        dataset("people.csv", epsilon=1)
+        + '[table.people]\nprivacy_unit = "id"\nrows_per_unit_max = 1\n[table.people.column]\n'
         'age = { type = "integer", bounds = [0, 120] }\n'
     )
     shown = run("check", str(policy))
-    assert shown.returncode == 0
+    assert shown.exit_code == 0
     assert "  note: table.people: CSV holds text, and what does not read " in shown.stdout
     (note,) = json.loads(run("check", str(policy), "--format", "json").stdout)["notes"]
     assert set(note) == {"place", "message", "remedy"}
@@ -312,7 +304,7 @@ def test_check_tells_faults_of_the_policy_and_of_its_source_together(tmp_path: P
         'age = { type = "integer", bounds = [10, 0] }\nagee = { type = "integer" }\n'
     )
     done = run("check", str(policy), "--format", "json")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     places = [fault["place"] for fault in json.loads(done.stdout)["error"]["faults"]]
     assert [place.split(" (")[0] for place in places] == [
         "[dataset] budget",
@@ -323,13 +315,9 @@ def test_check_tells_faults_of_the_policy_and_of_its_source_together(tmp_path: P
     assert not list(tmp_path.glob("*.ledger*"))
 
 
-SHOP = """
-[dataset]
-name = "shop"
-source = "shop.duckdb"
-neighbours = "add-remove"
-budget = {{ epsilon = 9 }}
-accounting = "pure"
+SHOP = (
+    dataset("shop.duckdb", name="shop", epsilon=9)
+    + """\
 [table.buyers]
 privacy_unit = "person"
 key = "id"
@@ -347,6 +335,7 @@ rows_per_unit_max = 3
 [table.sales.column]
 kind = {{ type = "text", domain = {{ table = "products", column = "{column}" }} }}
 """
+)
 
 
 @pytest.fixture
@@ -367,17 +356,17 @@ def test_whoever_stands_at_the_end_of_a_foreign_key_cannot_change_under_a_ledger
     shop.write_text(SHOP.format(key="kind", who="buyers", column="kind"))
     assert "sales: protects each person, through buyers" in run("check", str(shop)).stdout
     asked = ["query", "-p", str(shop), "-e", "1", "SELECT COUNT(*) FROM sales"]
-    assert run(*asked).returncode == 0
+    assert run(*asked).exit_code == 0
     shop.write_text(SHOP.format(key="kind", who="sellers", column="kind"))
     done = run(*asked)
-    assert done.returncode == 5
+    assert done.exit_code == 5
     assert "trader = buyers.id: person" in done.stderr
 
 
 def test_check_looks_for_keys_and_listed_values_in_public_tables(shop: Path) -> None:
     shop.write_text(SHOP.format(key="knd", who="buyers", column="kinds"))
     done = run("check", str(shop), "--format", "json")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     faults = json.loads(done.stdout)["error"]["faults"]
     assert [fault["place"] for fault in faults] == [
         "table.products.key",
@@ -391,19 +380,17 @@ def test_where_the_budget_has_no_delta_nobody_is_told_to_pass_one(tmp_path: Path
     (tmp_path / "people.csv").write_text("id,city\n1,Bern\n")
     policy = tmp_path / "policy.toml"
     policy.write_text(
-        '[dataset]\nname = "town"\nsource = "people.csv"\nneighbours = "add-remove"\n'
-        'budget = { epsilon = 1 }\naccounting = "pure"\n'
-        '[table.people]\nprivacy_unit = "id"\nunique = true\n'
+        dataset("people.csv", epsilon=1) + '[table.people]\nprivacy_unit = "id"\nunique = true\n'
         '[table.people.column]\ncity = { type = "text" }\n'
     )
     asked = "SELECT city, COUNT(*) FROM people GROUP BY city"
     done = run("query", "-p", str(policy), "-e", "0.1", asked)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert "delta_needed" in done.stderr and "a budget that pays for it has delta 0" in done.stderr
     assert "give the budget a delta" in done.stderr and "pass a delta" not in done.stderr
 
 
 def test_a_files_name_is_no_question(policy: Path) -> None:
     done = run("explain", "-p", str(policy), "-a", "ana", "-e", "1", "q.sql")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "to ask what it holds: - < q.sql" in done.stderr

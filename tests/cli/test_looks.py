@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from sanql.demo import make_hospital
+from support.commands import run
 
-pytestmark = pytest.mark.slow  # each starts processes
+pytestmark = pytest.mark.slow
 SQL = "SELECT district, COUNT(*) AS n FROM people GROUP BY district"
 
 
@@ -19,26 +18,14 @@ def test_a_row_of_other_groups_and_rounded_numbers_come_back_as_json(tmp_path: P
     policy = make_hospital(tmp_path / "demo")
     words = ["query", "-p", str(policy), "-a", "ana", "-e", "0.5", "-d", "1e-8", "--format", "json"]
     for looks in (["--other", "(other)", "--rounded", "10", "--nonnegative"], ["--other", "rest"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "sanql", *words, *looks, SQL],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
+        done = run(*words, *looks, SQL)
+        assert done.exit_code == 0, done.stderr
         answer = json.loads(done.stdout)
         assert answer["rows"][-1][0] == looks[1]
         assert answer["cached"] is (looks[1] == "rest")
         ends = [end for interval in answer["intervals"]["n"] for end in interval]
         numbers = [row[1] for row in answer["rows"]] + ends
         assert ("--rounded" not in looks) or all(n % 10 == 0 and n >= 0 for n in numbers)
-    wrong = subprocess.run(
-        [sys.executable, "-m", "sanql", *words, "--rounded", "ten", SQL],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert wrong.returncode == 2
+    wrong = run(*words, "--rounded", "ten", SQL)
+    assert wrong.exit_code == 2
     assert json.loads(wrong.stdout)["error"]["code"] == "rounded_invalid"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from sanql.demo import make_hospital
+from support.commands import run
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -31,16 +30,12 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("document", "arguments"), COMMANDS)
-def test_a_command_in_a_document_succeeds(hospital: Path, document: str, arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "sanql", *shlex.split(arguments)],
-        cwd=hospital,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, f"{document}: {done.stderr}"
+def test_a_command_in_a_document_succeeds(
+    hospital: Path, monkeypatch: pytest.MonkeyPatch, document: str, arguments: str
+) -> None:
+    monkeypatch.chdir(hospital)
+    done = run(*shlex.split(arguments))
+    assert done.exit_code == 0, f"{document}: {done.stderr}"
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:

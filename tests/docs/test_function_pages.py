@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sanql.parse.functions import ALLOWED, NAMES
-from sanql.parse.operators.binding import CALLS
+from sanql.functions.allowed import ALLOWED, NAMES
+from sanql.parse.expressions.operators import CALLS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from sanql.errors import SanqlError
-from sanql.parse.aggregates import AGGREGATES
-from sanql.parse.rules import RULES
-from sanql.parse.spellings import SPELLINGS
-from sanql.parse.unit_aggregates import NAMES
-from sanql.parse.windows import PICKS, PLACES
+from sanql.parse.relations.windows import PICKS, PLACES
+from sanql.parse.statistics.aggregates import AGGREGATES
+from sanql.parse.statistics.spellings import SPELLINGS
+from sanql.parse.statistics.unit_aggregates import NAMES
+from sanql.teach.rules import RULES
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = DOCS.parent / "src" / "sanql"

@@ -9,7 +9,7 @@ import pytest
 
 from exact.towns import MEMBER, POLICY, ROWS, SCORE, Town, Truth
 from sanql.errors import Refused
-from sanql.release.exact_answer import ExactAnswer
+from sanql.exact.answer import ExactAnswer
 
 pytestmark = pytest.mark.slow
 
@@ -186,7 +186,7 @@ def test_what_is_not_a_union_of_certified_cells_is_refused(town: Town) -> None:
             with pytest.raises(Refused) as caught:
                 ask(sql, exact=True)
             assert caught.value.code == code, sql
-    assert san.ledger.exact_releases() == []
+    assert san.ledger.exact.entries() == []
 
 
 def test_a_refused_condition_says_what_to_write_instead(town: Town) -> None:

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 import sanql
 from exact.towns import AMOUNT, ROWS, SCORE, Town, Truth, write_people, write_policy
-from sanql.account import verify
+from sanql.audit.ledger import verify
 from sanql.cli.main import main
+from sanql.engines.pool import Lease
 from sanql.errors import LedgerError, Refused, Unavailable
-from sanql.execute.pool import Lease
 
 pytestmark = pytest.mark.slow
 
@@ -206,14 +206,14 @@ def test_a_failure_says_nothing_and_may_be_tried_again(
 def test_cells_that_come_out_differently_are_not_released_twice(town: Town) -> None:
     san = town()
     san.query(SUM, exact=True)
-    (entry,) = san.ledger.exact_releases()
+    (entry,) = san.ledger.exact.entries()
     with pytest.raises(LedgerError):
-        san.ledger.spend_exact(entry, b'{"records": [1], "totals": [1]}')
+        san.ledger.exact.spend(entry, b'{"records": [1], "totals": [1]}')
 
 
 CHILD = """
 import sys, time, sanql
-from sanql.execute import pool
+from sanql.engines import pool
 san = sanql.open(sys.argv[1])
 moment = sys.argv[2]
 if moment == "reserved":
@@ -240,7 +240,7 @@ def test_after_kill_9_the_release_stands_and_the_same_question_is_answered(
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
     san = town()
-    assert [entry.open for entry in san.ledger.exact_releases()] == [moment == "reserved"]
+    assert [entry.open for entry in san.ledger.exact.entries()] == [moment == "reserved"]
     answer = san.query(SUM, exact=True)
     assert sorted(answer.rows) == sorted(truth(SUM))
     assert answer.cached is (moment == "answered")

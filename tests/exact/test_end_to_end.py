@@ -13,9 +13,10 @@ import duckdb
 import pytest
 
 import sanql
-from sanql.account import verify
+from sanql.audit.ledger import verify
 from sanql.demo import make_hospital
 from sanql.errors import Refused
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,7 @@ AVERAGES = "SELECT {region}, AVG(income), SUM(income), COUNT(*) FROM people GROU
 
 CHILD = """
 import sys, time, sanql
-from sanql.execute.pool import Lease
+from sanql.engines.pool import Lease
 san = sanql.open(sys.argv[1], analyst=sys.argv[2])
 def wait(*_):
     print("now", flush=True)
@@ -112,13 +113,16 @@ SELECT i AS person_id, ['north', 'south', 'east', 'west'][CAST(hash(i, 1) % 4 AS
        CAST(hash(i, 3) % 100 AS INTEGER) AS age
 FROM range(1000000) AS people(i)
 """
-POLICY = """
-[dataset]
-name = "land"
-source = "people.parquet"
-neighbours = "change-one"
-budget = { epsilon = 1, delta = 1e-6 }
-accounting = "renyi"
+POLICY = (
+    dataset(
+        "people.parquet",
+        name="land",
+        neighbours="change-one",
+        epsilon=1,
+        delta="1e-6",
+        accounting="renyi",
+    )
+    + """\
 [table.people]
 privacy_unit = "person_id"
 unique = true
@@ -132,6 +136,7 @@ adversary = { class = "uniform-component", alpha = 0.4, width = 60000, known_rec
 accept = { epsilon = 0.1, delta = 1e-9 }
 records_min = 240000
 """
+)
 
 
 @pytest.mark.slow

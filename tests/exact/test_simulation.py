@@ -16,9 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 from exact.towns import MEMBER, SCORE, write_policy
+from sanql.exact.terms import terms_of
 from sanql.policy import load
-from sanql.policy.exact import ExactValues
-from sanql.release.exact_terms import terms_of
+from sanql.policy.exact.model import ExactValues
 
 pytestmark = pytest.mark.slow
 

@@ -9,12 +9,12 @@ import pytest
 
 import sanql
 from exact.towns import POLICY, SCORE, write_people, write_policy
-from sanql.account import verify
-from sanql.account.terms import account_terms
+from sanql.account.ledger.terms import account_terms
+from sanql.audit.ledger import verify
 from sanql.errors import Refused
-from sanql.execute.account_changes import retire
-from sanql.execute.losing import retire_lost
 from sanql.policy import load
+from sanql.sources.ownership.account_changes import retire_account
+from sanql.sources.ownership.lost_ledgers import retire_lost
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def release(path: Path, statement: str) -> None:
     loaded = load(path)
-    retire(loaded, account_terms(loaded), statement, "another study")  # type: ignore[arg-type]
+    retire_account(loaded, account_terms(loaded), statement, "another study")  # type: ignore[arg-type]
 
 
 def lose(path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from sanql import San
+from support.policies import dataset
 
 ROWS = """
 SELECT i AS person_id,
@@ -20,13 +21,16 @@ SELECT i AS person_id,
        CAST(hash(i, 4) % 100 AS INTEGER) AS age
 FROM range(1600) AS people(i)
 """
-POLICY = """
-[dataset]
-name = "town"
-source = "people.parquet"
-neighbours = "change-one"
-budget = { epsilon = 4, delta = 1e-6 }
-accounting = "renyi"
+POLICY = (
+    dataset(
+        "people.parquet",
+        name="town",
+        neighbours="change-one",
+        epsilon=4,
+        delta="1e-6",
+        accounting="renyi",
+    )
+    + """\
 
 [table.people]
 privacy_unit = "person_id"
@@ -39,6 +43,7 @@ amount = { type = "decimal", bounds = [0, 200], precision = 0.01 }
 member = { type = "boolean" }
 age = { type = "integer", bounds = [0, 100] }
 """
+)
 SCORE = """
 [exact.score]
 partition = ["region", "urban"]

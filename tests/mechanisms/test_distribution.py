@@ -22,6 +22,7 @@ from sanql.mechanisms import (
     Noise,
     TruncatedGeometric,
 )
+from support.volume import few_of
 
 pytestmark = pytest.mark.slow
 
@@ -120,7 +121,7 @@ def test_neighbouring_draws_are_independent() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
-@pytest.mark.parametrize("scale", [0.3, 1.0, 2.7, 1000.25])
+@pytest.mark.parametrize("scale", few_of([0.3, 1000.25, 1.0, 2.7], 2))
 def test_draws_agree_with_opendp(family: str, scale: float) -> None:
     import opendp.prelude as dp
 

@@ -22,6 +22,8 @@ NAMES = {"urandom", "getrandom", "default_rng", "SystemRandom", "RandomState", "
 
 def randomness_in(text: str) -> list[str]:
     """Return the names in a module's code (not its strings) that could yield random bits."""
+    if not any(name in text for name in MODULES | NAMES):
+        return []  # nor has its tree any of them
     found = []
     for node in ast.walk(ast.parse(text)):
         match node:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from sanql.errors import Refused
-from sanql.parse import Question
-from sanql.parse.tree import Aggregate, Aggregation
+from sanql.parse.question import Question
+from sanql.question.expressions import Aggregate
 
 Ask = Callable[[str], Question]
 Refusal = Callable[[str], Refused]
@@ -68,7 +68,7 @@ def test_a_spelling_means_what_another_means(ask: Ask, spelling: str, meaning: s
 
 def test_units_under_a_condition_are_counted_as_units(ask: Ask) -> None:
     found = asked_for(ask, "COUNT(DISTINCT person_id) FILTER (WHERE member)")
-    assert found.kind is Aggregation.COUNT_UNITS
+    assert found.statistic == "count units"
     assert found.argument is not None
 
 

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sanql.compile.expressions.emitter import Emitter, row_leaf
 from sanql.errors import Refused
-from sanql.execute.emit import Emitter, row_leaf
-from sanql.parse import Query, parse
-from sanql.parse.tree import Call, Expr, Facts, Type
+from sanql.parse.question import parse
 from sanql.policy.model import Column, RowUnit, Table
+from sanql.question.expressions import Call, Expr, Facts, Query, Type
 
 TABLE = Table(
     "t",
@@ -205,7 +205,7 @@ def test_no_value_leaves_its_proved_bounds_or_grid(
     assert_proved(expression.facts, computed(engine, expression))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @settings(max_examples=250, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=st.one_of(NUMBERS, NUMBERS, MOMENTS, PARTS_OF_MOMENTS))
 def test_no_value_leaves_its_proved_bounds_or_grid_at_length(

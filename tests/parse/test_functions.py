@@ -9,10 +9,10 @@ from datetime import date, datetime
 import pytest
 
 from sanql.errors import Refused
-from sanql.parse import Question
-from sanql.parse.functions import NAMES
-from sanql.parse.operators.binding import CALLS
-from sanql.parse.tree import Call, Expr, Literal, Type
+from sanql.functions.allowed import NAMES
+from sanql.parse.expressions.operators import CALLS
+from sanql.parse.question import Question
+from sanql.question.expressions import Call, Expr, Literal, Type
 
 Ask = Callable[[str], Question]
 Refusal = Callable[[str], Refused]

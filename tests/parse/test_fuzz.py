@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from counting import CALLS_MAX, at_most
 from sanql.errors import Refused
-from sanql.parse import Question, parse
-from sanql.parse.nearest import teach
+from sanql.parse.question import Question, parse
 from sanql.policy.model import Table
+from sanql.teach.nearest.search import teach
+from support.counting import CALLS_MAX, at_most
 
 SEEDS = [
     "SELECT city, COUNT(*) AS n, AVG(age) FROM people WHERE age BETWEEN 18 AND 65 GROUP BY 1 HAVING n > 5 ORDER BY n DESC LIMIT 3",
@@ -124,14 +124,14 @@ FIXTURES = HealthCheck.function_scoped_fixture
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[FIXTURES])
-@given(text=mutated())
+@given(text=st.one_of(mutated(), mutated(), st.text(max_size=200)))
 def test_a_mutated_question_is_understood_or_refused(
     tables: Mapping[str, Table], text: str
 ) -> None:
     assert_ends(text, tables)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @settings(max_examples=1_200, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=st.one_of(mutated(), mutated(), st.text(max_size=200)))
 def test_a_mutated_question_is_understood_or_refused_at_length(

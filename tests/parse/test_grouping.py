@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from sanql.errors import Refused
-from sanql.parse import Question
-from sanql.parse.tree import Call, Grouping, KeyRef, Literal
+from sanql.parse.question import Question
+from sanql.question.expressions import Call, Grouping, KeyRef, Literal
 
 Ask = Callable[[str], Question]
 Refusal = Callable[[str], Refused]

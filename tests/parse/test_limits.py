@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from counting import at_most
 from sanql.errors import Refused
-from sanql.parse import Question, parse
-from sanql.parse.grammar import AGAIN_MAX, Dialect
-from sanql.parse.proportions import (
+from sanql.parse.question import Question, parse
+from sanql.parse.relations.reader import EXPRESSIONS_MAX, ITEMS_MAX
+from sanql.parse.text.grammar import AGAIN_MAX, Dialect
+from sanql.parse.text.proportions import (
     JOINS_MAX,
     NAME_LETTERS_MAX,
     NESTING_MAX,
@@ -18,8 +18,8 @@ from sanql.parse.proportions import (
     SELECTS_MAX,
     WORDS_MAX,
 )
-from sanql.parse.reader import EXPRESSIONS_MAX, ITEMS_MAX
-from sanql.policy import Table
+from sanql.policy.model import Table
+from support.counting import at_most
 
 Ask = Callable[[str], Question]
 Refusal = Callable[[str], Refused]

@@ -17,12 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counting import at_most
 from sanql.cli.parameters import typed
 from sanql.errors import Refused
-from sanql.parse import Asked, parse
-from sanql.parse.tree import Literal
+from sanql.parse.question import parse
+from sanql.parse.text.parameters import Asked
 from sanql.policy.model import Table
+from sanql.question.expressions import Literal
+from support.counting import at_most
 
 Tables = Mapping[str, Table]
 WHERE = "SELECT COUNT(*) FROM people WHERE "

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanql.errors import Refused
-from sanql.parse.constants import text_literal
-from sanql.parse.functions.formats import PRINTED, READ, from_letters
-from sanql.parse.functions.patterns import read_pattern
+from sanql.functions.formats import PRINTED, READ, from_letters
+from sanql.functions.patterns import read_pattern
+from sanql.question.constants import text_literal
 
 TEXTS = ["", "a", "ab", "aab", "b-a", "A1", "abc abc", "é", "a\nb", "(", "]", "^a$"]
 PIECES = ["a", "b", "-", " ", "1", "é", ".", "[ab]", "[^a-c]", "[a-]", "[]", "[", "]", "(", ")", "(?:", "(?i)",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from counting import at_most
 from sanql.errors import Refused
-from sanql.parse import Question
+from sanql.parse.question import Question
+from support.counting import at_most
 
 Ask = Callable[[str], Question]
 Refusal = Callable[[str], Refused]

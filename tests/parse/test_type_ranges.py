@@ -10,11 +10,10 @@ from fractions import Fraction
 import pytest
 
 from sanql.errors import Refused
-from sanql.parse import parse
-from sanql.parse.nearest import teach
-from sanql.parse.tree import Query
-from sanql.policy import Table
-from sanql.policy.model import Column
+from sanql.parse.question import parse
+from sanql.policy.model import Column, Table
+from sanql.question.expressions import Query
+from sanql.teach.nearest.search import teach
 
 PER_PERSON = "(SELECT person_id, {0} AS x FROM people GROUP BY person_id) AS t"
 RESTING = [

@@ -8,8 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from sanql.parse import parse
-from sanql.plan import Outline, Plan, outline, plan
+from sanql.parse.question import parse
+from sanql.plan import price
+from sanql.plan.level import Level, LevelOutline
+from sanql.plan.plan import outline
 from sanql.policy.model import (
     Column,
     ColumnUnit,
@@ -19,6 +21,7 @@ from sanql.policy.model import (
     Table,
     TableDomain,
 )
+from support.one_level import outline_of
 
 COLUMNS = {
     column.name: column
@@ -53,8 +56,8 @@ TABLES = {
     "unlimited": Table("unlimited", ColumnUnit("person_id"), COLUMNS),
 }
 
-Outlined = Callable[..., Outline]
-Planned = Callable[..., Plan]
+Outlined = Callable[..., LevelOutline]
+Planned = Callable[..., Level]
 
 
 @pytest.fixture(scope="session")
@@ -66,9 +69,9 @@ def outlined() -> Outlined:
         neighbours: Neighbours = "add-remove",
         groups: int | None = None,
         other: bool = False,
-    ) -> Outline:
+    ) -> LevelOutline:
         query = parse(sql, TABLES).query
-        return outline(query, TABLES, neighbours, groups, other)
+        return outline(query, TABLES, neighbours, groups, other).levels[0]
 
     return make
 
@@ -84,7 +87,8 @@ def planned(outlined: Outlined) -> Planned:
         neighbours: Neighbours = "add-remove",
         groups: int | None = None,
         other: bool = False,
-    ) -> Plan:
-        return plan(outlined(sql, neighbours, groups, other), Fraction(epsilon), Fraction(delta))
+    ) -> Level:
+        whole = outline_of(outlined(sql, neighbours, groups, other))
+        return price(whole, Fraction(epsilon), Fraction(delta)).levels[0]
 
     return make

@@ -17,9 +17,9 @@ from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
 
-from sanql.parse import parse
-from sanql.plan import Planned, outline_question, plan_question
-from sanql.policy.exact import (
+from sanql.parse.question import parse
+from sanql.plan.plan import Plan, outline, price
+from sanql.policy.exact.model import (
     Acceptance,
     BinaryColumn,
     BinomialSample,
@@ -119,11 +119,11 @@ DECLARATIONS: dict[str, Exact] = {
 }  # fmt: skip
 
 
-def planned(title: str, epsilon: str = "1", delta: str = "1/1000000") -> Planned:
+def planned(title: str, epsilon: str = "1", delta: str = "1/1000000") -> Plan:
     """Return the plan of one of the questions."""
     query = parse(QUESTIONS[title], TABLES).private
-    outlined = outline_question(query, TABLES, "add-remove", other=title in OTHERS)
-    return plan_question(outlined, Fraction(epsilon), Fraction(delta))
+    outlined = outline(query, TABLES, "add-remove", other=title in OTHERS)
+    return price(outlined, Fraction(epsilon), Fraction(delta))
 
 
 def digests() -> dict[str, dict[str, str]]:

@@ -9,15 +9,20 @@ from fractions import Fraction
 import pytest
 
 from sanql.errors import Refused
-from sanql.plan import Accuracy, Outline, least_epsilon, plan
-from sanql.plan.accuracy import half_width
-from sanql.plan.wishes import parse_accuracy, parse_confidence
+from sanql.options import Accuracy
+from sanql.options.values import parse_accuracy, parse_confidence
+from sanql.plan import price
+from sanql.plan.accuracy import half_width, least_epsilon
+from sanql.plan.level import LevelOutline
+from support.one_level import outline_of
 
-Outlined = Callable[..., Outline]
+Outlined = Callable[..., LevelOutline]
 
 
-def widest(outlined: Outline, epsilon: Fraction, delta: Fraction, wanted: Accuracy) -> Fraction:
-    planned = plan(outlined, epsilon, delta)
+def widest(
+    outlined: LevelOutline, epsilon: Fraction, delta: Fraction, wanted: Accuracy
+) -> Fraction:
+    planned = price(outline_of(outlined), epsilon, delta).levels[0]
     widths = [
         half_width(planned, index, wanted.confidence, wanted.rows)
         for index in range(len(planned.estimates))
@@ -40,7 +45,7 @@ def test_the_least_epsilon_meets_the_width_and_a_smaller_one_does_not(
     outlined: Outlined, sql: str, delta: str, wanted: Accuracy
 ) -> None:
     outline = outlined(sql)
-    epsilon = least_epsilon(outline, Fraction(delta), wanted)
+    epsilon = least_epsilon(outline_of(outline), Fraction(delta), wanted)
     assert widest(outline, epsilon, Fraction(delta), wanted) <= wanted.half_width
     smaller = epsilon * Fraction(98, 100)
     assert widest(outline, smaller, Fraction(delta), wanted) > wanted.half_width
@@ -49,7 +54,7 @@ def test_the_least_epsilon_meets_the_width_and_a_smaller_one_does_not(
 def test_a_width_beyond_any_noise_is_still_answered(outlined: Outlined) -> None:
     # the search passes epsilons whose noise would be too large to draw
     outline = outlined("SELECT SUM(weight) FROM visits")
-    assert least_epsilon(outline, Fraction(0), Accuracy(Fraction(10**15))) > 0
+    assert least_epsilon(outline_of(outline), Fraction(0), Accuracy(Fraction(10**15))) > 0
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ def test_an_accuracy_that_cannot_be_is_refused(
     outlined: Outlined, sql: str, wanted: Accuracy, code: str
 ) -> None:
     with pytest.raises(Refused) as caught:
-        least_epsilon(outlined(sql), Fraction(0), wanted)
+        least_epsilon(outline_of(outlined(sql)), Fraction(0), wanted)
     assert caught.value.code == code
     assert caught.value.remedy
 
@@ -78,10 +83,10 @@ def test_what_an_accuracy_that_lacks_rows_is_told_to_be_can_be_asked(
         parse_accuracy(typed),
     )
     with pytest.raises(Refused) as caught:
-        least_epsilon(outline, Fraction(0), wanted)
+        least_epsilon(outline_of(outline), Fraction(0), wanted)
     shown = parse_accuracy(caught.value.remedy.split("'")[1])
     assert shown == replace(wanted, rows=1000)
-    assert least_epsilon(outline, Fraction(0), shown) > 0
+    assert least_epsilon(outline_of(outline), Fraction(0), shown) > 0
 
 
 F = Fraction

@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 
 from sanql.errors import Refused
-from sanql.parse import parse
-from sanql.plan.auto_bounds import Magnitudes, magnitudes_of, search, with_bounds
-from sanql.plan.posing import pose
+from sanql.parse.question import parse
+from sanql.plan.bounds_needed import pose
+from sanql.plan.find_bounds import Magnitudes, magnitudes_of, search, with_bounds
 from sanql.policy.model import Column, ColumnUnit, Neighbours, RowUnit, Table
 
 STEPS = Magnitudes(Fraction(1), 5, gridded=True)
@@ -94,7 +94,7 @@ def test_what_a_unit_adds_up_to_stays_exact(table: Table, name: str) -> None:
 )
 def test_a_unit_is_in_one_bin(neighbours: Neighbours, table: str, moved: int) -> None:
     found = search((table, "x"), TABLES, neighbours, Fraction(1, 20))
-    (part,) = found.plan.measurements
+    (part,) = found.plan.levels[0].measurements
     bounds = part.sensitivity
     assert (bounds.l1, bounds.linf, bounds.l2_squared) == (moved, 1, moved)
     assert (found.plan.charge.epsilon, found.plan.charge.delta) == (Fraction(1, 20), 0)

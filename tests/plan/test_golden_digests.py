@@ -20,15 +20,18 @@ import pytest
 
 import sanql
 from plan.golden import DECLARATIONS, QUESTIONS, TABLES, digests, planned
-from sanql.account import Event
+from sanql.account.events import Event
 from sanql.mechanisms import Noise
-from sanql.parse import parse
-from sanql.parse.relations import From, Rows
-from sanql.parse.tree import AggregateRef, Expr, Grouping, IntervalEnd
-from sanql.plan import Plan, outline, plan
+from sanql.parse.question import parse
+from sanql.plan import price
+from sanql.plan.digest import question_digest
 from sanql.plan.keys import Keys
-from sanql.policy import Column, Domain, Table, Unit
+from sanql.plan.level import Level
+from sanql.plan.plan import outline
 from sanql.policy.forms import declaration_digest, first_declaration_digest
+from sanql.policy.model import Column, Domain, Table, Unit
+from sanql.question.expressions import AggregateRef, Expr, Grouping, IntervalEnd
+from sanql.question.relations import From, Rows
 
 HERE = Path(__file__).parent
 GOLDEN: dict[str, dict[str, str]] = json.loads((HERE / "golden_digests.json").read_text())
@@ -120,7 +123,7 @@ def test_every_field_is_part_of_the_name_or_known_to_be_none() -> None:
     kinds: set[type] = set()
     for title in QUESTIONS:
         for level in planned(title).levels:
-            name = level.digest("data")
+            name = question_digest([level], "data")
             for field, kind, other in altered(level):
                 kinds.add(kind)
                 if field not in part:
@@ -144,10 +147,10 @@ def declaration_of(declared: Any) -> str:
         return "not a declaration"
 
 
-def is_another(level: Plan, name: str) -> bool:
+def is_another(level: Level, name: str) -> bool:
     """Return whether a plan has another name, or none: a field that must make sense is looked at."""
     try:
-        return level.digest("data") != name
+        return question_digest([level], "data") != name
     except Exception:
         return True
 
@@ -184,7 +187,7 @@ def put(thing: Any, name: str, value: Any) -> Any:
 
 def digest_with(tables: Mapping[str, Table], sql: str) -> str:
     outlined = outline(parse(sql, tables).private, tables, "add-remove")
-    return plan(outlined, Fraction(1), Fraction(0)).digest("data")
+    return price(outlined, Fraction(1), Fraction(0)).digest("data")
 
 
 @pytest.mark.parametrize(

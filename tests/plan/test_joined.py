@@ -10,13 +10,14 @@ from fractions import Fraction
 import duckdb
 import pytest
 
-from sanql.parse import parse
-from sanql.parse.relations import conjuncts
-from sanql.parse.tree import Query
-from sanql.plan import outline, plan
-from sanql.plan.joined import repeated, rows_joined
+from sanql.certificate.certificate import certify
+from sanql.parse.question import parse
+from sanql.plan import price
+from sanql.plan.join_multiplicity import repeated, rows_joined
+from sanql.plan.plan import outline
 from sanql.policy.model import Column, ColumnUnit, RowUnit, Table, ViaUnit
-from sanql.release import certify
+from sanql.question.expressions import Query
+from sanql.question.relations import conjuncts
 
 COLUMNS = {
     column.name: column for column in (Column("x", "integer", (0, 9)), Column("kind", "text"))
@@ -136,7 +137,7 @@ def test_a_certificate_says_where_fewer_rows_count_than_a_join_can_have(
 ) -> None:
     query = parse(sql, TABLES).query
     assert isinstance(query, Query)
-    planned = plan(outline(query, TABLES, "add-remove"), Fraction(1), Fraction(0))
+    planned = price(outline(query, TABLES, "add-remove"), Fraction(1), Fraction(0))
     sentences = repeated(query, TABLES)
     assert said in " ".join(sentences)
     assert bool(sentences) == bool(said)

@@ -11,14 +11,15 @@ import pytest
 
 from plan.conftest import TABLES
 from sanql.errors import Refused
-from sanql.parse import parse
-from sanql.parse.shared import PublicQuery
-from sanql.parse.tree import ColumnRef, Facts, Type
-from sanql.plan import Outline, outline_question
+from sanql.parse.question import parse
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys, keys_of
+from sanql.plan.level import LevelOutline
+from sanql.plan.plan import outline
 from sanql.policy.model import Column, ColumnUnit, ListedDomain, RowUnit, Table, TableDomain
+from sanql.question.expressions import ColumnRef, Facts, Type
+from sanql.question.public_query import PublicQuery
 
-Outlined = Callable[..., Outline]
+Outlined = Callable[..., LevelOutline]
 
 FEBRUARY = date(2020, 2, 1)
 # key: its values, and whether rows with other values are left out
@@ -191,7 +192,7 @@ def question(sql: str, tables: Mapping[str, Table] = TABLES) -> None:
     """Outline a question, as is done before it is priced."""
     query = parse(sql, tables).query
     assert not isinstance(query, PublicQuery)
-    outline_question(query, tables, "add-remove")
+    outline(query, tables, "add-remove")
 
 
 @pytest.mark.parametrize(

@@ -8,27 +8,17 @@ from fractions import Fraction
 import pytest
 
 from plan.conftest import TABLES
-from sanql.account import FailureEvent, GaussianEvent
-from sanql.account.events import leak, pure_epsilon
+from sanql.account.events import FailureEvent, GaussianEvent, leak, pure_epsilon
 from sanql.errors import Refused
-from sanql.parse import parse
-from sanql.plan import (
-    Accuracy,
-    LevelsOutline,
-    LevelsPlan,
-    Outlined,
-    Planned,
-    least_epsilon,
-    outline,
-    outline_question,
-    plan,
-    plan_question,
-)
-from sanql.plan.accuracy import half_width
+from sanql.options import Accuracy
+from sanql.parse.question import parse
+from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
-from sanql.plan.plan import Outline
-from sanql.plan.price import expected_error
+from sanql.plan.level import LevelOutline, outline_level
+from sanql.plan.plan import Outline, Plan, outline, price
+from sanql.plan.pricing import expected_error
 from sanql.policy.model import Neighbours
+from support.one_level import outline_of, plan_of
 
 CUBE = "SELECT sex, member, COUNT(*), SUM(age) FROM visits GROUP BY CUBE (sex, member)"
 MIXED = "SELECT sex, city, COUNT(*) FROM visits GROUP BY CUBE (sex, city)"
@@ -36,25 +26,24 @@ SINGLE = "SELECT sex, city, COUNT(*) FROM people GROUP BY CUBE (sex, city)"  # o
 DELTA = Fraction(1, 10**6)
 
 
-def outlined(sql: str, neighbours: Neighbours = "add-remove") -> Outlined:
-    return outline_question(parse(sql, TABLES).query, TABLES, neighbours)
-
-
-def planned(sql: str, epsilon: str = "1", delta: Fraction = Fraction(0)) -> LevelsPlan:
-    found = plan_question(outlined(sql), Fraction(epsilon), delta)
-    assert isinstance(found, LevelsPlan)
-    return found
-
-
-def alone(sql: str, neighbours: Neighbours = "add-remove") -> Outline:
+def outlined(sql: str, neighbours: Neighbours = "add-remove") -> Outline:
     return outline(parse(sql, TABLES).query, TABLES, neighbours)
+
+
+def planned(sql: str, epsilon: str = "1", delta: Fraction = Fraction(0)) -> Plan:
+    return price(outlined(sql), Fraction(epsilon), delta)
+
+
+def alone(sql: str, neighbours: Neighbours = "add-remove") -> LevelOutline:
+    """Return the only level of a question with one grouping set."""
+    return outline_level(parse(sql, TABLES).query, TABLES, neighbours)
 
 
 def test_a_question_with_one_set_is_outlined_and_planned_as_ever() -> None:
     sql = "SELECT sex, COUNT(*) FROM visits GROUP BY sex"
-    assert outlined(sql) == alone(sql)
-    assert plan_question(alone(sql), Fraction(1), DELTA) == plan(alone(sql), Fraction(1), DELTA)
     assert outlined(sql).levels == (alone(sql),)
+    (level,) = (found := price(outlined(sql), Fraction(1), DELTA)).levels
+    assert found == plan_of(level) and found.sets == ((0,),) and not found.several
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
@@ -62,7 +51,6 @@ def test_a_level_has_the_limits_and_measurements_of_its_own_question(
     neighbours: Neighbours,
 ) -> None:
     whole = outlined(CUBE, neighbours)
-    assert isinstance(whole, LevelsOutline)
     assert whole.sets == ((1, 0), (1,), (0,), ())
     for keys, level in zip(("member, sex", "member", "sex", "()"), whole.levels, strict=True):
         own = alone(f"SELECT COUNT(*), SUM(age) FROM visits GROUP BY {keys}", neighbours)
@@ -126,8 +114,8 @@ def test_every_level_is_part_of_the_name() -> None:
 
 def test_one_level_shown_twice_is_the_ordinary_question() -> None:
     twice = planned("SELECT sex, COUNT(*) FROM visits GROUP BY GROUPING SETS ((sex), (sex))")
-    once = plan(alone("SELECT sex, COUNT(*) FROM visits GROUP BY sex"), Fraction(1), Fraction(0))
-    assert twice.levels == (replace(once, outline=twice.levels[0].outline),)
+    once = planned("SELECT sex, COUNT(*) FROM visits GROUP BY sex")
+    assert twice.levels == (replace(once.levels[0], outline=twice.levels[0].outline),)
     assert twice.digest("data") == once.digest("data")
 
 
@@ -156,7 +144,7 @@ def test_gaussian_levels_share_one_conversion() -> None:
     assert all(isinstance(event, GaussianEvent) for event in whole.charge.events)
     count = len(whole.levels)
     for level in whole.levels:
-        alone = plan(level.outline, Fraction(1, count), DELTA / count)
+        alone = price(outline_of(level.outline), Fraction(1, count), DELTA / count)
         assert level.noises[0].standard_deviation < 0.7 * alone.noises[0].standard_deviation
 
 
@@ -168,13 +156,13 @@ def test_levels_that_select_share_the_failure_probability() -> None:
 
 def test_the_split_among_levels_has_the_least_expected_error() -> None:
     whole = outlined("SELECT member, COUNT(*), SUM(age) FROM visits GROUP BY ROLLUP (member)")
-    best = plan_question(whole, Fraction(1), Fraction(0))
+    best = price(whole, Fraction(1), Fraction(0))
     shares = [level.charge.epsilon for level in best.levels]
     assert sum(shares) == 1 and shares[0] != shares[1]
 
     def error(parts: list[Fraction]) -> float:
         pairs = zip(whole.levels, parts, strict=True)
-        plans = [plan(level, part, Fraction(0)) for level, part in pairs]
+        plans = [price(outline_of(level), part, Fraction(0)).levels[0] for level, part in pairs]
         return sum(expected_error(p.outline.measuring, p.priced) for p in plans)
 
     least = error(shares)
@@ -184,7 +172,7 @@ def test_the_split_among_levels_has_the_least_expected_error() -> None:
 
 def test_unknown_keys_at_any_level_need_a_delta() -> None:
     with pytest.raises(Refused) as refused:
-        plan_question(outlined(MIXED), Fraction(1), Fraction(0))
+        price(outlined(MIXED), Fraction(1), Fraction(0))
     assert refused.value.code == "delta_needed"
 
 
@@ -194,17 +182,17 @@ def test_an_accuracy_is_reached_at_every_level(width: int) -> None:
     wanted = Accuracy(Fraction(width))
     epsilon = least_epsilon(whole, Fraction(0), wanted)
 
-    def widths(planned: Planned) -> list[Fraction | None]:
+    def widths(planned: Plan) -> list[Fraction | None]:
         return [half_width(level, 0, wanted.confidence) for level in planned.levels]
 
-    found = plan_question(whole, epsilon, Fraction(0))
+    found = price(whole, epsilon, Fraction(0))
     assert all(w is not None and w <= width for w in widths(found))
-    cheaper = plan_question(whole, epsilon * Fraction(99, 100), Fraction(0))
+    cheaper = price(whole, epsilon * Fraction(99, 100), Fraction(0))
     assert any(w is not None and w > width for w in widths(cheaper))
 
 
 def test_nothing_is_charged_for_levels_of_a_public_table() -> None:
-    whole = plan_question(
+    whole = price(
         outlined("SELECT city, COUNT(*) FROM open GROUP BY ROLLUP (city)"), Fraction(1), Fraction(0)
     )
     assert (whole.charge.events, whole.charge.epsilon) == ((), 0)

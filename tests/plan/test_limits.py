@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from sanql.errors import Refused
-from sanql.plan import Outline
-from sanql.plan.limits import Limits, parse_groups
+from sanql.measurements.limits import Limits
+from sanql.options.values import parse_groups
+from sanql.plan.level import LevelOutline
 
-Outlined = Callable[..., Outline]
+Outlined = Callable[..., LevelOutline]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_a_number_of_groups_that_is_none_is_refused(typed: str) -> None:
 
 
 def test_a_number_of_groups_may_be_typed_or_passed() -> None:
-    assert (parse_groups("3"), parse_groups(3), parse_groups(None)) == (3, 3, None)
+    assert (parse_groups("3"), parse_groups(3)) == (3, 3)
 
 
 @pytest.mark.parametrize(

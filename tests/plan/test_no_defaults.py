@@ -7,25 +7,25 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from sanql.parse.tree import ColumnRef, Facts, Type, walk
-from sanql.plan import Outline
+from sanql.measurements.sensitivity import Setting, sensitivity_of_units
 from sanql.plan.keys import OneGroup
+from sanql.plan.level import LevelOutline
 from sanql.plan.limits import limits_of
-from sanql.plan.measuring import measure
-from sanql.plan.sensitivity import Setting, of_units
 from sanql.policy.model import Table, ViaUnit
 from sanql.policy.units import unit_path
+from sanql.question.expressions import ColumnRef, Facts, Type, walk
+from sanql.statistics.measuring import measure
 
-Outlined = Callable[..., Outline]
+Outlined = Callable[..., LevelOutline]
 
 
-def setting_of(outlined: Outline, neighbours: str) -> Setting:
+def setting_of(outlined: LevelOutline, neighbours: str) -> Setting:
     return Setting(neighbours, outlined.limits, one_group=False, always_present=False)  # type: ignore[arg-type]
 
 
 def test_a_statistic_that_is_not_known_is_no_covariance(outlined: Outlined) -> None:
     known = outlined("SELECT COVAR_POP(age, score) FROM people")
-    strange = replace(known.query.aggregates[0], kind="skewness")
+    strange = replace(known.query.aggregates[0], statistic="skewness")
     with pytest.raises(AssertionError):
         measure((strange,), known.table, known.tables, setting_of(known, "add-remove"), False, 1)
 
@@ -39,7 +39,7 @@ def test_a_unit_behind_a_reference_is_not_limited_as_a_row() -> None:
 def test_neighbours_that_are_not_known_move_at_least_as_much_as_any(outlined: Outlined) -> None:
     known = outlined("SELECT city, COUNT(*) FROM visits GROUP BY city")
     strange, largest = (setting_of(known, name) for name in ("swap", "change-one"))
-    assert of_units(strange) == of_units(largest)
+    assert sensitivity_of_units(strange) == sensitivity_of_units(largest)
 
 
 def test_rows_of_a_public_table_are_not_units() -> None:

@@ -10,16 +10,22 @@ from itertools import pairwise
 import pytest
 from scipy.optimize import minimize_scalar
 
-from sanql.account import Charge
+from plan.pricing import gaussian_of, laplace_of
+from sanql.account.charge import Charge
 from sanql.account.events import FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.errors import Refused
+from sanql.measurements.measurement import Measured
 from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, NoNoise, TruncatedGeometric
-from sanql.plan import Outline, Plan
-from sanql.plan import price as pricing
-from sanql.plan.measurements import AverageOf, CountOf, Measured, SumOf
+from sanql.plan.laplace import LaplaceMechanism
+from sanql.plan.level import Level, LevelOutline
+from sanql.plan.mechanism import Priced, split
+from sanql.plan.pricing import expected_error
+from sanql.statistics.average import AverageOf
+from sanql.statistics.count import CountOf
+from sanql.statistics.sum import SumOf
 
-Outlined = Callable[..., Outline]
-Planned = Callable[..., Plan]
+Outlined = Callable[..., LevelOutline]
+Planned = Callable[..., Level]
 
 QUESTIONS = [
     "SELECT COUNT(*) FROM people",
@@ -49,7 +55,7 @@ def epsilon_of(charge: Charge) -> Fraction:
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_epsilon_is_the_whole_questions(outlined: Outlined, sql: str, relation: str) -> None:
     measuring = outlined(sql, relation).measuring
-    charge = pricing._laplace(measuring, Fraction("0.3"), Fraction("1e-9")).charge
+    charge = laplace_of(measuring, Fraction("0.3"), Fraction("1e-9")).charge
     assert charge.epsilon == Fraction("0.3")
     assert epsilon_of(charge) == Fraction("0.3")  # shares sum exactly
 
@@ -74,7 +80,7 @@ def test_gaussian_noise_costs_no_more_than_epsilon_and_delta(
 ) -> None:
     epsilon, delta = Fraction(1), Fraction(1, 10**6)
     measuring = outlined(sql, relation).measuring
-    priced = pricing._gaussian(measuring, epsilon, delta)
+    priced = gaussian_of(measuring, epsilon, delta)
     assert priced is not None
     rho = sum(
         e.l2_squared / (2 * e.sigma2) for e in priced.charge.events if isinstance(e, GaussianEvent)
@@ -94,11 +100,11 @@ def test_the_mechanism_with_the_smaller_expected_error_is_taken(
 ) -> None:
     plan = planned(sql, epsilon, delta)
     measuring = plan.outline.measuring
-    laplace = pricing._laplace(measuring, Fraction(epsilon), Fraction(delta))
-    gaussian = pricing._gaussian(measuring, Fraction(epsilon), Fraction(delta))
+    laplace = laplace_of(measuring, Fraction(epsilon), Fraction(delta))
+    gaussian = gaussian_of(measuring, Fraction(epsilon), Fraction(delta))
     assert gaussian is not None
 
-    def error(priced: pricing.Priced) -> float:
+    def error(priced: Priced) -> float:
         noise = sum(
             part.weight * (each.standard_deviation / part.size) ** 2
             for part, each in zip(measuring.measurements, priced.noises, strict=True)
@@ -149,7 +155,7 @@ def test_a_unit_in_several_groups_divides_epsilon_and_delta(
     outlined: Outlined, relation: str, cells: int
 ) -> None:
     measuring = outlined("SELECT city FROM visits GROUP BY city", relation).measuring
-    (event,) = pricing._laplace(measuring, Fraction(1), Fraction(1, 10**6)).charge.events
+    (event,) = laplace_of(measuring, Fraction(1), Fraction(1, 10**6)).charge.events
     assert event == SelectionEvent(Fraction(1, cells), Fraction(1, cells * 10**6), cells)
 
 
@@ -258,15 +264,15 @@ def test_a_public_table_costs_nothing(planned: Planned) -> None:
     "weights", [[1.0], [1, 1], [0, 3, 0], [1e-12, 1.0], [0.1] * 7, [5, 0, 1e9]]
 )
 def test_shares_sum_to_one_exactly_and_zero_stays_zero(weights: list[float]) -> None:
-    shares = pricing._split(weights)
+    shares = split(weights)
     assert sum(shares) == 1
     assert all((share > 0) == (weight > 0) for share, weight in zip(shares, weights, strict=True))
 
 
 def test_the_split_has_the_least_expected_error(outlined: Outlined) -> None:
     measuring = outlined("SELECT COUNT(*), SUM(age), SUM(score) FROM visits").measuring
-    best = pricing._laplace(measuring, Fraction(1), Fraction(0))
-    least = pricing.expected_error(measuring, best)
+    best = laplace_of(measuring, Fraction(1), Fraction(0))
+    least = expected_error(measuring, best)
     shares = [
         event.l1 / event.scale for event in best.charge.events if isinstance(event, LaplaceEvent)
     ]
@@ -278,8 +284,8 @@ def test_the_split_has_the_least_expected_error(outlined: Outlined) -> None:
             DiscreteLaplace(part.sensitivity.l1 / share)
             for part, share in zip(measuring.measurements, moved, strict=True)
         )
-        other = pricing.Priced(noises, None, best.charge, "")
-        assert pricing.expected_error(measuring, other) > least
+        other = Priced(noises, None, best.charge, LaplaceMechanism())
+        assert expected_error(measuring, other) > least
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])

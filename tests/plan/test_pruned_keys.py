@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -12,12 +12,12 @@ import duckdb
 import pytest
 
 from sanql.errors import Refused
-from sanql.parse import parse
-from sanql.parse.shared import PublicQuery
-from sanql.plan import outline_question
+from sanql.kernel.stored_types import ColumnType
+from sanql.parse.question import parse
 from sanql.plan.keys import PublicKeys
-from sanql.policy import Column, ColumnUnit, ListedDomain, Table
-from sanql.policy.model import ColumnType, Value
+from sanql.plan.plan import outline
+from sanql.policy.model import Column, ColumnUnit, ListedDomain, Table, Value
+from sanql.question.public_query import PublicQuery
 
 LARGE = 9007199254740993
 GRID = Fraction(1, 10)
@@ -71,30 +71,35 @@ def left(key: str, where: str) -> set[object]:
     tables = {"t": Table("t", ColumnUnit("id"), {key: column}, 1)}
     query = parse(f"SELECT {key}, COUNT(*) FROM t WHERE {where} GROUP BY 1", tables).query
     assert not isinstance(query, PublicQuery)
-    keys = outline_question(query, tables, "add-remove").levels[0].keys
+    keys = outline(query, tables, "add-remove").levels[0].keys
     assert isinstance(keys, PublicKeys)
     return set(keys.columns[0].values)  # type: ignore[arg-type]
 
 
-def with_rows(key: str, where: str) -> set[object]:
+@pytest.fixture(scope="module")
+def engine() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield plain DuckDB with a table of all values of each key."""
+    with duckdb.connect() as connection:
+        for key, (kind, values) in KEYS.items():
+            stored = RAW_DOSES if key == "dose" else list(values)
+            connection.execute(f"CREATE TABLE of_{key} ({key} {kind})")
+            connection.executemany(f"INSERT INTO of_{key} VALUES (?)", [[each] for each in stored])
+        yield connection
+
+
+def with_rows(engine: duckdb.DuckDBPyConnection, key: str, where: str) -> set[object]:
     """Return the keys of which a row passes the condition, by plain DuckDB over every value.
 
     Numbers with decimals are doubles in our questions, and would be exact in plain DuckDB.
     """
     where = re.sub(r"\d+\.\d+", lambda number: f"{number[0]}e0", where)
-    kind, values = KEYS[key]
-    stored = RAW_DOSES if key == "dose" else list(values)
-    with duckdb.connect() as engine:
-        engine.execute(f"CREATE TABLE t ({key} {kind})")
-        engine.executemany("INSERT INTO t VALUES (?)", [[value] for value in stored])
-        found = [
-            value for (value,) in engine.execute(f"SELECT {key} FROM t WHERE {where}").fetchall()
-        ]
+    rows = engine.execute(f"SELECT {key} FROM of_{key} WHERE {where}").fetchall()
+    found = [value for (value,) in rows]
     return {Fraction(round(value * 10), 10) for value in found} if key == "dose" else set(found)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_key_that_has_rows_is_left(seed: int) -> None:
+def test_every_key_that_has_rows_is_left(seed: int, engine: duckdb.DuckDBPyConnection) -> None:
     rng = random.Random(f"pruned {seed}")
     pruned = 0
     for _ in range(60):
@@ -105,6 +110,6 @@ def test_every_key_that_has_rows_is_left(seed: int) -> None:
         except Refused as refused:
             assert refused.code in ("keys_excluded", "null_compared"), (where, refused)
             kept = set()
-        assert with_rows(key, where) <= kept, where
+        assert with_rows(engine, key, where) <= kept, where
         pruned += len(kept) < len(KEYS[key][1])
     assert pruned > 10

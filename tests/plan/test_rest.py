@@ -8,18 +8,20 @@ from fractions import Fraction
 
 import pytest
 
-from sanql.account import GaussianEvent, LaplaceEvent
+from plan.pricing import gaussian_of, laplace_of
+from sanql.account.events import GaussianEvent, LaplaceEvent
 from sanql.errors import Refused
+from sanql.measurements.measurement import Measured
 from sanql.mechanisms import DiscreteLaplace
-from sanql.plan import Outline, Plan
-from sanql.plan import price as pricing
+from sanql.options.values import parse_accuracy
+from sanql.plan import price
 from sanql.plan.accuracy import half_width, least_epsilon
-from sanql.plan.measurements import Measured
-from sanql.plan.rest import is_told
-from sanql.plan.wishes import parse_accuracy
+from sanql.plan.level import Level, LevelOutline
+from sanql.plan.other_groups import is_told
+from support.one_level import outline_of, plan_of
 
-Outlined = Callable[..., Outline]
-Planned = Callable[..., Plan]
+Outlined = Callable[..., LevelOutline]
+Planned = Callable[..., Level]
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 APART = [  # questions whose rows are measured apart from the units that select keys
     "SELECT city, COUNT(*) FROM visits GROUP BY city",
@@ -44,7 +46,7 @@ def test_laplace_noise_is_the_same_with_other_groups_as_without(
     outlined: Outlined, sql: str, relation: str
 ) -> None:
     plain, other = (outlined(sql, relation, other=flag) for flag in (False, True))
-    without, with_it = (pricing._laplace(each.measuring, EPSILON, DELTA) for each in (plain, other))
+    without, with_it = (laplace_of(each.measuring, EPSILON, DELTA) for each in (plain, other))
     assert with_it.noises == without.noises
     assert with_it.threshold == without.threshold
     assert (with_it.charge.epsilon, with_it.charge.delta) == (EPSILON, DELTA)
@@ -66,7 +68,7 @@ def test_gaussian_noise_answers_for_a_longer_change(
     outlined: Outlined, sql: str, relation: str
 ) -> None:
     plain, other = (outlined(sql, relation, other=flag).measuring for flag in (False, True))
-    priced = pricing._gaussian(other, EPSILON, DELTA)
+    priced = gaussian_of(other, EPSILON, DELTA)
     if priced is None:
         return
     squares = [e.l2_squared for e in priced.charge.events if isinstance(e, GaussianEvent)]
@@ -98,11 +100,11 @@ def test_the_rest_of_the_count_that_selects_has_a_share_of_its_own(
     assert (part.kind, part.of) == (Measured.REST, measuring.selection)
     sensitivity = part.sensitivity
     assert (sensitivity.l1, sensitivity.linf, sensitivity.l2_squared) == (1, 1, 1)
-    priced = pricing._laplace(measuring, EPSILON, DELTA)
+    priced = laplace_of(measuring, EPSILON, DELTA)
     noise = priced.noises[measuring.rest]
     assert isinstance(noise, DiscreteLaplace)
     assert LaplaceEvent(noise.scale, 1, 1) in priced.charge.events
-    alone = pricing._laplace(outlined(sql, relation).measuring, EPSILON, DELTA)
+    alone = laplace_of(outlined(sql, relation).measuring, EPSILON, DELTA)
     assert priced.charge.epsilon == alone.charge.epsilon  # shared, not added
     assert len(priced.charge.events) == len(alone.charge.events) + 1
 
@@ -142,18 +144,20 @@ def test_other_groups_are_refused_where_every_group_appears(outlined: Outlined, 
 def test_the_name_of_a_question_says_whether_other_groups_are_added_up(
     planned: Planned, sql: str
 ) -> None:
-    names = {planned(sql, "1", "1e-6", other=flag).digest("source") for flag in (False, True)}
+    names = {
+        plan_of(planned(sql, "1", "1e-6", other=flag)).digest("source") for flag in (False, True)
+    }
     assert len(names) == 2
 
 
 def test_widths_and_accuracy_cover_the_row_of_other_groups(outlined: Outlined) -> None:
     outline = outlined(TOGETHER[0], other=True)
     wanted = parse_accuracy("50 at 0.9")
-    epsilon = least_epsilon(outline, DELTA, wanted)
-    plan = Plan(outline, pricing.price(outline.measuring, epsilon, DELTA))
+    epsilon = least_epsilon(outline_of(outline), DELTA, wanted)
+    made = price(outline_of(outline), epsilon, DELTA).levels[0]
     assert outline.measuring.rest is not None and outline.measuring.selection is not None
     widths = [
-        plan.noises[index].half_width(wanted.confidence)
+        made.noises[index].half_width(wanted.confidence)
         for index in (outline.measuring.selection, outline.measuring.rest)
     ]
-    assert half_width(plan, 0, wanted.confidence) == max(widths) <= 50
+    assert half_width(made, 0, wanted.confidence) == max(widths) <= 50

@@ -10,20 +10,22 @@ Where cells are merged, every set of cells is added up in turn.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import pytest
 
-from sanql.plan.limits import Limits
-from sanql.plan.sensitivity import (
+from sanql.measurements.limits import Limits
+from sanql.measurements.sensitivity import (
     Sensitivity,
     Setting,
-    of_counts,
-    of_distinct,
-    of_rest,
-    of_sums,
-    of_units,
+    sensitivity_of_counts,
+    sensitivity_of_distinct,
+    sensitivity_of_histogram,
+    sensitivity_of_most,
+    sensitivity_of_rest,
+    sensitivity_of_sums,
+    sensitivity_of_units,
 )
 from sanql.policy.model import Neighbours
 
@@ -138,7 +140,7 @@ def assert_holds(declared: Sensitivity, found: Sensitivity) -> None:
 
 @pytest.mark.parametrize("world", WORLDS, ids=named)
 def test_counts_of_rows_move_exactly_as_declared(world: World) -> None:
-    declared, found = of_counts(world.setting), largest(world, row_counts(world))
+    declared, found = sensitivity_of_counts(world.setting), largest(world, row_counts(world))
     if world.setting.merged and world.setting.neighbours == "change-one":
         # only one cell is merged, so not both units can have all they have in one
         assert (declared.l1, declared.linf) == (found.l1, found.linf)
@@ -150,7 +152,7 @@ def test_counts_of_rows_move_exactly_as_declared(world: World) -> None:
 @pytest.mark.parametrize("world", MERGED, ids=named)
 def test_units_added_up_move_exactly_as_declared(world: World) -> None:
     presence = [tuple(min(1, n) for n in counts) for counts in row_counts(world)]
-    declared = of_rest(world.setting)
+    declared = sensitivity_of_rest(world.setting)
     rests = {sum(vector) for vector in presence} | {0}  # whichever cells are hidden
     most = max(rests)
     assert declared == Sensitivity(most, most, most**2)
@@ -159,7 +161,7 @@ def test_units_added_up_move_exactly_as_declared(world: World) -> None:
 @pytest.mark.parametrize("world", APART, ids=named)
 def test_counts_of_units_move_exactly_as_declared(world: World) -> None:
     presence = list({tuple(min(1, n) for n in counts) for counts in row_counts(world)})
-    assert of_units(world.setting) == largest(world, presence)
+    assert sensitivity_of_units(world.setting) == largest(world, presence)
 
 
 BOUNDS = [(0, 1), (0, 5), (-3, 5), (-5, 3), (-4, 4), (2, 5), (-5, -2), (3, 3), (0, 0)]
@@ -169,7 +171,7 @@ BOUNDS = [(0, 1), (0, 5), (-3, 5), (-5, 3), (-4, 4), (2, 5), (-5, -2), (3, 3), (
 @pytest.mark.parametrize("world", WORLDS, ids=named)
 def test_sums_move_at_most_as_declared(world: World, bounds: tuple[int, int]) -> None:
     low, high = bounds
-    declared = of_sums(world.setting, low, high, None)
+    declared = sensitivity_of_sums(world.setting, low, high, None)
     found = largest(world, sums(world, low, high, None))
     assert_holds(declared, found)
     if world.setting.neighbours == "add-remove" or world.setting.one_group:
@@ -198,9 +200,9 @@ def test_sums_with_a_limit_on_the_total_move_at_most_as_declared(
     world: World, bounds: tuple[int, int], total: tuple[int, int]
 ) -> None:
     low, high = bounds
-    declared = of_sums(world.setting, low, high, total)
+    declared = sensitivity_of_sums(world.setting, low, high, total)
     assert_holds(declared, largest(world, sums(world, low, high, total)))
-    free = of_sums(world.setting, low, high, None)
+    free = sensitivity_of_sums(world.setting, low, high, None)
     assert_holds(free, declared)  # a limit never costs
 
 
@@ -215,15 +217,15 @@ def test_counts_of_distinct_values_move_exactly_as_declared(world: World) -> Non
         for vector in product(range(limits.rows + 1), repeat=world.cells)
         if sum(vector) <= limits.rows and sum(part > 0 for part in vector) <= limits.groups
     ]
-    assert_holds(of_distinct(world.setting), largest(world, values))
-    assert of_distinct(world.setting).l1 == largest(world, values).l1
+    assert_holds(sensitivity_of_distinct(world.setting), largest(world, values))
+    assert sensitivity_of_distinct(world.setting).l1 == largest(world, values).l1
 
 
 def test_a_whole_count_of_a_fixed_number_of_rows_moves_nowhere() -> None:
     setting = Setting("change-one", Limits(1, 1, 1), True, True)
-    assert of_counts(setting).zero
-    assert of_units(setting).zero
-    assert not of_sums(setting, 0, 1, None).zero
+    assert sensitivity_of_counts(setting).zero
+    assert sensitivity_of_units(setting).zero
+    assert not sensitivity_of_sums(setting, 0, 1, None).zero
 
 
 @pytest.mark.parametrize("limits", LIMITS)
@@ -235,3 +237,54 @@ def test_the_norms_of_the_largest_unit_are_those_of_brute_force(limits: Limits) 
         max(map(max, counts)),
         max(sum(n * n for n in each) for each in counts),
     )
+
+
+def splits(count: int, values: int) -> list[Vector]:
+    """Return all ways in which so many rows may have some of these values, or none of them."""
+    return [c for c in product(range(count + 1), repeat=values) if sum(c) <= count]
+
+
+def by_value(world: World, values: int) -> list[tuple[Vector, ...]]:
+    """Return every table of counts by group and value that one unit can be left with."""
+    return list(
+        dict.fromkeys(
+            table
+            for counts in row_counts(world)
+            for table in product(*(splits(count, values) for count in counts))
+        )
+    )
+
+
+def neighbours_by_value(world: World, values: int) -> Iterator[list[Vector]]:
+    """Yield how far each count of each group moves, for every pair of neighbours."""
+    found = by_value(world, values)
+    empty = tuple((0,) * values for _ in range(world.cells))
+    others = found if world.setting.neighbours == "change-one" else [empty]
+    for left, right in product(found, others):
+        yield [
+            tuple(abs(a - b) for a, b in zip(x, y, strict=True))
+            for x, y in zip(left, right, strict=True)
+        ]
+
+
+FEW = [world for world in APART if world.cells * world.setting.limits.rows < 9]
+
+
+@pytest.mark.parametrize("world", FEW, ids=named)
+def test_counts_by_value_move_exactly_as_declared(world: World) -> None:
+    declared = sensitivity_of_histogram(world.setting)
+    l1 = linf = squared = most = 0
+    for gaps in neighbours_by_value(world, 2):
+        moved = [gap for group in gaps for gap in group]
+        l1, linf = max(l1, sum(moved)), max(linf, *moved)
+        squared = max(squared, sum(gap * gap for gap in moved))
+        most = max(most, sum(max(group) for group in gaps))
+    assert (l1, linf, squared) == (declared.l1, declared.linf, declared.l2_squared)
+    assert most == sensitivity_of_most(world.setting).l1
+
+
+@pytest.mark.parametrize("world", MERGED, ids=named)
+def test_what_is_counted_by_value_is_never_merged(world: World) -> None:
+    apart = replace(world.setting, merged=False)
+    assert sensitivity_of_histogram(world.setting) == sensitivity_of_histogram(apart)
+    assert sensitivity_of_most(world.setting) == sensitivity_of_most(apart)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
-from sanql.parse import parse
-from sanql.plan import Plan, outline, plan
+from sanql.plan.level import Level
 from sanql.policy.model import Column, ColumnUnit, Table, ViaUnit
+from support.cells import priced
 
 FLIGHTS = Table(
     "flights",
@@ -73,12 +72,8 @@ def declared() -> dict[str, Table]:
     }  # fmt: skip
 
 
-def planned(sql: str, tables: dict[str, Table]) -> Plan:
-    return plan(
-        outline(parse(sql, tables).query, tables, "add-remove", None),
-        Fraction(1),
-        Fraction(1, 10**6),
-    )
+def planned(sql: str, tables: dict[str, Table]) -> Level:
+    return priced(sql, tables, delta="1e-6").levels[0]
 
 
 @pytest.mark.parametrize("sql", ONE_ROW_EACH)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sanql.errors import PolicyError
-from sanql.policy import AutoBounds, load
+from sanql.policy import load
+from sanql.policy.model import AutoBounds
 
 Write = Callable[[str], Path]
 Text = Callable[..., str]

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanql.errors import PolicyError
-from sanql.policy import Column, ViaUnit, draft, load
+from sanql.policy import draft, load
+from sanql.policy.model import Column, ViaUnit
 
 Write = Callable[[str], Path]
 

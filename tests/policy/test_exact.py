@@ -13,8 +13,8 @@ from sanql.errors import Fault, PolicyError
 from sanql.mechanisms.noiseless import CountAdversary, SumAdversary
 from sanql.mechanisms.noiseless.summands import Lattice
 from sanql.policy import load
-from sanql.policy.exact import ExactHistogram, ExactValues, UniformComponent
-from sanql.policy.exact_numbers import least_records
+from sanql.policy.exact.model import ExactHistogram, ExactValues, UniformComponent
+from sanql.policy.exact.remedies import least_records
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sanql.errors import PolicyError
-from sanql.policy import ColumnUnit, ListedDomain, Policy, TableDomain, draft, load
+from sanql.policy import draft, load
 from sanql.policy.keys import KEYS, SECTIONS
+from sanql.policy.model import ColumnUnit, ListedDomain, Policy, TableDomain
 
 pytestmark = pytest.mark.slow
 

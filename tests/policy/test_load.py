@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sanql.policy import (
+from sanql.policy import load
+from sanql.policy.model import (
     Analyst,
     Budget,
     Coalition,
@@ -20,7 +21,6 @@ from sanql.policy import (
     RowUnit,
     Table,
     TableDomain,
-    load,
 )
 
 Write = Callable[[str], Path]

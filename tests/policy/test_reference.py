@@ -9,11 +9,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sanql.execute.canonical import convert
-from sanql.execute.files import locate
+from sanql.kernel.stored_types import TEXT_BYTES_DEFAULT, ColumnType, convert
 from sanql.policy import load
-from sanql.policy.keys import ENGINE_DEFAULT, FAILURES_MAX_DEFAULT, KEYS, TEXT_BYTES_DEFAULT
-from sanql.policy.model import ColumnType
+from sanql.policy.keys import ENGINE_DEFAULT, FAILURES_MAX_DEFAULT, KEYS
+from sanql.sources.kinds import locate
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

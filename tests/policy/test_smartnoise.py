@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from sanql.errors import PolicyError, Refused
-from sanql.policy import ColumnUnit, RowUnit, load
+from sanql.policy import load
+from sanql.policy.model import ColumnUnit, RowUnit
 from sanql.policy.smartnoise import from_smartnoise
 
 METADATA = """

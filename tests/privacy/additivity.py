@@ -13,7 +13,7 @@ What does not add up, and what is asserted of it instead:
   held to the limit, is the whole.
 - *distinct values* (COUNT(DISTINCT x)): two units may have the same one. No fewer than in any part, no
   more than in all of them together, and a unit alone moves them by no more than is declared.
-- *quantiles*: their leaves add up as multisets: so many rows of each leaf.
+- *quantiles* and *counts by value*: their bins add up as multisets: so many rows of each bin.
 - *selection of keys* (thresholds on noisy counts of units) and *other groups*: both are made of cells
   after noise, which no statement sees. Which keys have cells adds up: exactly those that a part has.
 """
@@ -28,20 +28,20 @@ from typing import Any
 import pyarrow as pa
 
 from privacy.replay import Key, check, keyed
-from sanql.execute.statement import CELL_LIMIT
-from sanql.plan import Plan
+from sanql.compile.cells import CELL_LIMIT
+from sanql.measurements.measurement import Measured
 from sanql.plan.keys import PrivateKeys
-from sanql.plan.measurements import Measured
+from sanql.plan.level import Level
 
 Groups = dict[Key, list[Any]]
-QUANTILES = (Measured.PICKS, Measured.LADDER)
+BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM, Measured.MOST)
 
 
 class Violation(AssertionError):
     """Cells that are not what they must be."""
 
 
-def check_sum(plan: Plan, whole: pa.Table, parts: Sequence[pa.Table]) -> int:
+def check_sum(plan: Level, whole: pa.Table, parts: Sequence[pa.Table]) -> int:
     """Raise a Violation unless the parts' cells add up to the whole's; return how many were compared."""
     if plan.outline.table.public:
         for part in parts:
@@ -66,7 +66,7 @@ def check_sum(plan: Plan, whole: pa.Table, parts: Sequence[pa.Table]) -> int:
 
 
 def _adds_up(kind: Measured, whole: Any, parts: list[Any]) -> bool:
-    if kind in QUANTILES:
+    if kind in BY_BINS:
         return Counter(whole) == sum(map(Counter, parts), Counter())
     if kind is Measured.DISTINCT:
         return bool(max(parts, default=0) <= whole <= sum(parts))
@@ -77,7 +77,7 @@ def _adds_up(kind: Measured, whole: Any, parts: list[Any]) -> bool:
     return bool(whole == sum(parts))
 
 
-def check_units(plan: Plan, units: Sequence[pa.Table], *, rows: bool) -> int:
+def check_units(plan: Level, units: Sequence[pa.Table], *, rows: bool) -> int:
     """Raise a Violation where one unit's cells leave the declared sensitivity; return how many checks.
 
     Where one unit is changed for another, pairs of them are compared; a unit that is no single row may
@@ -97,7 +97,7 @@ def check_units(plan: Plan, units: Sequence[pa.Table], *, rows: bool) -> int:
     return len(units)
 
 
-def without_units(plan: Plan, cells: pa.Table) -> pa.Table:
+def without_units(plan: Level, cells: pa.Table) -> pa.Table:
     """Return the cells that a question has where nobody is: public keys with zeros, or no row."""
     if isinstance(plan.outline.keys, PrivateKeys):
         return cells.slice(0, 0)
@@ -109,7 +109,7 @@ def without_units(plan: Plan, cells: pa.Table) -> pa.Table:
     return cells
 
 
-def check_same(plan: Plan, whole: pa.Table, again: pa.Table) -> None:
+def check_same(plan: Level, whole: pa.Table, again: pa.Table) -> None:
     """Raise a Violation unless two runs of one statement on the same rows have the same cells."""
     ours, theirs = keyed(plan, whole), keyed(plan, again)
     if whole.schema != again.schema or ours != theirs:

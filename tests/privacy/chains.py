@@ -18,12 +18,13 @@ import duckdb
 import pyarrow as pa
 
 from privacy.worlds import ARROW
-from sanql.execute.lockdown import CATALOG, quote
-from sanql.execute.messages import Query
-from sanql.execute.run import running
-from sanql.execute.sources import Source
-from sanql.execute.statement import Statement
-from sanql.policy import Neighbours, Policy, load
+from sanql.catalog.description import Layout
+from sanql.kernel.lockdown import CATALOG, quote_name
+from sanql.kernel.messages import Statement
+from sanql.kernel.run import running
+from sanql.policy import load
+from sanql.policy.model import Neighbours, Policy
+from support.policies import dataset
 
 Row = dict[str, Any]
 World = dict[str, list[Row]]
@@ -55,13 +56,16 @@ CELLS = {
 }  # fmt: skip
 ROWS_MAX = 100_000  # of one unit, where no limit is to bind
 
-POLICY = """
-[dataset]
-name = "chains"
-source = "data.duckdb"
-neighbours = "{neighbours}"
-budget = {{ epsilon = 1000000, delta = 0.5 }}
-accounting = "renyi"
+POLICY = (
+    dataset(
+        "data.duckdb",
+        name="chains",
+        neighbours="{neighbours}",
+        epsilon=1000000,
+        delta="0.5",
+        accounting="renyi",
+    )
+    + """\
 [analyst.ana]
 
 [table.people]
@@ -138,6 +142,7 @@ word = {{ type = "text" }}
 code = {{ type = "integer", bounds = [0, 4] }}
 weight = {{ type = "float", bounds = [0, 1] }}
 """
+)
 
 WORDS = ["red", "blue", "", "it's", "żółć", "1"]
 DATES = [date(2020, 1, 1), date(2020, 3, 31), date(2020, 2, 29), date(1, 1, 1), date(9999, 12, 31)]
@@ -330,7 +335,7 @@ class Database:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
-        self.connection.execute(f"ATTACH ':memory:' AS {quote(CATALOG)}")
+        self.connection.execute(f"ATTACH ':memory:' AS {quote_name(CATALOG)}")
         self.connection.execute("SET error_on_division_by_zero = false")
         self.connection.execute("SET scalar_subquery_error_on_multiple_rows = false")
         self.connection.execute("SET TimeZone = 'UTC'")
@@ -343,29 +348,27 @@ class Database:
                 {n: pa.array([row[n] for row in rows], ARROW[kind]) for n, kind in types.items()}
             )
             self.connection.register("incoming", values)
-            relation = f"{quote(CATALOG)}.main.{quote(table)}"
+            relation = f"{quote_name(CATALOG)}.main.{quote_name(table)}"
             self.connection.execute(f"CREATE OR REPLACE TABLE {relation} AS FROM incoming")
 
     def cells(self, sent: Statement) -> pa.Table:
         """Return the exact cells of a statement."""
-        with running(self.connection, Query(sent.sql, sent.parameters, sent.public)):
+        with running(self.connection, sent):
             kinds = [(name, CELLS[str(kind)]) for name, kind, *_ in self.connection.description]
             columns = list(zip(*self.connection.fetchall(), strict=True)) or [()] * len(kinds)
         return pa.table(list(map(list, columns)), schema=pa.schema(kinds))
 
     def plain(self, sql: str) -> list[tuple[Any, ...]]:
         """Return what DuckDB itself answers."""
-        self.connection.execute(f"USE {quote(CATALOG)}.main")
+        self.connection.execute(f"USE {quote_name(CATALOG)}.main")
         return self.connection.execute(sql).fetchall()
 
 
-def source_of(policy: Policy) -> Source:
+def source_of(policy: Policy) -> Layout:
     """Return how emitted SQL reads a world in memory: columns have their canonical types."""
-    return Source(
-        Path("unused"),
-        "fingerprint",
-        {table: f"{quote(CATALOG)}.main.{quote(table)}" for table in ENGINE},
-        {table: {name: quote(name) for name in types} for table, types in ENGINE.items()},
+    return Layout(
+        {table: f"{quote_name(CATALOG)}.main.{quote_name(table)}" for table in ENGINE},
+        {table: {name: quote_name(name) for name in types} for table, types in ENGINE.items()},
         {table: dict(types) for table, types in ENGINE.items()},
         {},
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,12 @@ import pytest
 
 from privacy import chains
 from privacy.worlds import ENGINE, UNITS, Bounding, Database, Row, source_of, write_policy
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.plan import Plan, outline, plan
-from sanql.policy import Neighbours
+from sanql.compile.statement import compile_plan
+from sanql.plan.level import Level
+from sanql.policy.model import Neighbours
+from support.cells import priced
 
-Exact = Callable[..., tuple[Plan, list[dict[str, Any]]]]
+Exact = Callable[..., tuple[Level, list[dict[str, Any]]]]
 EMPTY: Row = dict.fromkeys(ENGINE)
 
 
@@ -31,20 +30,19 @@ def exact(tmp_path: Path) -> Exact:
         neighbours: Neighbours = "add-remove",
         bounding: Bounding = Bounding(4, 2, 3),  # noqa: B008  (frozen)
         secret: int = 7,
-    ) -> tuple[Plan, list[dict[str, Any]]]:
+    ) -> tuple[Level, list[dict[str, Any]]]:
         limits = {table: bounding for table, unit in UNITS.items() if unit is not None}
         policy = write_policy(tmp_path, neighbours, limits)
-        query = parse(sql, policy.tables).query
-        planned = plan(outline(query, policy.tables, neighbours), Fraction(1), Fraction(1, 1000))
+        planned = priced(sql, policy.tables, neighbours).levels[0]
         database = Database()
-        database.load(query.table, [{**EMPTY, **row} for row in rows])
-        cells = database.cells(statement(planned, source_of(policy), secret))
+        database.load(planned.outline.query.table, [{**EMPTY, **row} for row in rows])
+        cells = database.cells(compile_plan(planned, source_of(policy), secret))
         return planned, cells.to_pylist()
 
     return run
 
 
-Linked = Callable[..., tuple[Plan, list[dict[str, Any]]]]
+Linked = Callable[..., tuple[Level, list[dict[str, Any]]]]
 
 
 @pytest.fixture
@@ -60,14 +58,12 @@ def linked(tmp_path: Path) -> Linked:
         *,
         neighbours: Neighbours = "add-remove",
         database: chains.Database | None = None,
-    ) -> tuple[Plan, list[dict[str, Any]]]:
+    ) -> tuple[Level, list[dict[str, Any]]]:
         policy = chains.write_policy(tmp_path, neighbours, None)
-        query = parse(sql, policy.tables).query
-        outlined = outline(query, policy.tables, neighbours)
-        planned = plan(outlined, Fraction(1), Fraction(1, 1000))
+        planned = priced(sql, policy.tables, neighbours).levels[0]
         opened = database or chains.Database()
         opened.load(chains.complete(rows))
-        cells = opened.cells(statement(planned, chains.source_of(policy), 7))
+        cells = opened.cells(compile_plan(planned, chains.source_of(policy), 7))
         return planned, cells.to_pylist()
 
     return run

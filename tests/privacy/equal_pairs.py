@@ -14,7 +14,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from sanql.policy.model import ColumnType
+from sanql.kernel.stored_types import ColumnType
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,14 @@ from privacy.kernel import (
 )
 from privacy.partition import partition
 from privacy.stages import Split
+from sanql.catalog.description import PreparedSource
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
-from sanql.execute.sources import Source
-from sanql.execute.statement import Statement, statement
-from sanql.parse import parse
-from sanql.plan import Plan, outline_question, plan_question
-from sanql.policy import Policy, RowUnit
+from sanql.kernel.messages import Statement
+from sanql.parse.question import parse
+from sanql.plan.level import Level
+from sanql.plan.plan import outline, price
+from sanql.policy.model import Policy, RowUnit
 
 Others = Sequence[tuple[Path, Settings]]
 EPSILON, DELTA = Fraction(1), Fraction(1, 1000)
@@ -44,7 +46,7 @@ class Asked:
     """A question as it is sent: each level with its statement."""
 
     sql: str
-    levels: tuple[tuple[Plan, Statement], ...]
+    levels: tuple[tuple[Level, Statement], ...]
 
     @property
     def large(self) -> str | None:
@@ -56,7 +58,9 @@ class Asked:
         return "left out: a long statement" if long else None
 
 
-def ask(sql: str, policy: Policy, source: Source, groups: int | None, secret: int) -> Asked | str:
+def ask(
+    sql: str, policy: Policy, source: PreparedSource, groups: int | None, secret: int
+) -> Asked | str:
     """Return a question as it is sent, or in a word why it is not."""
     tables = {
         name: table if table.columns else replace(table, columns=source.columns[name])
@@ -64,9 +68,9 @@ def ask(sql: str, policy: Policy, source: Source, groups: int | None, secret: in
     }
     try:
         query = parse(sql, tables).query
-        outlined = outline_question(query, tables, policy.neighbours, groups)
-        planned = plan_question(outlined, EPSILON, DELTA)
-        sent = [statement(level, source, secret) for level in planned.levels]
+        outlined = outline(query, tables, policy.neighbours, groups)
+        planned = price(outlined, EPSILON, DELTA)
+        sent = [compile_plan(level, source, secret) for level in planned.levels]
     except Refused as refused:
         return refused.code
     return Asked(sql, tuple(zip(planned.levels, sent, strict=True)))
@@ -98,7 +102,7 @@ class Examination:
         """Return the exact cells of the whole and of each part."""
         return _cells(self._whole, sent), [_cells(engine, sent) for engine in self._parts]
 
-    def _examine(self, plan: Plan, sent: Statement) -> int:
+    def _examine(self, plan: Level, sent: Statement) -> int:
         whole, parts = self.cells(sent)
         compared = check_sum(plan, whole, parts)
         rows = isinstance(plan.outline.table.unit, RowUnit)

@@ -20,11 +20,12 @@ DAY_PARTS = ["year", "quarter", "month", "week", "day", "dayofweek", "isodow", "
 CLOCK_PARTS = ["hour", "minute", "second"]
 DAY_UNITS = ["year", "quarter", "month", "week", "day"]
 KINDS = ["rows", "rows", "values", "units", "distinct", "sum", "sum", "avg", "avg"]
-KINDS += ["if", "spread", "pair", "filter", "rank", "rank"]
+KINDS += ["if", "spread", "pair", "filter", "rank", "rank", "other", "other"]
 SPREADS = ["VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP"]
 RANKS = ["MEDIAN({x})", "MIN({x})", "MAX({x})", "QUANTILE_DISC({x}, {f})"]
 RANKS += ["PERCENTILE_CONT({f}) WITHIN GROUP (ORDER BY {x})", "QUANTILE_CONT({x}, {f})"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
+OTHERS = ["AVG(level)", "AVG(GREATEST(0.5, LEAST(9, {x})))"]  # of a number
 UNIT_COLUMN = {"visits": "person", "stays": "patient", "readings": None}
 
 
@@ -132,6 +133,8 @@ class Grammar:
             return f"{rng.choice(SPREADS)}({self._summed()})"
         if kind == "pair":
             return f"{rng.choice(PAIRS)}({self._summed()}, {self._summed()})"
+        if kind == "other":
+            return rng.choice(OTHERS).format(x=self._summed())
         if kind == "rank":
             value = rng.choice(["age", "swing", "income", "temp", "age"])
             inner = value if rng.random() < 0.7 else self._summed()

@@ -1,14 +1,13 @@
-"""The engine as a worker sets it up, in this process: one locked connection over one database file.
+"""The engine in this process over one database file, and the same with settings no answer may depend on.
 
-Nothing here is a stand-in: connection, attachment, limits, settings, lock and the way a statement is
-run are those of `sanql.execute`. An engine with other settings than a worker's (`Settings`), which no
-answer may depend on, has them set beside the worker's own instead of being locked.
+What runs is `sanql.engines.in_process`. An engine with other settings than a worker's (`Settings`)
+has them set beside the worker's own instead of being locked.
 """
 
 from __future__ import annotations
 
 import random
-import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,22 +17,14 @@ import duckdb
 import pyarrow as pa
 from pyarrow import parquet
 
-from sanql.execute.lockdown import (
-    CATALOG,
-    attach,
-    connect,
-    limit,
-    literal,
-    lock,
-    question_cursor,
-    quote,
-    settle,
-)
-from sanql.execute.messages import Query
-from sanql.execute.run import ready
-from sanql.execute.sources import Source, prepare
-from sanql.execute.statement import Statement
-from sanql.policy import Policy
+from sanql.catalog.description import PreparedSource
+from sanql.engines.in_process.connection import ServingConnection
+from sanql.engines.in_process.engine import InProcessEngine
+from sanql.engines.preparation import prepare
+from sanql.kernel.files import database_files, stamp
+from sanql.kernel.lockdown import CATALOG, attach, connect, limit, literal, quote_name, settle
+from sanql.kernel.messages import Serve, Statement
+from sanql.policy.model import Policy
 
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -42,7 +33,6 @@ Schema = Mapping[
 ]  # of each table, its columns and what the engine calls them
 
 MEMORY_BYTES = 1 << 30
-THREADS = 2
 SECONDS_MAX = 60.0  # of one run; a question that takes so long over a small world has gone wrong
 ROW_GROUP_SMALLEST = 2048
 FILE_ROW_GROUP = 500
@@ -62,45 +52,52 @@ class Settings:
 
 
 class Kernel:
-    """Runs statements on one database file as a worker does."""
+    """Runs statements on one database file, or a folder of Parquet files, as a worker does."""
 
     def __init__(self, database: Path, settings: Settings | None = None) -> None:
-        self._connection = connect()
-        if database.is_dir():
-            _view_files(self._connection, database)
-        else:
-            attach(self._connection, database, read_only=True)
-        limit(self._connection, MEMORY_BYTES, None, settings.threads if settings else THREADS)
-        self._cursor = question_cursor
         if settings is None:
-            lock(self._connection, files_confined=True)
+            serve = Serve(database, stamp(database_files(database)), MEMORY_BYTES)
+            self._server = InProcessEngine().serve(serve)
         else:
-            self._cursor = duckdb.DuckDBPyConnection.cursor
-            _settle(self._connection, settings)
+            self._server = _Otherwise(Serve(database, (), MEMORY_BYTES), settings)
 
     def cells(self, sent: Statement) -> pa.Table:
         """Return the exact cells of a statement."""
-        cursor = self._cursor(self._connection)
-        stopped = threading.Timer(SECONDS_MAX, cursor.interrupt)
-        stopped.start()
-        try:
-            with ready(cursor, Query(sent.sql, sent.parameters, sent.public)) as statement:
-                cursor.execute(statement, list(sent.parameters))
-                return cursor.to_arrow_reader().read_all()
-        finally:
-            stopped.cancel()
-            cursor.close()
+        found: list[pa.Table] = []
+        self._server.run(sent, time.monotonic() + SECONDS_MAX, found.append)
+        return pa.concat_tables(found)
 
     def close(self) -> None:
         """Let the database go."""
-        self._connection.close()
+        self._server.discard()
+
+
+class _Otherwise(ServingConnection):
+    """A connection with settings besides a worker's, which a locked one would not take."""
+
+    def __init__(self, serve: Serve, settings: Settings) -> None:
+        super().__init__(serve)
+        self._settings = settings
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        connection = connect()
+        if self._serve.database.is_dir():
+            _view_files(connection, self._serve.database)
+        else:
+            attach(connection, self._serve.database, read_only=True)
+        limit(connection, MEMORY_BYTES, None, self._settings.threads)
+        _settle(connection, self._settings)
+        return connection
+
+    def _cursor(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+        return connection.cursor()
 
 
 def _view_files(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Let the tables be Parquet files, which the engine prunes by their own statistics."""
-    connection.execute(f"ATTACH ':memory:' AS {quote(CATALOG)}")
+    connection.execute(f"ATTACH ':memory:' AS {quote_name(CATALOG)}")
     for path in sorted(folder.glob("*.parquet")):
-        relation = f"{quote(CATALOG)}.main.{quote(path.stem)}"
+        relation = f"{quote_name(CATALOG)}.main.{quote_name(path.stem)}"
         connection.execute(f"CREATE VIEW {relation} AS FROM read_parquet({literal(str(path))})")
 
 
@@ -120,15 +117,15 @@ def write_database(
     path.unlink(missing_ok=True)
     size = f" (ROW_GROUP_SIZE {row_group})" if row_group is not None else ""
     with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        connection.execute(f"ATTACH '{path}' AS {quote(CATALOG)}{size}")
+        connection.execute(f"ATTACH '{path}' AS {quote_name(CATALOG)}{size}")
         for name, types in schema.items():
-            relation = f"{quote(CATALOG)}.main.{quote(name)}"
-            declared = ", ".join(f"{quote(column)} {kind}" for column, kind in types.items())
+            relation = f"{quote_name(CATALOG)}.main.{quote_name(name)}"
+            declared = ", ".join(f"{quote_name(column)} {kind}" for column, kind in types.items())
             connection.execute(f"CREATE TABLE {relation} ({declared})")
             connection.register("incoming", as_arrow(types, tables.get(name, ())))
             connection.execute(f"INSERT INTO {relation} SELECT * FROM incoming")
             connection.unregister("incoming")
-        connection.execute(f"DETACH {quote(CATALOG)}")
+        connection.execute(f"DETACH {quote_name(CATALOG)}")
     return path
 
 
@@ -148,7 +145,7 @@ def as_arrow(types: Mapping[str, str], rows: Sequence[Row]) -> pa.Table:
     )
 
 
-def source_of(policy: Policy, schema: Schema) -> Source:
+def source_of(policy: Policy, schema: Schema) -> PreparedSource:
     """Return how San itself reads a database of this schema, found out on an empty one."""
     path = policy.ledger.parent / str(policy.source)
     if not path.exists():

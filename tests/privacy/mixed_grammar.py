@@ -14,7 +14,7 @@ from functools import lru_cache
 import duckdb
 
 from privacy.mixed_world import BIGS, REALS
-from scalar_expressions import EXPRESSIONS, renamed
+from support.scalar_expressions import EXPRESSIONS, renamed
 
 NUMBERS = ["k", "v", "age", "big", "x", "y", "c"]
 BOUNDED = ["k", "v", "age", "y", "c"]
@@ -35,6 +35,7 @@ NAMES = {
 CONSTANT_TEXTS = ["'abc'", "'abd'", "'xyz'", "'a'", "''", "'old'", "'-0.0'", "'0.0'"]
 READ = re.compile(r"\bt\.(\w+)")
 SPREADS = ["VAR_POP", "STDDEV", "VAR_SAMP", "STDDEV_POP"]
+OTHERS = ["AVG(GREATEST(0.5, {x}))"]
 
 
 @lru_cache(maxsize=1)
@@ -213,8 +214,10 @@ class MixedGrammar:
             return f"COUNT(DISTINCT {self._any(row, table)})"
         if number < 0.93:
             return f"{rng.choice(['MEDIAN', 'MAX'])}({row}.{rng.choice(BOUNDED)})"
-        if number < 0.97:
+        if number < 0.95:
             return f"{rng.choice(SPREADS)}({value})"
+        if number < 0.97:
+            return rng.choice(OTHERS).format(x=value, row=row)
         return f"{rng.choice(['CORR', 'COVAR_POP'])}({row}.y, {value})"
 
     def _bounded(self, row: str, table: str) -> str:

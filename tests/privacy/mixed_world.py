@@ -15,7 +15,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from sanql.policy import Neighbours, Policy, load
+from sanql.policy import load
+from sanql.policy.model import Neighbours, Policy
+from support.policies import dataset
 
 Row = dict[str, Any]
 World = dict[str, list[Row]]
@@ -70,15 +72,19 @@ x = { type = "float" }
 n = { type = "integer", bounds = [0, 9] }
 w = { type = "text" }
 """
-_DATASET = """
-[dataset]
-name = "mixed"
-source = "data.duckdb"
-neighbours = "{neighbours}"
-budget = {{ epsilon = 1000000, delta = 0.5 }}
-accounting = "renyi"
+_DATASET = (
+    dataset(
+        "data.duckdb",
+        name="mixed",
+        neighbours="{neighbours}",
+        epsilon=1000000,
+        delta="0.5",
+        accounting="renyi",
+    )
+    + """\
 [analyst.ana]
 """
+)
 
 TEXTS = [
     "abc",

@@ -4,63 +4,63 @@ from __future__ import annotations
 
 from privacy.mutation import Mutant
 
-STORED = "execute/test_stored_expressions.py::"
-LONG_TEXTS = "execute/test_long_texts_of_databases.py::"
+STORED = "sources/test_stored_expressions.py::"
+LONG_TEXTS = "sources/test_long_texts_of_databases.py::"
 DECIDED = "privacy/test_statistics_decide.py::"
 
 ENGINE = (
     Mutant(
         "what reads only public tables is finished before anything private is planned",
-        "execute/public_first.py",
+        "compile/public_first.py",
         "return not is_private(rows) and not set(_free(rows))",
         "return False",
         "privacy/test_public_first.py::test_each_person_counts_the_same_whoever_else_is_there",
     ),
     Mutant(
         "a subquery is computed once however often it is written",
-        "execute/asked_once.py",
+        "compile/shared_subqueries.py",
         "twice = [number for number in sorted(copies) if copies[number] > 1]",
         "twice: list[int] = []",
         "privacy/test_one_copy.py::test_the_engine_is_told_a_subquery_as_often_as_it_was_written",
     ),
     Mutant(
         "settings are read back where questions run",
-        "execute/lockdown.py",
+        "kernel/lockdown.py",
         "if value != wanted[name]:",
         "if False:",
-        "execute/test_settings.py::test_settings_of_one_session_alone_are_noticed",
+        "kernel/test_settings.py::test_settings_of_one_session_alone_are_noticed",
     ),
     Mutant(
         "a generated column is not read",
-        "execute/schema.py",
+        "kernel/schema.py",
         "COMPUTED if generated else without_labels(physical)",
         "without_labels(physical)",
         f"{STORED}test_a_declared_generated_column_is_refused_whatever_its_rows_hold",
     ),
     Mutant(
         "the labels of an ENUM show nowhere",
-        "execute/schema.py",
+        "kernel/schema.py",
         "COMPUTED if generated else without_labels(physical)",
         "COMPUTED if generated else physical",
         f"{STORED}test_the_labels_of_an_enum_change_neither_types_nor_faults",
     ),
     Mutant(
         "a text is read up to its most bytes",
-        "execute/canonical.py",
+        "kernel/stored_types.py",
         "return beginning(converted, bytes_max)",
         "return converted",
         "privacy/test_long_text.py::test_a_text_is_read_up_to_its_last_whole_character_that_fits",
     ),
     Mutant(
         "numbers that are always 0 are had without a private row",
-        "plan/plan.py",
+        "plan/level.py",
         "return not self.table.public and all(",
         "return self.table.public and all(",
         "threats/test_what_is_free_reads_no_rows.py::test_zeros_are_answered_without_a_private_row",
     ),
     Mutant(
         "a constant added up over all rows is not computed of them",
-        "execute/measured_values.py",
+        "compile/measured_values.py",
         "part.low == part.high and not expression.facts.nullable",
         "False",
         "threats/test_what_is_free_reads_no_rows.py::"
@@ -68,15 +68,15 @@ ENGINE = (
     ),
     Mutant(
         "a charged question costs at least the least price",
-        "wishes.py",
-        "check_least(charge.epsilon, policy.epsilon_per_query_min, found)",
+        "ask/answer.py",
+        "check_least(session.policy, plan.charge, question.epsilon_found)",
         "pass",
         "threats/test_a_question_has_a_least_price.py::"
         "test_a_question_below_the_least_price_is_refused_by_name_and_one_at_it_is_answered",
     ),
     Mutant(
         "what a caller breaks off is no failure",
-        "account/books.py",
+        "account/ledger/state.py",
         'if ended_by(content, self.format) == "engine":',
         "if True:",
         "account/test_failures.py::"
@@ -84,7 +84,7 @@ ENGINE = (
     ),
     Mutant(
         "a source that has changed is not read before the owner says so",
-        "account/data_versions.py",
+        "account/ledger/data_versions.py",
         "if not books.version.holds(stamps):",
         "if False:",
         "threats/test_changed_sources.py::"
@@ -92,79 +92,80 @@ ENGINE = (
     ),
     Mutant(
         "data whose ledger is missing get no fresh account",
-        "account/claims.py",
+        "account/claims/claims.py",
         "            raise ledger_vanished(claim)\n\n    def check(",
         "            return\n\n    def check(",
         "threats/test_account_belongs_to_the_data.py::test_a_deleted_ledger_is_missed",
     ),
     Mutant(
         "identical questions asked at once are asked one after the other",
-        "engine.py",
-        "with san.ledger.asking(san.analyst, digest):",
+        "ask/measure.py",
+        "with session.ledger.asking(analyst, digest):",
         "if True:",
         "threats/test_asked_at_once.py::test_two_hundred_repeats_from_threads_are_one_charge",
     ),
     Mutant(
         "nothing is charged before a worker has said that it is ready",
-        "execute/pool.py",
+        "engines/pool.py",
         "                server.confirm()\n",
         "                server.await_ready()\n",
-        "execute/test_killed_workers.py::"
+        "engines/test_killed_workers.py::"
         "test_a_worker_that_does_not_say_that_it_is_ready_is_replaced",
     ),
     Mutant(
         "what a worker ends by its own fault is not tried again",
-        "execute/process.py",
+        "engines/duckdb/process.py",
         "frozenset({signal.SIGKILL, signal.SIGTERM})",
         "frozenset(signal.Signals)",
-        "execute/test_killed_workers.py::test_a_worker_that_ends_by_its_own_fault_has_no_second",
+        "engines/test_killed_workers.py::test_a_worker_that_ends_by_its_own_fault_has_no_second",
     ),
     Mutant(
         "a second worker begins anew",
-        "execute/pool.py",
-        "            stage = begin()\n            done = self._attempt(query, deadline, stage, None)",
-        "            done = self._attempt(query, deadline, stage, None)",
-        "execute/test_killed_workers.py::test_what_a_killed_worker_has_not_finished_is_begun_anew",
+        "engines/pool.py",
+        "            collector = begin()\n"
+        "            done = self._attempt(statement, deadline, collector, None)",
+        "            done = self._attempt(statement, deadline, collector, None)",
+        "engines/test_killed_workers.py::test_what_a_killed_worker_has_not_finished_is_begun_anew",
     ),
     Mutant(
         "what the engine cannot plan is refused before the charge",
-        "engine.py",
-        "        opened.trials.check(level)\n",
-        "        pass\n",
-        "execute/test_trials.py::test_what_takes_minutes_to_plan_is_refused_and_costs_nothing",
+        "ask/measure.py",
+        "            opened.trials.check(level)\n",
+        "            pass\n",
+        "engines/test_trials.py::test_what_takes_minutes_to_plan_is_refused_and_costs_nothing",
     ),
     Mutant(
         "what is tried has no rows",
-        "execute/trials.py",
+        "engines/trials.py",
         "        database=database,\n",
         "",
-        "execute/test_trials.py::test_whether_a_question_is_refused_is_seen_without_a_row",
+        "engines/test_trials.py::test_whether_a_question_is_refused_is_seen_without_a_row",
     ),
     Mutant(
         "nothing that the engine is told is a macro",
-        "execute/emit/numbers.py",
+        "compile/expressions/numbers.py",
         'return f"CASE WHEN {bottom} <> 0 THEN {quotient} END"',
         'return f"nullif({bottom}, 0)"',
-        "execute/test_written_out.py::test_no_function_of_the_allow_list_is_written_as_a_macro",
+        "compile/test_written_out.py::test_no_function_of_the_allow_list_is_written_as_a_macro",
     ),
     Mutant(
         "the longest text of a dictionary decides how many rows are read at a time",
-        "execute/row_groups.py",
+        "kernel/row_groups.py",
         "    longest = _longest(file, number, shared)\n",
         "    longest = 0\n",
-        "execute/test_repeated_text.py::"
+        "sources/test_repeated_text.py::"
         "test_one_text_of_many_rows_is_read_and_everybody_elses_beside_it",
     ),
     Mutant(
         "a database with long texts is read from a copy of what counts of them",
-        "execute/long_texts.py",
+        "sources/database.py",
         "    return spared > _SPARED_BYTES\n",
         "    return False\n",
         f"{LONG_TEXTS}test_questions_are_answered_with_and_without_that_person",
     ),
     Mutant(
         "texts that were updated since may be of any length",
-        "execute/long_texts.py",
+        "kernel/long_texts.py",
         " AND NOT has_updates",
         "",
         f"{LONG_TEXTS}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from privacy.mutation import Mutant
 
-SEEN = "release/test_visible.py::"
-SHOWN = "release/test_shown_intervals.py::"
-BATCHES = "release/test_batches.py::"
+SEEN = "answer/test_visible.py::"
+SHOWN = "answer/test_shown_intervals.py::"
+BATCHES = "noise/test_batches.py::"
 LONG = "privacy/test_long_text.py::"
-CHANNEL = "execute/test_channel.py::"
+CHANNEL = "kernel/test_channel.py::"
 
 RELEASE = (
     # ---- text that people see
@@ -50,8 +50,8 @@ RELEASE = (
     # ---- intervals of keys that are selected
     Mutant(
         "the interval of a count that selects holds given that it is shown",
-        "release/estimates.py",
-        "low = np.where(cells.rest, values - width, _given_shown(plan, cells, index, confidence))",
+        "statistics/noisy.py",
+        "low = np.where(rest, values - width, self._given_shown(index, confidence))",
         "low = values - width",
         f"{SHOWN}test_given_that_it_is_shown_every_count_is_covered",
     ),
@@ -64,14 +64,14 @@ RELEASE = (
     ),
     Mutant(
         "rows that noise chose are marked: HAVING",
-        "release/unseen.py",
+        "certificate/rows_left_out.py",
         "if query.having is not None and _is_noisy(query.having):",
         "if False:",
         f"{SHOWN}test_a_selection_by_noisy_values_is_said_under_the_answer",
     ),
     Mutant(
         "rows that noise chose are marked: LIMIT",
-        "release/unseen.py",
+        "certificate/rows_left_out.py",
         "if ordered and (query.limit is not None or query.offset):",
         "if False:",
         f"{SHOWN}test_a_selection_by_noisy_values_is_said_under_the_answer",
@@ -79,28 +79,28 @@ RELEASE = (
     # ---- cells stream to one noise stage
     Mutant(
         "a result crosses in pieces of bounded size",
-        "execute/worker.py",
-        "            if size >= FRAME_BYTES:\n",
+        "kernel/run.py",
+        "            if size >= PIECE_BYTES:\n",
         "            if False:\n",
         f"{CHANNEL}test_a_result_is_sent_in_pieces_of_a_bounded_size",
     ),
     Mutant(
         "every cell of every piece has a draw of its own",
-        "release/cells.py",
-        "drawn = self._sampler.sample(self._plan.noises[index], len(values))",
-        "drawn = self._sampler.sample(self._plan.noises[index], min(1, len(values)))",
+        "noise/cells.py",
+        "drawn = self._sampler.sample(self._level.noises[index], len(values))",
+        "drawn = self._sampler.sample(self._level.noises[index], min(1, len(values)))",
         f"{BATCHES}test_no_draw_serves_two_cells_of_different_batches",
     ),
     Mutant(
         "the order of pieces, which is the engine's, does not show",
-        "release/cells.py",
+        "noise/cells.py",
         "table = _sorted(pa.concat_tables(self._noisy))",
         "table = pa.concat_tables(self._noisy)",
         f"{BATCHES}test_batches_are_the_engines_choice_and_change_nothing",
     ),
     Mutant(
         "a number of groups that depends on data is no answer",
-        "release/cells.py",
+        "noise/cells.py",
         "if self._expected not in (None, self._groups):",
         "if False:",
         f"{BATCHES}test_a_number_of_groups_that_depends_on_data_is_no_answer_in_batches_either",
@@ -108,28 +108,28 @@ RELEASE = (
     # ---- long texts, collations, keys that conditions leave out
     Mutant(
         "keys that are selected are cut before they leave",
-        "execute/group_keys.py",
+        "compile/group_keys.py",
         'index: beginning(f"k{index}", KEY_BYTES_MAX)',
         'index: f"k{index}"',
         f"{LONG}test_a_question_is_answered_whether_or_not_somebodys_text_is_long",
     ),
     Mutant(
         "an identifier that is too long is nobody's",
-        "execute/canonical.py",
+        "kernel/stored_types.py",
         'return f"CASE WHEN system.main.{length}({expression}) <= {bytes_max} THEN {expression} END"',
         "return expression",
         f"{LONG}test_a_long_identifier_is_never_taken_for_another_one",
     ),
     Mutant(
         "a table with a collation is refused",
-        "execute/schema.py",
+        "kernel/schema.py",
         'if " COLLATE " in _unquoted(statement).upper():',
         "if False:",
         "privacy/test_equal_values.py::test_a_collation_is_refused_by_name",
     ),
     Mutant(
         "a key of decimals is left out for no value that is rounded to it",
-        "plan/chosen.py",
+        "plan/chosen_keys.py",
         "exact = key.facts.type is not Type.REAL",
         "exact = True",
         "plan/test_keys.py::test_keys_that_a_condition_excludes_do_not_appear",

@@ -10,65 +10,65 @@ TERMS = "account/test_terms.py::"
 TERMS_AND_SCRATCH = (
     Mutant(
         "no scratch account reads the data",
-        "execute/data.py",
+        "ask/data.py",
         "if self._ledger.scratch:\n            raise never_releases()\n        with self._lock:\n"
-        "            location = locate(self._policy)\n            site",
+        "            source = locate(self._policy)\n            site",
         "if True:\n            pass\n        with self._lock:\n"
-        "            location = locate(self._policy)\n            site",
+        "            source = locate(self._policy)\n            site",
         f"{SCRATCH}test_no_question_is_answered",
     ),
     Mutant(
         "no scratch account records an answer",
-        "account/store.py",
+        "account/ledger/journal.py",
         "if self.books.scratch and kind not in SCRATCH_KINDS:",
         "if False:",
         f"{SCRATCH}test_no_question_is_answered",
     ),
     Mutant(
         "a scratch ledger is not opened as a real one",
-        "account/scratch.py",
+        "account/ledger/scratch.py",
         "if recorded and not wanted:",
         "if False:",
         f"{SCRATCH}test_a_scratch_ledger_is_never_opened_as_a_real_one_nor_the_other_way_round",
     ),
     Mutant(
         "a real ledger is not opened as a scratch one",
-        "account/scratch.py",
+        "account/ledger/scratch.py",
         "if wanted and not recorded:",
         "if False:",
         f"{SCRATCH}test_a_scratch_ledger_is_never_opened_as_a_real_one_nor_the_other_way_round",
     ),
     Mutant(
         "a scratch account is not merged into a real one",
-        "execute/account_changes.py",
+        "sources/ownership/account_changes.py",
         "check_no_scratch(other, scratch=giving.scratch)",
         "pass",
         f"{SCRATCH}test_a_scratch_account_is_not_merged_into_a_real_one",
     ),
     Mutant(
         "a table joins an account only with a unit that it has",
-        "account/terms.py",
+        "account/ledger/terms.py",
         "if known and _root(unit) not in known:",
         "if False:",
         f"{TERMS}test_terms_change_in_no_other_way",
     ),
     Mutant(
         "a table that was public does not become private",
-        "account/terms.py",
+        "account/ledger/terms.py",
         "if fold(key.removeprefix(_UNIT_OF)) in self.public:",
         "if False:",
         f"{TERMS}test_terms_change_in_no_other_way",
     ),
     Mutant(
         "a private table does not become public",
-        "account/terms.py",
+        "account/ledger/terms.py",
         "if fold(_UNIT_OF + table) in units:",
         "if False:",
         f"{TERMS}test_terms_change_in_no_other_way",
     ),
     Mutant(
         "a private table's file is not shown under another name",
-        "account/claims.py",
+        "account/claims/claims.py",
         "if claim.identity in public or claim.path in places:",
         "if False:",
         "threats/test_terms_may_grow.py::"
@@ -76,14 +76,14 @@ TERMS_AND_SCRATCH = (
     ),
     Mutant(
         "what was public for charges taken over is not known",
-        "account/books.py",
+        "account/ledger/state.py",
         "self.terms.forget_public()",
         "pass",
         f"{TERMS}test_charges_taken_over_from_another_account_end_what_is_known_of_public_tables",
     ),
     Mutant(
         "charges from before there were claims claim their source",
-        "execute/claiming.py",
+        "sources/ownership/claimed_ledgers.py",
         "if ledger.owner.state.account is None and ledger.used:",
         "if False:",
         "threats/test_first_ledgers_claim.py::"

@@ -7,30 +7,24 @@ least and a greatest value of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
-from sanql.execute import Source, prepare
-from sanql.execute.lockdown import attach, connect, limit, lock, question_cursor
-from sanql.execute.messages import Query
-from sanql.execute.run import running
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.plan import outline, plan
-from sanql.policy import Policy, load
+from sanql.catalog.description import PreparedSource
+from sanql.engines.preparation import prepare
+from sanql.kernel import Statement
+from sanql.kernel.lockdown import attach, connect, limit, lock, question_cursor
+from sanql.kernel.run import running
+from sanql.policy import load
+from sanql.policy.model import Policy
+from support.cells import cells_of
+from support.policies import dataset
 
 BLOCK_ROWS = 2048
-HEAD = """
-[dataset]
-name = "native"
-source = "data.duckdb"
-neighbours = "add-remove"
-budget = { epsilon = 10.0, delta = 1e-6 }
-accounting = "pure"
-"""
+HEAD = dataset("data.duckdb", name="native", epsilon="10.0", delta="1e-6")
 
 
 class Asked:
@@ -39,7 +33,7 @@ class Asked:
     def __init__(self, policy: Path) -> None:
         """Prepare the source of a policy file."""
         self.policy: Policy = load(policy)
-        self.source: Source = prepare(self.policy)
+        self.source: PreparedSource = prepare(self.policy)
 
     def cells_of(
         self, questions: Sequence[str], file: Path, threads: int = 2
@@ -52,14 +46,11 @@ class Asked:
             return [self._run(connection, question) for question in questions]
 
     def _run(self, connection: duckdb.DuckDBPyConnection, question: str) -> list[dict[str, Any]]:
-        tables = self.policy.tables
-        outlined = outline(parse(question, tables).query, tables, self.policy.neighbours)
-        planned = plan(outlined, Fraction(1), Fraction(1, 1000))
-        sent = statement(planned, self.source, 7)
-        query = Query(sent.sql, sent.parameters, sent.public)
-        with question_cursor(connection) as cursor, running(cursor, query):
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        def run(sent: Statement) -> pa.Table:
+            with question_cursor(connection) as cursor, running(cursor, sent):
+                return cursor.to_arrow_reader().read_all()
+
+        return cells_of(question, self.policy, self.source, run)
 
 
 class Native(Asked):

@@ -41,16 +41,19 @@ from privacy.chains import (
 from privacy.nested_grammar import NestedGrammar
 from privacy.replay import check, check_apart, keyed
 from privacy.rests import Side, moves
-from privacy.samplers import SilentSampler
+from sanql.answer.post_process import show
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
-from sanql.execute.statement import Statement, statement
-from sanql.parse import parse
-from sanql.parse.relations import Join, is_private
-from sanql.plan import Plan, outline_question, plan_question
+from sanql.kernel.messages import Statement
+from sanql.noise.cells import add_noise
+from sanql.parse.question import parse
 from sanql.plan.keys import PublicKeys
+from sanql.plan.level import Level
+from sanql.plan.plan import outline, price
 from sanql.plan.reading import reading
-from sanql.policy import ColumnUnit, Neighbours, Policy
-from sanql.release import add_noise, show
+from sanql.policy.model import ColumnUnit, Neighbours, Policy
+from sanql.question.relations import Join, is_private
+from support.samplers import SilentSampler
 
 GROUPS_MAX = 500  # more public keys than these, and longer statements, only cost time
 LENGTH_MAX = 6500
@@ -132,7 +135,7 @@ def _planned(
     secret: int,
     epsilon: Fraction,
     other: bool = False,
-) -> list[tuple[Plan, Statement]] | None:
+) -> list[tuple[Level, Statement]] | None:
     """Return the plan of each level of a question, or None where it is refused or very large.
 
     A row of other groups is left out where the question has no use for it.
@@ -141,11 +144,11 @@ def _planned(
         query = parse(sql, policy.tables).query
         asked = policy.tables, policy.neighbours, groups
         try:
-            outlined = outline_question(query, *asked, other=other)
+            outlined = outline(query, *asked, other=other)
         except Refused:
-            outlined = outline_question(query, *asked)
-        planned = plan_question(outlined, epsilon, Fraction(1, 1000))
-        sent = [statement(level, source_of(policy), secret) for level in planned.levels]
+            outlined = outline(query, *asked)
+        planned = price(outlined, epsilon, Fraction(1, 1000))
+        sent = [compile_plan(level, source_of(policy), secret) for level in planned.levels]
     except Refused:
         return None
     groups_public = max(getattr(level.outline.keys, "count", 0) or 0 for level in planned.levels)
@@ -154,7 +157,7 @@ def _planned(
     return None if large else list(zip(planned.levels, sent, strict=True))
 
 
-def _compare(sql: str, planned: Plan, sent: Statement, worlds: Worlds, rng: random.Random) -> None:
+def _compare(sql: str, planned: Level, sent: Statement, worlds: Worlds, rng: random.Random) -> None:
     theirs = rng.choice(worlds.theirs)
     try:
         cells, there = worlds.ours.cells(sent), theirs.cells(sent)
@@ -227,7 +230,7 @@ def oracle(seed: int, count: int) -> Found:
 
 
 def _agree(
-    sql: str, planned: Plan, sent: Statement, database: Database, theirs: list[tuple[Any, ...]]
+    sql: str, planned: Level, sent: Statement, database: Database, theirs: list[tuple[Any, ...]]
 ) -> None:
     noisy = add_noise(planned, database.cells(sent), SilentSampler())
     shown = show(planned, noisy, Fraction(19, 20)).table.to_pylist()

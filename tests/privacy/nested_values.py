@@ -25,6 +25,7 @@ RANKS = [
     "QUANTILE_CONT({x}, 0.25)",
 ]
 FILTERED = ["AVG({x})", "VAR_POP({x})", "MEDIAN({x})", "MAX({x})", "COUNT(DISTINCT {x})"]
+OTHERS = ["AVG(GREATEST(0.5, {x}))"]
 SPREADS = ["VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
 MAKERS = ("integer", "real", "text", "boolean", "date")
@@ -145,7 +146,14 @@ class Values:
         links = [f"{p.alias}.{n}" for p in parts for n, _ in p.shape.links]
         kinds = ["rows", "rows", "values", "sum", "sum", "avg", "distinct", "units"]
         if not self._plain:
-            kinds = [*kinds * 6, *["if", "filter"] * 6, *["rank"] * 3, "spread", "pair"]
+            kinds = [
+                *kinds * 6,
+                *["if", "filter"] * 6,
+                *["rank"] * 3,
+                "spread",
+                "pair",
+                *["other"] * 2,
+            ]
         number = rng.choice(["integer", "real"])
         limited = self._limited(parts, number)
         match rng.choice(kinds):
@@ -169,6 +177,8 @@ class Values:
                 return f"{inner} FILTER (WHERE {self._value(parts, 'boolean')})"
             case "spread" if limited:
                 return f"{rng.choice(SPREADS)}({rng.choice(limited)})"
+            case "other" if limited:
+                return rng.choice(OTHERS).format(x=rng.choice(limited))
             case "pair" if limited:
                 return f"{rng.choice(PAIRS)}({rng.choice(limited)}, {rng.choice(limited)})"
             case "rank" if limited:

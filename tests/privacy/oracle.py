@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from privacy.worlds import ENGINE, REGIONS, STRINGS, UNITS, Bounding, Row, write_policy
-from sanql.policy import Neighbours, Policy
+from sanql.policy.model import Neighbours, Policy
 
 BOUNDS: dict[str, tuple[Any, Any]] = {
     "age": (0, 40),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 
@@ -19,11 +18,9 @@ import pyarrow.parquet as pq
 from privacy.equal_pairs import Pairs
 from privacy.kernel import Kernel
 from privacy.native_storage import HEAD
-from sanql.execute import prepare
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.plan import outline, plan
+from sanql.engines.preparation import prepare
 from sanql.policy import load
+from support.cells import cells_of
 
 MANY = 40
 PEOPLE = [(unit, 0) for unit in range(MANY) for _ in range(2)]
@@ -64,12 +61,9 @@ class PairWorlds:
 
     def cells(self, question: str) -> dict[str, Cells]:
         """Return a question's exact cells in each world."""
-        tables = self._policy.tables
-        outlined = outline(parse(question, tables).query, tables, self._policy.neighbours)
-        sent = statement(plan(outlined, Fraction(1), Fraction(1, 1000)), self._source, 7)
         found = {}
         for world, kernel in self._kernels.items():
-            rows = kernel.cells(sent).to_pylist()
+            rows = cells_of(question, self._policy, self._source, kernel.cells)
             found[world] = Counter({(row["k0"], repr(row.get("k1"))): row["m0"] for row in rows})
         return found
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import duckdb
 
-from sanql.execute.lockdown import literal, quote
-from sanql.policy import ColumnUnit, Policy, RowUnit, ViaUnit
-from sanql.policy.model import Unit
+from sanql.kernel.lockdown import literal, quote_name
+from sanql.policy.model import ColumnUnit, Policy, RowUnit, Unit, ViaUnit
 
 PARTS = 2
 FIRST_ROW = "'0'"
@@ -46,14 +45,17 @@ def _copy(
     match _unit(policy, name):
         case ViaUnit(column, parent, key):
             _copy(connection, policy, parent, place, first, done)
-            kept = f"{quote(column)} IN (SELECT {quote(key)} FROM part.main.{quote(parent)})"
+            kept = (
+                f"{quote_name(column)} IN (SELECT {quote_name(key)} "
+                f"FROM part.main.{quote_name(parent)})"
+            )
         case ColumnUnit(column):
-            kept = f"{_place(quote(column), first)} = {place}"
+            kept = f"{_place(quote_name(column), first)} = {place}"
         case RowUnit():
             kept = f"{_place('rowid', FIRST_ROW)} = {place}"
         case _:
             kept = "true"
-    relation = f"main.{quote(name)}"
+    relation = f"main.{quote_name(name)}"
     connection.execute(
         f"CREATE TABLE part.{relation} AS SELECT * FROM whole.{relation} WHERE {kept}"
     )
@@ -68,7 +70,7 @@ def _first(connection: duckdb.DuckDBPyConnection, policy: Policy) -> str:
     """Return the first unit of those that a column names, in whichever table it is."""
     units = {name: _unit(policy, name) for name in policy.tables}
     named = [
-        f"SELECT min({quote(unit.column)}::VARCHAR) AS u FROM whole.main.{quote(name)}"
+        f"SELECT min({quote_name(unit.column)}::VARCHAR) AS u FROM whole.main.{quote_name(name)}"
         for name, unit in units.items()
         if isinstance(unit, ColumnUnit)
     ]

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sanql.plan import Plan
+from sanql.measurements.measurement import Measured, Measurement
+from sanql.measurements.quantile_picks import Leaves, ladder, pick_levels
+from sanql.noise.picks import score, spread
 from sanql.plan.keys import PrivateKeys, PublicKeys
-from sanql.plan.measurements import Measured, Measurement
-from sanql.plan.quantiles import Leaves, ladder, levels
-from sanql.release.picks import score, spread
+from sanql.plan.level import Level
 
 Key = tuple[Any, ...]
+BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM, Measured.MOST)
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Distance:
     l2_squared: int
 
 
-def keyed(plan: Plan, cells: pa.Table) -> dict[Key, list[Any]]:
+def keyed(plan: Level, cells: pa.Table) -> dict[Key, list[Any]]:
     """Return the measurements of each group; a group that comes twice would be noised twice.
 
-    Of quantiles it is the rows in each leaf, as a dictionary.
+    Of quantiles it is the rows in each leaf, of counts by value those with each, as a dictionary.
     """
     keys = [cells.column(f"k{i}").to_pylist() for i in range(len(plan.query.keys))]
     values = [_column(cells, i, part) for i, part in enumerate(plan.measurements)]
@@ -44,7 +45,7 @@ def keyed(plan: Plan, cells: pa.Table) -> dict[Key, list[Any]]:
 def _column(cells: pa.Table, index: int, part: Measurement) -> list[Any]:
     if part.kind is Measured.LADDER:
         index = part.of if part.of is not None else index
-    if part.kind in (Measured.PICKS, Measured.LADDER):
+    if part.kind in BY_BINS:
         pairs = zip(cells.column(f"l{index}"), cells.column(f"m{index}"), strict=True)
         return [dict(zip(a.as_py(), b.as_py(), strict=True)) for a, b in pairs]
     return cells.column(f"m{index}").to_pylist()  # type: ignore[no-any-return]
@@ -59,7 +60,7 @@ def distance(left: dict[Key, list[Any]], right: dict[Key, list[Any]], index: int
     return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
 
 
-def check(plan: Plan, left: pa.Table, right: pa.Table) -> list[bool]:
+def check(plan: Level, left: pa.Table, right: pa.Table) -> list[bool]:
     """Assert that neighbours look alike; return which measurements attain their declared L1."""
     assert left.schema == right.schema
     ours, theirs = keyed(plan, left), keyed(plan, right)
@@ -77,6 +78,10 @@ def check(plan: Plan, left: pa.Table, right: pa.Table) -> list[bool]:
             found = scores_distance(part, ours, theirs, index)
         elif part.kind is Measured.LADDER:
             found = ladder_distance(plan, part, ours, theirs, index)
+        elif part.kind is Measured.HISTOGRAM:
+            found = histogram_distance(part, ours, theirs, index)
+        elif part.kind is Measured.MOST:
+            found = most_distance(part, ours, theirs, index)
         else:
             found = distance(ours, theirs, index)
         declared = part.sensitivity
@@ -87,7 +92,7 @@ def check(plan: Plan, left: pa.Table, right: pa.Table) -> list[bool]:
     return attained
 
 
-def check_apart(plan: Plan, whole: pa.Table, without: pa.Table, alone: pa.Table) -> None:
+def check_apart(plan: Level, whole: pa.Table, without: pa.Table, alone: pa.Table) -> None:
     """Assert that what a unit adds to every cell is what it has there when nobody else is.
 
     Far stricter than a sensitivity: a single row of one unit that rests on another's shows, whatever
@@ -99,7 +104,7 @@ def check_apart(plan: Plan, whole: pa.Table, without: pa.Table, alone: pa.Table)
             continue
         for key in every.keys() | others.keys() | own.keys():
             cells = [side[key][index] if key in side else 0 for side in (every, others, own)]
-            if part.kind in (Measured.PICKS, Measured.LADDER):
+            if part.kind in BY_BINS:
                 leaves = [Counter(cell or {}) for cell in cells]
                 leaves[1].update(leaves[2])
                 assert leaves[0] == leaves[1], (key, part, cells)
@@ -122,7 +127,7 @@ def scores_distance(
             sides = [_leaf_rows(part.leaves, side.get(key), index) for side in (ours, theirs)]
             before = [spread(rows, part.leaves.splits) for rows in sides]
             picked: dict[int, int] = {}
-            for level in levels(part.fractions):
+            for level in pick_levels(part.fractions):
                 for turn in level:
                     start = picked[turn.after] if turn.after is not None else 0
                     stop = picked[turn.before] if turn.before is not None else part.leaves.places
@@ -135,7 +140,7 @@ def scores_distance(
 
 
 def ladder_distance(
-    plan: Plan, part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+    plan: Level, part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
 ) -> Distance:  # fmt: skip
     """Return how far counts around the middle leaf move."""
     assert part.of is not None
@@ -149,8 +154,39 @@ def ladder_distance(
     return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
 
 
+def histogram_distance(
+    part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> Distance:
+    """Return how far counts of rows by value move, over all groups and values."""
+    moved = [gap for gaps in _gaps(part, ours, theirs, index) for gap in gaps]
+    return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
+
+
+def most_distance(
+    part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> Distance:
+    """Return how far the scores of all groups move together: in each by as far as any of them does."""
+    total = sum(max(gaps) for gaps in _gaps(part, ours, theirs, index))
+    return Distance(total, total, total**2)
+
+
+def _gaps(
+    part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> list[list[int]]:
+    """Return how far each bin of each group moves."""
+    keys = ours.keys() | theirs.keys()
+    pairs = [
+        [_bin_rows(part.bins, side.get(key), index) for side in (ours, theirs)] for key in keys
+    ]
+    return [np.abs(left - right).tolist() for left, right in pairs]
+
+
 def _leaf_rows(leaves: Leaves, group: list[Any] | None, index: int) -> np.ndarray:
-    rows = np.zeros(leaves.count, dtype=np.int64)
+    return _bin_rows(leaves.count, group, index)
+
+
+def _bin_rows(bins: int, group: list[Any] | None, index: int) -> np.ndarray:
+    rows = np.zeros(bins, dtype=np.int64)
     for leaf, count in (group[index] if group is not None else {}).items():
         rows[leaf] = count
     return rows

@@ -9,9 +9,9 @@ from itertools import product
 import pyarrow as pa
 
 from privacy.replay import Distance, Key, keyed
-from sanql.plan import Plan
-from sanql.plan.measurements import Measured, Measurement
-from sanql.release.rest import Rest
+from sanql.measurements.measurement import Measured, Measurement
+from sanql.noise.other_groups import Rest
+from sanql.plan.level import Level
 
 SETS_MAX = 32  # sets of keys tried for one question; all of them up to five keys
 
@@ -30,7 +30,7 @@ def sets_of_keys(keys: list[Key], rng: random.Random) -> list[frozenset[Key]]:
 class Side:
     """One database's exact cells, and what noise is added to whichever keys appear."""
 
-    def __init__(self, plan: Plan, cells: pa.Table) -> None:
+    def __init__(self, plan: Level, cells: pa.Table) -> None:
         self.plan, self.cells = plan, cells
         zeros = pa.array([0] * cells.num_rows, pa.int64())
         for index, part in enumerate(plan.measurements):

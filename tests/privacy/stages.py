@@ -18,7 +18,7 @@ from privacy.grammar import Grammar
 from privacy.kernel import Schema
 from privacy.mixed_grammar import MixedGrammar
 from privacy.nested_grammar import NestedGrammar
-from sanql.policy import Neighbours, Policy
+from sanql.policy.model import Neighbours, Policy
 
 Row = dict[str, Any]
 World = dict[str, list[Row]]

@@ -14,22 +14,19 @@ import duckdb
 import numpy as np
 import pytest
 
-from privacy.samplers import TamperedSampler
 from sanql.audit import CanaryAudit, play
 from sanql.mechanisms import DiscreteLaplace, ExactSampler, Noise, Sampler
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
+from support.samplers import TamperedSampler
 
 PEOPLE = 5000
 EPSILON = 1
 ALPHA = 1e-9
-POLICY = """
-[dataset]
-name = "canaries"
-source = "canaries.duckdb"
-neighbours = "{neighbours}"
-budget = {{ epsilon = 2, delta = 0 }}
-accounting = "pure"
+POLICY = (
+    dataset("canaries.duckdb", name="canaries", neighbours="{neighbours}", epsilon=2, delta=0)
+    + """\
 [analyst.ana]
 [table.people]
 privacy_unit = "person"
@@ -37,6 +34,7 @@ privacy_unit = "person"
 [table.people.column]
 seat = {{ type = "integer", bounds = [0, 4999] }}
 """
+)
 
 
 def attack(

@@ -18,15 +18,16 @@ import pytest
 
 from privacy.grammar import Grammar
 from privacy.oracle import fill
-from privacy.samplers import SilentSampler
 from privacy.worlds import UNITS, Bounding, Row, draw_units, neighbour_of, write_policy
+from sanql.answer.answer import Answer
 from sanql.errors import Refused
 from sanql.mechanisms import DiscreteGaussian
+from sanql.noise.cells import add_noise
 from sanql.plan.keys import PrivateKeys
-from sanql.policy import Neighbours
-from sanql.release import Answer, add_noise
+from sanql.policy.model import Neighbours
 from sanql.san import San
-from sanql.wishes import Wishes
+from support.plans import plan_of
+from support.samplers import SilentSampler
 
 Exact = Callable[..., tuple[Any, list[dict[str, Any]]]]
 LIMITS = {"visits": Bounding(4, 2, 3), "stays": Bounding(3, 3, None)}
@@ -42,7 +43,7 @@ def opened(folder: Path, tables: dict[str, list[Row]], neighbours: Neighbours) -
 
 def outcome(san: San, sql: str) -> tuple[Answer | None, list[Any]]:
     """Return the answer, or None where the question is refused, and the noise asked for."""
-    sampler = san.sampler
+    sampler = san.session.sampler
     assert isinstance(sampler, SilentSampler)
     sampler.asked.clear()
     try:
@@ -77,7 +78,7 @@ def test_neighbours_are_charged_and_shown_alike(neighbours: Neighbours, tmp_path
             assert one.noise == other.noise, sql
             assert one.table.schema == other.table.schema, sql
             assert list(one.intervals) == list(other.intervals), sql
-            planned, _ = left.prepare(sql, Wishes(epsilon="0.5", delta="1e-6"))
+            (planned,) = plan_of(left, sql, epsilon="0.5", delta="1e-6").levels
             if any(part.leaves is not None for part in planned.measurements):
                 # places are picked group by group, and where the first lie says where the next are
                 assert {noise for noise, _ in asked} <= set(planned.noises), sql

@@ -15,17 +15,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execute.test_functions_attacked import HOSTILE, ORDINARY, TABLE, bound
+from compile.test_functions_attacked import HOSTILE, ORDINARY, TABLE, bound
 from privacy import equal_pairs, pair_worlds
 from privacy.equal_pairs import REFUSED, Pairs
 from privacy.native_storage import HEAD, Asked, Native
 from privacy.pair_worlds import MANY, Cells, PairWorlds
+from sanql.compile.expressions.emitter import Emitter, row_leaf
+from sanql.compile.expressions.values import one_zero
 from sanql.errors import PolicyError
-from sanql.execute import lockdown
-from sanql.execute.canonical import CANONICAL, convert, family
-from sanql.execute.emit import Emitter, one_zero, row_leaf
-from sanql.parse.tree import Type
-from scalar_expressions import EXPRESSIONS
+from sanql.kernel import lockdown
+from sanql.kernel.stored_types import CANONICAL, convert, family
+from sanql.question.expressions import Type
+from support.scalar_expressions import EXPRESSIONS
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,6 @@ further than the plan declares is a failure.
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,13 @@ from privacy.worlds import (
     source_of,
     write_policy,
 )
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.parse.functions import RULES
-from sanql.parse.tree import Call, walk
-from sanql.plan import outline, plan
-from sanql.policy import Policy
-from scalar_expressions import EXPRESSIONS, renamed
+from sanql.functions.allowed import RULES
+from sanql.policy.model import Policy
+from sanql.question.expressions import Call, walk
+from support.cells import priced
+from support.scalar_expressions import EXPRESSIONS, renamed
 
 pytestmark = pytest.mark.slow
 
@@ -53,16 +51,14 @@ TEXTS = [renamed(text, COLUMNS) for text in EXPRESSIONS]
 def replayed(sql: str, policy: Policy, ours: Database, theirs: Database, secret: int) -> set[str]:
     """Run a question on both databases, assert that they look alike, return its operators."""
     try:
-        query = parse(sql, policy.tables).query
-        planned = plan(
-            outline(query, policy.tables, policy.neighbours, None), Fraction(1), Fraction(1, 1000)
-        )
+        planned = priced(sql, policy.tables, policy.neighbours).levels[0]
         if (getattr(planned.outline.keys, "count", 0) or 0) > GROUPS_MAX:
             return set()
-        sent = statement(planned, source_of(policy), secret)
+        sent = compile_plan(planned, source_of(policy), secret)
     except Refused:
         return set()
     check(planned, ours.cells(sent), theirs.cells(sent))
+    query = planned.outline.query
     parts = [*query.keys, *(a.argument for a in query.aggregates if a.argument is not None)]
     parts += [query.where] if query.where is not None else []
     return {node.op for part in parts for node in walk(part) if isinstance(node, Call)}

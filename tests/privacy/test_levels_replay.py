@@ -14,7 +14,6 @@ import pytest
 
 from privacy.grammar import Grammar
 from privacy.replay import check
-from privacy.samplers import SilentSampler
 from privacy.test_replay import GROUPS_MAX, ORDERS
 from privacy.worlds import (
     ENGINE,
@@ -27,24 +26,24 @@ from privacy.worlds import (
     source_of,
     write_policy,
 )
+from sanql.answer.levels import add_noise_to_levels, show_levels
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.plan import LevelsPlan, outline_question, plan_question
-from sanql.policy import Neighbours, Policy
-from sanql.release import add_noise_to_levels, show_levels
+from sanql.plan.plan import Plan
+from sanql.policy.model import Neighbours, Policy
+from support.cells import priced
+from support.samplers import SilentSampler
 
 
-def planned(sql: str, policy: Policy, groups: int | None) -> LevelsPlan | None:
+def planned(sql: str, policy: Policy, groups: int | None) -> Plan | None:
     """Return the plan of a question, or None where it is refused, has one set or very many groups."""
     try:
-        query = parse(sql, policy.tables).query
-        outlined = outline_question(query, policy.tables, policy.neighbours, groups)
-        found = plan_question(outlined, Fraction(1), Fraction(1, 1000))
+        found = priced(sql, policy.tables, policy.neighbours, groups=groups)
     except Refused:
         return None
-    many = any((getattr(each.keys, "count", 0) or 0) > GROUPS_MAX for each in outlined.levels)
-    return found if isinstance(found, LevelsPlan) and not many else None
+    keys = [level.keys for level in found.outline.levels]
+    many = any((getattr(each, "count", 0) or 0) > GROUPS_MAX for each in keys)
+    return found if found.several and not many else None
 
 
 def replay_levels(seed: int, count: int, folder: Path) -> None:
@@ -71,7 +70,7 @@ def replay_levels(seed: int, count: int, folder: Path) -> None:
             cells = []
             for level in found.levels:
                 try:
-                    sent = statement(level, source_of(policy), rng.getrandbits(63))
+                    sent = compile_plan(level, source_of(policy), rng.getrandbits(63))
                 except Refused:
                     break
                 cells.append(ours.cells(sent))
@@ -110,7 +109,7 @@ def test_a_row_that_loses_its_key_leaves_every_level_and_moves_none_too_far(
     ours.load(table, [row, {**row, "person": 2}])
     theirs.load(table, [row, {**row, "person": 2, "sex": "other", "age": 0}])
     for level in found.levels:
-        sent = statement(level, source_of(policy), 5)
+        sent = compile_plan(level, source_of(policy), 5)
         left, right = ours.cells(sent), theirs.cells(sent)
         check(level, left, right)
         counts = [cells.column("m0").to_numpy().sum() for cells in (left, right)]

@@ -8,7 +8,6 @@ depends on the question alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +17,22 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sanql.execute import Source, Workers, prepare
-from sanql.execute.group_keys import KEY_BYTES_MAX
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.plan import outline_question, plan_question
-from sanql.policy import Policy, load
-from sanql.policy.keys import TEXT_BYTES_DEFAULT
+from sanql.catalog.description import PreparedSource
+from sanql.compile.group_keys import KEY_BYTES_MAX
+from sanql.engines.duckdb.engine import WorkerEngine
+from sanql.engines.pool import Pool
+from sanql.engines.preparation import prepare
+from sanql.kernel.messages import Statement
+from sanql.kernel.stored_types import TEXT_BYTES_DEFAULT
+from sanql.policy import load
+from sanql.policy.model import Policy
 from sanql.san import San
+from support.cells import cells_of
+from support.policies import dataset
 
-POLICY = """
-[dataset]
-name = "letters"
-source = "{source}"
-neighbours = "add-remove"
-budget = {{ epsilon = 100.0, delta = 1e-3 }}
-accounting = "renyi"
+POLICY = (
+    dataset("{source}", name="letters", epsilon="100.0", delta="1e-3", accounting="renyi")
+    + """\
 delta_per_query = 1e-6
 [engine]
 memory = "{memory}"
@@ -45,6 +44,7 @@ note = {{ type = "text" }}
 long_note = {{ type = "text", bytes_max = 20000 }}
 ill = {{ type = "boolean" }}
 """
+)
 LONG = 5_000_000
 ATTACKS = {
     "substrings": ("SUBSTRING(note, 1, {n} + 9000000)", 60),
@@ -81,15 +81,10 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[San, San]
         yield short, long
 
 
-def cells_of(san: San, sql: str) -> list[dict[str, Any]]:
+def cells(san: San, sql: str) -> list[dict[str, Any]]:
     """Return the exact cells of a question as they leave the engine, under one secret."""
-    outlined = outline_question(parse(sql, san.tables).query, san.tables, "add-remove")
-    planned = plan_question(outlined, Fraction(1), Fraction(1, 10**6))
-    found: list[dict[str, Any]] = []
-    for level in planned.levels:
-        sent = statement(level, san.source, secret=7)
-        found += san.workers.run(sent.sql, sent.parameters, public=sent.public).to_pylist()
-    return found
+    opened = san.session.data.open()
+    return cells_of(sql, san.policy, opened.source, opened.workers.run, delta="1e-6")
 
 
 def moved(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> int:
@@ -112,7 +107,7 @@ def test_a_question_is_answered_whether_or_not_somebodys_text_is_long(
     keys = ", ".join(f"{key.format(n=n)} AS k{n}" for n in range(count))
     places = ", ".join(f"k{n}" for n in range(count))
     sql = f"SELECT {keys}, COUNT(*) AS n FROM people GROUP BY {places}"
-    short, long = (cells_of(san, sql) for san in worlds)
+    short, long = (cells(san, sql) for san in worlds)
     assert moved(short, long) <= 2
     for cell in long:
         texts = [value for value in cell.values() if isinstance(value, str)]
@@ -142,11 +137,11 @@ def beginning_of(text: str | None, most: int) -> str | None:
     return "".join(kept)
 
 
-def rows_of(source: Source, policy: Policy) -> list[tuple[Any, ...]]:
+def rows_of(source: PreparedSource, policy: Policy) -> list[tuple[Any, ...]]:
     scans = source.scans["people"]
     columns = ", ".join(f'{text} AS "{name}"' for name, text in scans.items())
-    with Workers(source, policy.engine) as workers:
-        found = workers.run(f"SELECT {columns} FROM {source.relations['people']}", [])
+    with Pool(source, policy.engine, WorkerEngine()) as workers:
+        found = workers.run(Statement(f"SELECT {columns} FROM {source.relations['people']}"))
     return [tuple(row.values()) for row in found.to_pylist()]
 
 

@@ -12,22 +12,19 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from sanql.execute.lockdown import connect
-from sanql.execute.messages import Query
-from sanql.execute.run import running
-from sanql.execute.statement import Statement, statement
+from sanql.compile.statement import compile_plan
+from sanql.kernel.lockdown import connect
+from sanql.kernel.messages import Statement
+from sanql.kernel.run import running
 from sanql.san import San, open_policy
-from sanql.wishes import Wishes
+from support.plans import plan_of
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
-POLICY = """
-[dataset]
-name = "d"
-source = "d.duckdb"
-neighbours = "add-remove"
-accounting = "pure"
-budget = { epsilon = 100, delta = 0 }
+POLICY = (
+    dataset("d.duckdb", name="d", epsilon=100, delta=0)
+    + """\
 [table.t]
 privacy_unit = "id"
 rows_per_unit_max = 3
@@ -40,6 +37,7 @@ public = true
 k = { type = "integer", bounds = [0, 10] }
 w = { type = "integer", bounds = [0, 10] }
 """
+)
 MARK = "data.main.p"
 HAS = "CASE WHEN EXISTS (SELECT 1 FROM p WHERE p.k = t.k AND p.w > t.v) THEN 1 ELSE t.v END"
 LARGEST = "(SELECT MAX(p.w) FROM p WHERE p.k = t.k AND p.w < t.v)"
@@ -94,8 +92,8 @@ def san(tmp_path_factory: pytest.TempPathFactory) -> Iterator[San]:
 
 
 def _sent(san: San, sql: str) -> Statement:
-    (level,) = san.prepare(sql, Wishes(epsilon=1))[0].levels
-    return statement(level, san.source, 7)
+    (level,) = plan_of(san, sql, epsilon=1).levels
+    return compile_plan(level, san.session.data.open().source, 7)
 
 
 @pytest.mark.parametrize("shape", QUESTIONS)
@@ -108,8 +106,8 @@ def test_the_engine_is_told_a_subquery_as_often_as_it_was_written(san: San, shap
 @pytest.mark.parametrize("shape", QUESTIONS)
 def test_cells_are_the_sum_of_the_cells_of_each_person(san: San, shape: str) -> None:
     sent = _sent(san, QUESTIONS[shape][0])
-    together = _cells(san.source.database, sent, None)
-    alone = [_cells(san.source.database, sent, person) for person in range(12)]
+    together = _cells(san.session.data.open().source.database, sent, None)
+    alone = [_cells(san.session.data.open().source.database, sent, person) for person in range(12)]
     assert together == [sum(numbers) for numbers in zip(*alone, strict=True)]
 
 
@@ -120,7 +118,7 @@ def _cells(database: Path, sent: Statement, person: int | None) -> list[int]:
     whose = "" if person is None else f"WHERE id = {person}"
     connection.execute(f"CREATE TABLE data.main.t AS SELECT * FROM kept.main.t {whose}")
     connection.execute("CREATE TABLE data.main.p AS SELECT * FROM kept.main.p")
-    with running(connection, Query(sent.sql, sent.parameters, sent.public)):
+    with running(connection, sent):
         ((*cells,),) = connection.fetchall()
     connection.close()
     return cells

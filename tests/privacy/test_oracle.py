@@ -17,11 +17,11 @@ import duckdb
 import pytest
 
 from privacy.oracle import cleaned, fill, orderly_rows, roomy_policy
-from privacy.samplers import SilentSampler
 from privacy.worlds import REGIONS, UNITS
-from sanql.parse import parse
-from sanql.parse.tree import Call, Type
+from sanql.parse.question import parse
+from sanql.question.expressions import Call, Type
 from sanql.san import San
+from support.samplers import SilentSampler
 
 pytestmark = pytest.mark.slow
 
@@ -229,7 +229,9 @@ def test_expressions_over_protected_rows_mean_what_they_mean_in_duckdb(
 
 
 def _kind(expression: str, san: San, table: str) -> Type:
-    query = parse(f"SELECT COUNT(*) FROM {table} WHERE ({expression}) IS NULL", san.tables).query
+    query = parse(
+        f"SELECT COUNT(*) FROM {table} WHERE ({expression}) IS NULL", san.session.tables
+    ).query
     assert isinstance(query.where, Call)
     return query.where.args[0].facts.type
 

@@ -15,7 +15,7 @@ from privacy.kernel import source_of
 from privacy.stages import STAGES
 from privacy.test_functions_replay import QUESTIONS, TEXTS
 from privacy.worlds import UNITS
-from sanql.plan import Plan
+from sanql.plan.level import Level
 
 SECRET = 77
 COUNTED = "SELECT COUNT(*), SUM(age) FROM readings"
@@ -31,7 +31,7 @@ class Town:
     ask: Callable[[str], Asked | str]
     engines: Examination
 
-    def cells(self, sql: str) -> tuple[Plan, pa.Table, list[pa.Table]]:
+    def cells(self, sql: str) -> tuple[Level, pa.Table, list[pa.Table]]:
         """Return a question's plan, its cells, and those of each unit."""
         asked = self.ask(sql)
         assert isinstance(asked, Asked)

@@ -28,11 +28,13 @@ from privacy.worlds import (
     source_of,
     write_policy,
 )
-from sanql.execute.statement import statement
-from sanql.plan import Plan
-from sanql.plan.auto_bounds import Search, search
-from sanql.plan.spread import EDGES, grouped_by, groups_of_units, rows_of_units
-from sanql.policy import Neighbours, Policy
+from sanql.compile.statement import compile_plan
+from sanql.plan.find_bounds import Search, search
+from sanql.plan.level import Level
+from sanql.plan.plan import Plan
+from sanql.plan.unit_sizes import EDGES, grouped_by, groups_of_units, rows_of_units
+from sanql.policy.model import Neighbours, Policy
+from support.volume import few_of
 
 pytestmark = pytest.mark.slow
 
@@ -52,28 +54,34 @@ def worlds(folder: Path, neighbours: Neighbours, count: int) -> Iterator[World]:
         yield policy, {table: draw_units(rng, table) for table in UNITS}, rng
 
 
-def of_a_column(policy: Policy, table: str, rng: random.Random) -> Plan:
-    return search((table, rng.choice(COLUMNS)), policy.tables, policy.neighbours, EPSILON).plan
+def of_a_column(policy: Policy, table: str, rng: random.Random) -> Level:
+    return search(
+        (table, rng.choice(COLUMNS)), policy.tables, policy.neighbours, EPSILON
+    ).plan.levels[0]
 
 
-def of_rows(policy: Policy, table: str, rng: random.Random) -> Plan:
-    return rows_of_units(table, policy.tables, policy.neighbours, EPSILON)
+def of_rows(policy: Policy, table: str, rng: random.Random) -> Level:
+    return rows_of_units(table, policy.tables, policy.neighbours, EPSILON).levels[0]
 
 
-def of_groups(policy: Policy, table: str, rng: random.Random) -> Plan:
+def of_groups(policy: Policy, table: str, rng: random.Random) -> Level:
     by = grouped_by(table, rng.choice(GROUPED), policy.tables)
-    return groups_of_units(table, by, policy.tables, policy.neighbours, EPSILON)
+    return groups_of_units(table, by, policy.tables, policy.neighbours, EPSILON).levels[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("ask", [of_a_column, of_rows, of_groups])
+@pytest.mark.parametrize("number", few_of([4, 6], 1))
 def test_a_unit_moves_no_more_than_its_own_bins(
-    tmp_path: Path, neighbours: Neighbours, ask: Callable[[Policy, str, random.Random], Plan]
+    tmp_path: Path,
+    neighbours: Neighbours,
+    ask: Callable[[Policy, str, random.Random], Level],
+    number: int,
 ) -> None:
     ours, theirs = Database(), Database()
     attained = 0
-    for policy, units, rng in worlds(tmp_path, neighbours, 4):
+    for policy, units, rng in worlds(tmp_path, neighbours, number):
         for table, rows in units.items():
             if UNITS[table] is None and ask is not of_a_column:
                 continue
@@ -82,13 +90,13 @@ def test_a_unit_moves_no_more_than_its_own_bins(
                 other = neighbour_of(rng, table, rows, neighbours)
                 theirs.load(table, [row for unit in other for row in unit])
                 planned = ask(policy, table, rng)
-                sent = statement(planned, source_of(policy), rng.getrandbits(63))
+                sent = compile_plan(planned, source_of(policy), rng.getrandbits(63))
                 attained += sum(check(planned, ours.cells(sent), theirs.cells(sent)))
     assert attained > 2, "the declared sensitivity is hardly ever attained"
 
 
 def counts(planned: Plan, policy: Policy, database: Database) -> dict[int, int]:
-    cells = database.cells(statement(planned, source_of(policy), 7)).to_pylist()
+    cells = database.cells(compile_plan(planned.levels[0], source_of(policy), 7)).to_pylist()
     return {cell["k0"]: cell["m0"] for cell in cells if cell["m0"]}
 
 
@@ -165,11 +173,12 @@ def test_units_behind_foreign_keys_are_one_each_too(tmp_path: Path, neighbours: 
             other = chains.neighbour_of(rng, people, neighbours)
             theirs.load(chains.tables_of(other, public, []))
             by = grouped_by(table, column, policy.tables)
-            for planned in (
+            for whole in (
                 search((table, column), policy.tables, neighbours, EPSILON).plan,
                 rows_of_units(table, policy.tables, neighbours, EPSILON),
                 groups_of_units(table, by, policy.tables, neighbours, EPSILON),
             ):
-                sent = statement(planned, chains.source_of(policy), rng.getrandbits(63))
+                (planned,) = whole.levels
+                sent = compile_plan(planned, chains.source_of(policy), rng.getrandbits(63))
                 attained += sum(check(planned, ours.cells(sent), theirs.cells(sent)))
     assert attained > 2

@@ -13,24 +13,21 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
-from sanql.execute.lockdown import attach, connect
-from sanql.execute.messages import Query
-from sanql.execute.run import running
-from sanql.execute.statement import Statement, statement
+from sanql.kernel.lockdown import attach, connect
+from sanql.kernel.messages import Statement
+from sanql.kernel.run import running
 from sanql.san import open_policy
-from sanql.wishes import Wishes
+from support.plans import plan_of
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
 SIZES = (1, 100, 245, 246, 1000)
-POLICY = """
-[dataset]
-name = "d"
-source = "d.duckdb"
-neighbours = "add-remove"
-accounting = "pure"
-budget = {{ epsilon = 100, delta = 0 }}
+POLICY = (
+    dataset("d.duckdb", name="d", epsilon=100, delta=0)
+    + """\
 [table.t]
 privacy_unit = {unit}
 [table.t.column]
@@ -45,6 +42,7 @@ g = {{ type = "integer", bounds = [0, 10] }}
 x = {{ type = "float" }}
 d = {{ type = "decimal", precision = 0.1 }}
 """
+)
 UNITS = {"people": '"id"\nrows_per_unit_max = 1', "rows": '"row"'}
 
 ANSWERED = {
@@ -111,15 +109,15 @@ class World:
 
     def sent(self, sql: str) -> Statement:
         """Return what the engine is asked."""
-        (level,) = self.san.prepare(sql, Wishes(epsilon=1))[0].levels
-        return statement(level, self.san.source, 7)
+        (level,) = plan_of(self.san, sql, epsilon=1).levels
+        return compile_plan(level, self.san.session.data.open().source, 7)
 
     def counts(self, sent: Statement, rows: int) -> list[int]:
         """Return a statement's first measurement over so many private rows, by group."""
         connection = connect()
         name = "d" if rows == 1 else str(rows)
         attach(connection, self._folder / f"{name}.duckdb", read_only=True)
-        with running(connection, Query(sent.sql, sent.parameters, sent.public)):
+        with running(connection, sent):
             found = connection.to_arrow_reader().read_all()["m0"].to_pylist()
         connection.close()
         return sorted(found)

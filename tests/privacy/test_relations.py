@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,16 @@ import pytest
 
 from privacy.chains import POLICY, Database, complete, source_of
 from privacy.replay import check
-from sanql.account import SelectionEvent
+from sanql.account.events import SelectionEvent
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
-from sanql.execute.statement import statement
+from sanql.measurements.quantile_picks import pick_levels
 from sanql.mechanisms import Geometric
-from sanql.parse import parse
-from sanql.plan import Plan, outline, plan
-from sanql.plan.quantiles import levels
-from sanql.policy import Neighbours, Policy, load
-from sanql.release.picks import score, spread
+from sanql.noise.picks import score, spread
+from sanql.plan.level import Level
+from sanql.policy import load
+from sanql.policy.model import Neighbours, Policy
+from support.cells import cells_of, priced
 
 pytestmark = pytest.mark.slow
 
@@ -38,18 +38,16 @@ def limited(folder: Path, rows: int, neighbours: Neighbours = "add-remove") -> P
     return load(path)
 
 
-def planned(sql: str, policy: Policy) -> Plan:
+def planned(sql: str, policy: Policy) -> Level:
     """Return the plan of a question."""
-    found = outline(parse(sql, policy.tables).query, policy.tables, policy.neighbours)
-    return plan(found, Fraction(1), Fraction(1, 1000))
+    return priced(sql, policy.tables, policy.neighbours).levels[0]
 
 
 def cells(sql: str, policy: Policy, rows: Rows, secret: int = 7) -> list[dict[str, Any]]:
     """Return the exact cells of a question."""
     database = Database()
     database.load(complete(rows))
-    sent = statement(planned(sql, policy), source_of(policy), secret)
-    return database.cells(sent).to_pylist()  # type: ignore[no-any-return]
+    return cells_of(sql, policy, source_of(policy), database.cells, secret)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +147,9 @@ def test_units_stored_as_different_types_are_not_compared(
     types = {**source.types, table: {**source.types[table], column: "UUID"}}
     other = replace(source, types=types)
     sql = f"SELECT COUNT(*) FROM {table} t JOIN orders o ON t.{column} = o.{column}"
-    statement(planned(sql, policy), source, 7)
+    compile_plan(planned(sql, policy), source, 7)
     with pytest.raises(Refused) as refusal:
-        statement(planned(sql, policy), other, 7)
+        compile_plan(planned(sql, policy), other, 7)
     assert refusal.value.code == "units_differ"
 
 
@@ -341,7 +339,7 @@ def test_a_quantile_counts_no_more_rows_of_a_unit_than_may(tmp_path: Path) -> No
 def test_rows_move_from_one_count_around_a_pick_to_another(tmp_path: Path) -> None:
     policy = limited(tmp_path, 1, "change-one")
     made = planned("SELECT MEDIAN(age) FROM people", policy)
-    sent = statement(made, source_of(policy), 7)
+    sent = compile_plan(made, source_of(policy), 7)
     found = []
     for age in (0, 40):
         database = Database()
@@ -362,7 +360,7 @@ def test_a_pick_is_no_likelier_among_neighbours_than_its_epsilon_says(
     part, noise = made.measurements[0], made.noises[0]
     assert part.leaves is not None and isinstance(noise, Geometric)
     (event,) = [event for event in made.charge.events if isinstance(event, SelectionEvent)]
-    ((turn,),) = levels(part.fractions)
+    ((turn,),) = pick_levels(part.fractions)
     apart = []
     for leaf in range(part.leaves.count):
         rows = np.full(part.leaves.count, 3)

@@ -12,11 +12,11 @@ import duckdb
 import pytest
 
 from privacy.oracle import cleaned, fill, orderly_rows, roomy_policy
-from privacy.samplers import SilentSampler
 from privacy.worlds import UNITS
 from sanql.errors import Refused
 from sanql.san import San
-from sanql.wishes import Wishes
+from support.plans import plan_of
+from support.samplers import SilentSampler
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def test_the_row_is_what_the_missing_groups_have_together(
     san: San, plain: duckdb.DuckDBPyConnection, table: str, epsilon: str
 ) -> None:
     sql = f"SELECT city, big, {ADDED}, {NOT_ADDED} FROM {table} GROUP BY city, big"
-    planned, _ = san.prepare(sql, Wishes(epsilon=epsilon, delta="1e-3", other="(other)"))
+    (planned,) = plan_of(san, sql, epsilon=epsilon, delta="1e-3", other="(other)").levels
     answer = san.query(sql, epsilon=epsilon, delta="1e-3", other="(other)")
     *shown, last = answer.rows
     unit = UNITS[table]

@@ -12,17 +12,17 @@ import pytest
 from privacy.chains import Database, complete, source_of
 from privacy.replay import check, keyed, scores_distance
 from privacy.test_relations import limited, planned
-from sanql.account import SelectionEvent
-from sanql.execute.emit import Emitter
-from sanql.execute.measured_values import measured_value
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.parse.tree import ColumnRef, Facts, Type
-from sanql.plan import outline_question, plan_question
-from sanql.plan.measurements import Measured, Measurement
-from sanql.plan.quantiles import ROW
-from sanql.plan.sensitivity import Sensitivity
-from sanql.release.suggestion import _plans
+from sanql.account.events import SelectionEvent
+from sanql.ask.limit_suggestions import _plans
+from sanql.compile.expressions.emitter import Emitter
+from sanql.compile.measured_values import measured_value
+from sanql.compile.statement import compile_plan
+from sanql.measurements.measurement import Measured, Measurement
+from sanql.measurements.quantile_picks import ROW
+from sanql.measurements.sensitivity import Sensitivity
+from sanql.parse.question import parse
+from sanql.plan.plan import outline, price
+from sanql.question.expressions import ColumnRef, Facts, Type
 
 EPSILON, DELTA = Fraction(8), Fraction(1, 10**9)
 
@@ -60,7 +60,7 @@ def test_levels_that_select_keys_share_one_delta(tmp_path: Path) -> None:
     policy = limited(tmp_path, 1)
     sql = "SELECT city, UPPER(city) AS loud, COUNT(*) FROM people GROUP BY CUBE (city, loud)"
     query = parse(sql, policy.tables).query
-    made = plan_question(outline_question(query, policy.tables, "add-remove"), EPSILON, DELTA)
+    made = price(outline(query, policy.tables, "add-remove"), EPSILON, DELTA)
     events = [event for event in made.charge.events if isinstance(event, SelectionEvent)]
     assert len(events) == 3 == sum(level.outline.selects_keys for level in made.levels)
     assert sum(event.delta * event.cells for event in events) == made.charge.delta == DELTA
@@ -77,7 +77,7 @@ def test_a_row_moves_from_one_side_of_a_pick_to_the_other(tmp_path: Path) -> Non
     policy = limited(tmp_path, 1, "change-one")
     tenths = ", ".join(f"QUANTILE_DISC(age, {tenth})" for tenth in ("0.1", "0.5", "0.6"))
     made = planned(f"SELECT {tenths} FROM people", policy)
-    sent = statement(made, source_of(policy), 7)
+    sent = compile_plan(made, source_of(policy), 7)
     others = [{"person": person, "age": person} for person in range(1, 40)]
     found = []
     for age in (0, 22):  # the middle is between

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import duckdb
 import pytest
 
 from privacy.replay import check
-from privacy.samplers import SilentSampler
 from privacy.worlds import (
     UNITS,
     Database,
@@ -22,22 +20,20 @@ from privacy.worlds import (
     source_of,
     write_policy,
 )
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
-from sanql.execute.statement import statement
-from sanql.parse import parse
-from sanql.plan import outline, plan
-from sanql.policy import Neighbours, load
+from sanql.policy import load
+from sanql.policy.model import Neighbours
 from sanql.san import San
+from support.cells import priced
+from support.policies import dataset
+from support.samplers import SilentSampler
 
 pytestmark = pytest.mark.slow
 
-POLICY = """
-[dataset]
-name = "shop"
-source = "shop.duckdb"
-neighbours = "add-remove"
-budget = { epsilon = 1000000, delta = 0.1 }
-accounting = "renyi"
+POLICY = (
+    dataset("shop.duckdb", name="shop", epsilon=1000000, delta="0.1", accounting="renyi")
+    + """\
 [table.sales]
 privacy_unit = "customer"
 rows_per_unit_max = 10
@@ -51,6 +47,7 @@ privacy_unit = "row"
 [table.rows.column]
 price = { type = "integer", bounds = [-100, 100] }
 """
+)
 # customer, day, price; customer 1 has 3 + 4 = 7 on day 1, and 90 + 90 = 180 on day 2
 SALES = [(1, 1, 3), (1, 1, 4), (1, 2, 90), (1, 2, 90), (2, 1, -50), (2, 2, 20), (3, 2, None)]
 
@@ -149,10 +146,8 @@ def test_neighbours_differ_by_no_more_than_the_bounds_allow(
                 f"SELECT city, SUM(raw, contribution_bounds_per_row => (-3, 8), {ends}) FROM {table} "
                 "GROUP BY city",
             ):
-                query = parse(sql, policy.tables).private
-                outlined = outline(query, policy.tables, policy.neighbours, None)
-                planned = plan(outlined, Fraction(1), Fraction(1, 1000))
-                sent = statement(planned, source_of(policy), rng.getrandbits(63))
+                planned = priced(sql, policy.tables, policy.neighbours).levels[0]
+                sent = compile_plan(planned, source_of(policy), rng.getrandbits(63))
                 attained += sum(check(planned, ours.cells(sent), theirs.cells(sent)))
     assert attained > 10  # the declared bounds are reached, so they are not merely large
 

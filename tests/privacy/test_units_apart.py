@@ -7,7 +7,6 @@ so tight that a second unit which moves along shows at once.
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -26,14 +25,15 @@ from privacy.chains import (
     write_policy,
 )
 from privacy.replay import check, check_apart
-from sanql.execute.statement import Statement, statement
-from sanql.parse import parse
-from sanql.plan import Plan, outline, plan
-from sanql.policy import Neighbours
+from sanql.compile.statement import compile_plan
+from sanql.kernel.messages import Statement
+from sanql.plan.level import Level
+from sanql.policy.model import Neighbours
+from support.cells import SECRET, priced
 
 pytestmark = pytest.mark.slow
 
-WORLDS = 12
+WORLDS = [range(4), pytest.param(range(4, 12), marks=pytest.mark.soak)]
 QUESTIONS = [
     # joins along a foreign key that leads to several people
     "SELECT COUNT(*), SUM(i.quantity) FROM items i JOIN returns r USING (order_id)",
@@ -91,21 +91,21 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
-def planned(sql: str, folder: Path, neighbours: Neighbours, tight: bool) -> tuple[Plan, Statement]:
+def planned(sql: str, folder: Path, neighbours: Neighbours, tight: bool) -> tuple[Level, Statement]:
     """Return the plan and statement of a question, under limits of 1 or of a few."""
     rng = random.Random(1) if tight else random.Random(5)
     if tight:
         rng.choice = lambda options: options[0]  # type: ignore[method-assign,assignment]
     policy = write_policy(folder, neighbours, rng)
-    found = outline(parse(sql, policy.tables).query, policy.tables, neighbours)
-    made = plan(found, Fraction(1), Fraction(1, 1000))
-    return made, statement(made, source_of(policy), 7)
+    (made,) = priced(sql, policy.tables, neighbours).levels
+    return made, compile_plan(made, source_of(policy), SECRET)
 
 
+@pytest.mark.parametrize("worlds", WORLDS, ids=str)
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_when_a_unit_comes_or_goes_no_other_moves(sql: str, tmp_path: Path) -> None:
+def test_when_a_unit_comes_or_goes_no_other_moves(sql: str, worlds: range, tmp_path: Path) -> None:
     ours, theirs, single = Database(), Database(), Database()
-    for number in range(WORLDS):
+    for number in worlds:
         rng = random.Random(f"{sql} {number}")
         neighbours: Neighbours = rng.choice(["add-remove", "change-one"])
         made, sent = planned(sql, tmp_path, neighbours, tight=number % 3 > 0)
@@ -126,7 +126,7 @@ def test_when_a_unit_comes_or_goes_no_other_moves(sql: str, tmp_path: Path) -> N
 def test_the_order_of_rows_is_nothing(sql: str, tmp_path: Path) -> None:
     database = Database()
     _, sent = planned(sql, tmp_path, "add-remove", tight=False)
-    for number in range(WORLDS // 4):
+    for number in range(3):
         rng = random.Random(f"{sql} {number}")
         public = {name: draw_public(rng, name) for name in PUBLIC}
         world: World = tables_of(draw_people(rng), public, [draw_row(rng, "readings")])

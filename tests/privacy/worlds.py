@@ -16,12 +16,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sanql.execute.lockdown import CATALOG, quote
-from sanql.execute.messages import Query
-from sanql.execute.run import running
-from sanql.execute.sources import Source
-from sanql.execute.statement import Statement
-from sanql.policy import Neighbours, Policy, load
+from sanql.catalog.description import Layout
+from sanql.kernel.lockdown import CATALOG, quote_name
+from sanql.kernel.messages import Statement
+from sanql.kernel.run import running
+from sanql.policy import load
+from sanql.policy.model import Neighbours, Policy
 
 Row = dict[str, Any]
 
@@ -250,7 +250,7 @@ class Database:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
-        self.connection.execute(f"ATTACH ':memory:' AS {quote(CATALOG)}")
+        self.connection.execute(f"ATTACH ':memory:' AS {quote_name(CATALOG)}")
         self.connection.execute("SET error_on_division_by_zero = false")
         self.connection.execute("SET TimeZone = 'UTC'")
         self._fill(
@@ -266,8 +266,8 @@ class Database:
         self._fill(table, {str(name): ENGINE[str(name)] for name in names}, rows)
 
     def _fill(self, table: str, types: Mapping[str, str], rows: list[Row]) -> None:
-        relation = f"{quote(CATALOG)}.main.{quote(table)}"
-        declared = ", ".join(f"{quote(name)} {kind}" for name, kind in types.items())
+        relation = f"{quote_name(CATALOG)}.main.{quote_name(table)}"
+        declared = ", ".join(f"{quote_name(name)} {kind}" for name, kind in types.items())
         self.connection.execute(f"CREATE OR REPLACE TABLE {relation} ({declared})")
         values = pa.table(
             {name: pa.array([r[name] for r in rows], ARROW[kind]) for name, kind in types.items()}
@@ -278,20 +278,21 @@ class Database:
 
     def cells(self, sent: Statement) -> pa.Table:
         """Return the exact cells of a statement."""
-        with running(self.connection, Query(sent.sql, sent.parameters, sent.public)):
+        with running(self.connection, sent):
             return self.connection.to_arrow_reader().read_all()
 
 
-def source_of(policy: Policy) -> Source:
+def source_of(policy: Policy) -> Layout:
     """Return how emitted SQL reads an in-memory world: columns have their canonical types."""
     tables = {name: list(table.columns) for name, table in policy.tables.items()}
     for name, unit in UNITS.items():
         tables[name] += [unit] if unit is not None else []
-    return Source(
-        Path("unused"),
-        "fingerprint",
-        {name: f"{quote(CATALOG)}.main.{quote(name)}" for name in tables},
-        {name: {column: quote(column) for column in columns} for name, columns in tables.items()},
+    return Layout(
+        {name: f"{quote_name(CATALOG)}.main.{quote_name(name)}" for name in tables},
+        {
+            name: {column: quote_name(column) for column in columns}
+            for name, columns in tables.items()
+        },
         {name: dict.fromkeys(columns, "VARCHAR") for name, columns in tables.items()},
         {},
     )

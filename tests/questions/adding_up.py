@@ -9,12 +9,14 @@ from privacy.additivity import Violation
 from privacy.examination import Asked, examine_database
 from questions.asking import Shape
 from questions.cases import cases
-from sanql.parse.shared import PublicQuery
+from sanql.question.public_query import PublicQuery
 
 
 def violations(name: str, asked: Shape, folder: Path, every: int) -> tuple[int, list[str]]:
     """Return how many questions of a shape were examined, each so-manieth, and what was wrong."""
-    engines = examine_database(folder, asked.policy, asked.san.source.database, random.Random(name))
+    engines = examine_database(
+        folder, asked.policy, asked.san.session.data.open().source.database, random.Random(name)
+    )
     wrong, examined = [], 0
     for case in [case for case in cases(refused=False) if case.shape == name][::every]:
         planned = asked.plan(case.sql)

@@ -11,20 +11,20 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from privacy.samplers import SilentSampler
 from questions.cases import FOLDER
 from questions.data import fill, remove_rows_of_nobody
+from sanql.answer.levels import add_noise_to_levels, show_levels
+from sanql.compile.statement import compile_plan, compile_public_query
+from sanql.engines import Pool, open_engine
 from sanql.errors import Refused
-from sanql.execute.lockdown import attach
-from sanql.execute.messages import Query
-from sanql.execute.run import running
-from sanql.execute.statement import Statement, public_statement, statement
-from sanql.parse import parse
-from sanql.parse.shared import PublicQuery
-from sanql.plan import Planned, outline_question, plan_question
-from sanql.policy import Policy, load
-from sanql.release import add_noise_to_levels, show_levels
+from sanql.kernel.messages import Statement
+from sanql.parse.question import parse
+from sanql.plan.plan import Plan, outline, price
+from sanql.policy import load
+from sanql.policy.model import Policy
+from sanql.question.public_query import PublicQuery
 from sanql.san import San
+from support.samplers import SilentSampler
 
 EPSILON = Fraction(100_000)  # so much that a group of one person is over the threshold of its key
 DELTA = Fraction(1, 10**9)
@@ -39,36 +39,41 @@ class Shape:
 
     policy: Policy
     san: San
-    engine: duckdb.DuckDBPyConnection
+    engine: Pool
     plain: duckdb.DuckDBPyConnection
 
-    def plan(self, sql: str) -> Planned | PublicQuery:
+    def plan(self, sql: str) -> Plan | PublicQuery:
         """Return the plan of a question, or the question itself where it reads nobody's data."""
-        tables = self.san.tables
+        tables = self.san.session.tables
         query = parse(sql, tables).query
         if isinstance(query, PublicQuery):
             return query
-        return plan_question(
-            outline_question(query, tables, self.policy.neighbours), EPSILON, DELTA
-        )
+        return price(outline(query, tables, self.policy.neighbours), EPSILON, DELTA)
 
-    def answer(self, planned: Planned | PublicQuery) -> Rows:
+    def answer(self, planned: Plan | PublicQuery) -> Rows:
         """Return the rows of an answer whose noise is zero."""
-        exact = [self._run(sent) for sent in self.write(planned)]
+        exact = self.cells(planned)
         if isinstance(planned, PublicQuery):
             return _rows(exact[0])
         cells = add_noise_to_levels(planned, exact, SilentSampler())
         return _rows(show_levels(planned, cells, CONFIDENCE).table)
 
-    def _run(self, sent: Statement) -> pa.Table:
-        with running(self.engine, Query(sent.sql, sent.parameters, sent.public)):
-            return self.engine.to_arrow_reader().read_all()
+    def cells(self, planned: Plan | PublicQuery) -> list[pa.Table]:
+        """Return exact cells, one table a statement."""
+        return [self.engine.run(sent) for sent in self.write(planned)]
 
-    def write(self, planned: Planned | PublicQuery) -> list[Statement]:
+    def write(self, planned: Plan | PublicQuery) -> list[Statement]:
         """Return what the engine is asked."""
         if isinstance(planned, PublicQuery):
-            return [public_statement(planned, self.san.source, self.san.tables)]
-        return [statement(level, self.san.source, secret=7) for level in planned.levels]
+            return [
+                compile_public_query(
+                    planned, self.san.session.data.open().source, self.san.session.tables
+                )
+            ]
+        return [
+            compile_plan(level, self.san.session.data.open().source, secret=7)
+            for level in planned.levels
+        ]
 
     def refusal(self, sql: str) -> Refused | None:
         """Return the refusal of a question, which says what would be answered; None if it is not."""
@@ -100,17 +105,10 @@ def open_shape(name: str, folder: Path) -> Shape:
         fill(connection, name)
     policy = load(folder / "policy.toml")
     san = San(policy, sampler=SilentSampler())
-    engine = _connection()
-    engine.execute("SET scalar_subquery_error_on_multiple_rows = false")
-    attach(engine, san.source.database, read_only=True)
-    plain = _connection()
+    engine = Pool(san.session.data.open().source, policy.engine, open_engine("in_process"))
+    plain = duckdb.connect(":memory:", config={"threads": 1})
+    plain.execute("SET error_on_division_by_zero = false")
+    plain.execute("SET TimeZone = 'UTC'")
     fill(plain, name)
     remove_rows_of_nobody(plain, name)
     return Shape(policy, san, engine, plain)
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(":memory:", config={"threads": 1})
-    connection.execute("SET error_on_division_by_zero = false")
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection

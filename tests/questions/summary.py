@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
+from sanql.measurements.measurement import Measurement
 from sanql.mechanisms import NoNoise
-from sanql.parse.relations import Scan
-from sanql.parse.shared import PublicQuery
-from sanql.parse.tree import Call, ColumnRef, Expr, KeyRef, Literal, Subquery, Window
-from sanql.plan import LevelsPlan, Plan, Planned
 from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys
+from sanql.plan.level import Level
 from sanql.plan.lookups import Lookup
-from sanql.plan.measurements import Measurement
-from sanql.policy import ColumnUnit, RowUnit, TableDomain
+from sanql.plan.plan import Plan
+from sanql.policy.model import ColumnUnit, RowUnit, TableDomain
+from sanql.question.expressions import Call, ColumnRef, Expr, KeyRef, Literal, Subquery, Window
+from sanql.question.public_query import PublicQuery
+from sanql.question.relations import Scan
 
 
-def summary(plan: Planned | PublicQuery) -> tuple[str, ...]:
+def summary(plan: Plan | PublicQuery) -> tuple[str, ...]:
     """Return what a plan reads, whom it protects within which limits, its groups and measurements.
 
     Sensitivities are the most one unit can move all cells together (L1), one cell (Linf), and all
@@ -25,9 +26,13 @@ def summary(plan: Planned | PublicQuery) -> tuple[str, ...]:
     """
     if isinstance(plan, PublicQuery):
         return (f"reads {', '.join(_tables(plan.rows))}; protects nobody; rows as they are",)
-    if isinstance(plan, LevelsPlan):
-        levels = zip(plan.names, plan.levels, strict=True)
-        return tuple(f"{name} {line}" for name, level in levels for line in summary(level))
+    if not plan.several:
+        return _level(plan.levels[0])
+    levels = zip(plan.names, plan.levels, strict=True)
+    return tuple(f"{name} {line}" for name, level in levels for line in _level(level))
+
+
+def _level(plan: Level) -> tuple[str, ...]:
     parts = zip(plan.measurements, plan.noises, strict=True)
     return (
         f"reads {', '.join(_tables(plan.query))}; protects {_unit(plan)}",
@@ -36,7 +41,7 @@ def summary(plan: Planned | PublicQuery) -> tuple[str, ...]:
     )
 
 
-def key_columns(plan: Planned | PublicQuery) -> list[int]:
+def key_columns(plan: Plan | PublicQuery) -> list[int]:
     """Return the columns of the answer that are group keys."""
     if isinstance(plan, PublicQuery):
         return []
@@ -44,7 +49,7 @@ def key_columns(plan: Planned | PublicQuery) -> list[int]:
     return [index for index, output in outputs if isinstance(output.expression, KeyRef)]
 
 
-def is_ordered(plan: Planned | PublicQuery) -> bool:
+def is_ordered(plan: Plan | PublicQuery) -> bool:
     """Return whether the question says in which order the rows come."""
     return bool(plan.order if isinstance(plan, PublicQuery) else plan.query.order)
 
@@ -68,7 +73,7 @@ def _scans(node: object) -> Iterator[Scan]:
                 yield from _scans(getattr(node, field.name))
 
 
-def _unit(plan: Plan) -> str:
+def _unit(plan: Level) -> str:
     limits = plan.outline.limits
     match plan.outline.table.unit:
         case ColumnUnit(column):
@@ -86,7 +91,7 @@ def _many(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _keys(plan: Plan) -> str:
+def _keys(plan: Level) -> str:
     match plan.outline.keys:
         case OneGroup():
             return "one"
@@ -97,7 +102,7 @@ def _keys(plan: Plan) -> str:
             return "public, " + " × ".join(f"{_values(c)} of {_text(key)}" for key, c in pairs)
 
 
-def _beside(plan: Plan) -> str:
+def _beside(plan: Level) -> str:
     """Return the keys of other levels that a row must have to count."""
     listed = (f"{_values(each.column)} of {_text(each.key)}" for each in plan.outline.beside)
     return "".join(f"; rows have one of {each}" for each in listed)

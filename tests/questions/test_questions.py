@@ -17,9 +17,10 @@ from questions.agreement import disagreement
 from questions.asking import Shape
 from questions.cases import Case, cases
 from questions.summary import is_ordered, key_columns, summary
-from sanql.execute.statement import statement
-from sanql.execute.trials import Trials
-from sanql.parse.shared import PublicQuery
+from sanql.compile.statement import compile_plan
+from sanql.engines.duckdb.engine import WorkerEngine
+from sanql.engines.trials import Trials
+from sanql.question.public_query import PublicQuery
 
 pytestmark = pytest.mark.slow
 
@@ -44,13 +45,13 @@ def test_questions_are_planned_over_the_same_tables_without_rows(
 ) -> None:
     """What is long is tried there before it is charged; here are some that would not be."""
     asked = shape(name)
-    trials = Trials(asked.san.source, asked.policy.engine)
+    trials = Trials(asked.san.session.data.open().source, asked.policy.engine, WorkerEngine())
     empty, workers = trials._begin()
     for case in [case for case in CASES if case.shape == name][::8]:
         planned = asked.plan(case.sql)
         for level in () if isinstance(planned, PublicQuery) else planned.levels:
-            tried = statement(level, empty, secret=0)
-            workers.run(tried.sql, tried.parameters, public=tried.public)
+            tried = compile_plan(level, empty, secret=0)
+            workers.run(tried)
     trials.close()
     assert not empty.database.exists()
 

@@ -6,23 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 
-from sanql.mechanisms import Noise
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
+from support.samplers import SilentSampler
 
 pytestmark = pytest.mark.slow
 
 CARRIERS = ["9E", "AA", "B6", "DL", "UA", "a%b", "ua", "é"]
-POLICY = """
-[dataset]
-name = "flights"
-source = "flights.duckdb"
-neighbours = "add-remove"
-budget = {{ epsilon = 1000, delta = 1e-3 }}
-accounting = "pure"
+POLICY = (
+    dataset("flights.duckdb", name="flights", epsilon=1000, delta="1e-3")
+    + """\
 [table.flights]
 privacy_unit = "tailnum"
 rows_per_unit_max = 4
@@ -33,6 +29,7 @@ gate = {{ type = "integer", bounds = [0, 5], domain = {gate} }}
 public = true
 {columns}
 """
+)
 LISTED = {"carrier": str(CARRIERS).replace("'", '"'), "gate": "[1, 2, 3]", "columns": ""}
 TABLED = {
     "carrier": '{ table = "airlines", column = "code" }',
@@ -42,16 +39,6 @@ TABLED = {
 DECLARED = TABLED | {
     "columns": '[table.airlines.column]\ncode = { type = "text" }\ngate = { type = "integer" }'
 }
-
-
-class Silent:
-    """A sampler without noise."""
-
-    def sample(self, noise: Noise, count: int) -> np.ndarray:
-        return np.zeros(count, dtype=np.int64)
-
-    def secret(self) -> int:
-        return 12345
 
 
 def opened(folder: Path, domains: dict[str, str]) -> San:
@@ -68,7 +55,7 @@ def opened(folder: Path, domains: dict[str, str]) -> San:
             row = [f"N{number}", carrier, [None, 1, 2, 3, 9][number % 5]]
             connection.execute("INSERT INTO flights VALUES (?, ?, ?)", row)
     (folder / "policy.toml").write_text(POLICY.format(**domains), encoding="utf-8")
-    return San(load(folder / "policy.toml"), sampler=Silent())
+    return San(load(folder / "policy.toml"), sampler=SilentSampler())
 
 
 @pytest.fixture(scope="module", params=["inferred", "declared"])

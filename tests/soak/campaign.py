@@ -15,7 +15,7 @@ from privacy.additivity import Violation
 from privacy.examination import Asked, Examination, ask, examine_split
 from privacy.kernel import source_of
 from privacy.stages import STAGES, Stage
-from sanql.policy import Neighbours
+from sanql.policy.model import Neighbours
 from soak.shrink import shrink
 
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")

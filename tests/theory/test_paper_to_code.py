@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanql.theory.implications.search import EDGES
-from theory.test_attacked_all import ATTACKS
+from theory.test_attacked import ATTACKS
 from theory.vectors import ALL
 
 ROOT = Path(__file__).parents[2]

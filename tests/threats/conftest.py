@@ -8,21 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 
-from sanql.mechanisms import Noise
-from sanql.policy import Policy, load
+from sanql.policy import load
+from sanql.policy.model import Policy
 from sanql.san import San
+from support.policies import dataset
+from support.samplers import SilentSampler
 
 SECRET = "Alice-7f3a"  # stands in rows; must never stand in an error, a log line or a warning
-POLICY = """
-[dataset]
-name = "hostile"
-source = "{source}"
-neighbours = "{neighbours}"
-budget = {{ epsilon = 9000, delta = 1e-2 }}
-accounting = "pure"
+POLICY = (
+    dataset("{source}", name="hostile", neighbours="{neighbours}", epsilon=9000, delta="1e-2")
+    + """\
 failures_max = 3
 [analyst.ana]
 budget = {{ epsilon = 4000, delta = 5e-3 }}
@@ -42,6 +39,7 @@ note = {{ type = "text" }}
 born = {{ type = "date", bounds = [1900-01-01, 2026-12-31] }}
 member = {{ type = "boolean" }}
 """
+)
 PEOPLE = 200
 AWKWARD = [
     # person, age, wide, income and free, city, note, born
@@ -53,16 +51,6 @@ AWKWARD = [
     (None, "40", "7", "1", SECRET, SECRET, "2000-01-01"),
     (None, "40", "7", "1", SECRET, SECRET, "2000-01-01"),
 ]  # fmt: skip
-
-
-class Silent:
-    """A sampler without noise: the tests' way to see what the mechanism was given."""
-
-    def sample(self, noise: Noise, count: int) -> np.ndarray:
-        return np.zeros(count, dtype=np.int64)
-
-    def secret(self) -> int:
-        return 12345
 
 
 @dataclass(frozen=True)
@@ -143,7 +131,7 @@ SHADOWS = list({name: (name, arity) for name, arity in SHADOWS}.values())
 @pytest.fixture(scope="session")
 def san(policy: Policy) -> Iterator[San]:
     """Return San over it for ana, without noise."""
-    with San(policy, "ana", sampler=Silent()) as opened:
+    with San(policy, "ana", sampler=SilentSampler()) as opened:
         yield opened
 
 
@@ -154,6 +142,6 @@ def exact(san: San) -> Callable[[str], object]:
 
 
 @pytest.fixture
-def silent() -> Silent:
+def silent() -> SilentSampler:
     """Return a sampler without noise."""
-    return Silent()
+    return SilentSampler()

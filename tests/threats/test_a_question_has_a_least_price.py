@@ -13,17 +13,14 @@ import sanql
 from sanql.errors import PolicyError, Refused
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
 COUNT = "SELECT COUNT(*) FROM people"
-POLICY = """\
-[dataset]
-name = "town"
-source = "people.csv"
-neighbours = "add-remove"
-budget = { epsilon = 4, delta = 1e-6 }
-accounting = "pure"
+POLICY = (
+    dataset("people.csv", name="town", epsilon=4, delta="1e-6")
+    + """\
 auto_bounds = { epsilon = 0.05 }
 LEAST
 [table.people]
@@ -33,6 +30,7 @@ unique = true
 age = { type = "integer", bounds = [0, 120] }
 pay = { type = "integer", bounds = "auto" }
 """
+)
 
 
 @pytest.fixture

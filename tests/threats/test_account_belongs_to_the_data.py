@@ -13,23 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from sanql.account import Charge, LaplaceEvent
+from sanql.account.charge import Charge
+from sanql.account.events import LaplaceEvent
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
-POLICY = """
-[dataset]
-name = "{name}"
-source = "{source}"
-{more}
-neighbours = "add-remove"
-budget = {{ epsilon = 1, delta = 0 }}
-accounting = "pure"
-{tables}
-"""
+POLICY = dataset("{source}", name="{name}", epsilon=1, delta=0) + "{more}\n{tables}\n"
 PEOPLE = '[table.people]\nprivacy_unit = "id"\nunique = true\n'
 VISITS = '[table.visits]\nprivacy_unit = "id"\nrows_per_unit_max = 2\ngroups_per_unit_max = 2\n'
 CITIES = "[table.cities]\npublic = true\n"
@@ -311,7 +304,7 @@ def test_a_fresh_ledger_in_the_place_of_the_old_one_is_noticed(hospital: Hospita
 def test_a_fork_of_the_ledger_is_noticed_where_it_is_put_back(
     new: Hospital, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sanql.account.registry._home", lambda: new.root / "nowhere")
+    monkeypatch.setattr("sanql.account.claims.registry._home", lambda: new.root / "nowhere")
     (new.root / "nowhere").touch()  # where no registry can be
     policy = new.policy()
     spend_half(policy, "a")

@@ -14,8 +14,7 @@ import pytest
 
 from sanql.errors import Refused, SanqlError, Unavailable
 from sanql.mechanisms import ExactSampler, Sampler
-from sanql.policy import Policy
-from sanql.policy.model import EngineLimits
+from sanql.policy.model import EngineLimits, Policy
 from sanql.san import San
 
 pytestmark = pytest.mark.slow
@@ -81,7 +80,7 @@ class FailingEntropy:
 def test_a_failure_while_noise_is_added_says_the_same_and_keeps_its_charge(
     san: San, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(san, "_sampler", ExactSampler(FailingEntropy()))
+    monkeypatch.setattr(san.session, "sampler", ExactSampler(FailingEntropy()))
     before = [balance.spent_upper.epsilon for balance in san.balances()]
     with pytest.raises(Unavailable) as caught:
         san.query("SELECT COUNT(*) FROM people WHERE age = 77", epsilon=1)

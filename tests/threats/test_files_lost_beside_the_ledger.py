@@ -17,17 +17,14 @@ from sanql.cli.main import main
 from sanql.errors import Refused, SanqlError
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
-POLICY = """
-[dataset]
-name = "town"
-source = "data"
+POLICY = (
+    dataset("data", name="town", epsilon=10, delta="1e-6")
+    + """\
 {more}
-neighbours = "add-remove"
-budget = {{ epsilon = 10, delta = 1e-6 }}
-accounting = "pure"
 [table.people]
 privacy_unit = "id"
 unique = true
@@ -35,6 +32,7 @@ unique = true
 age = {{ type = "integer", bounds = [0, 100] }}
 {tables}
 """
+)
 COUNT = "SELECT COUNT(*) FROM people"
 TOWNS = "[table.towns]\npublic = true\n"
 BY_TOWN = "SELECT SUM(age) FROM people, towns WHERE age = size"

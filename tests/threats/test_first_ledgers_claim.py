@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from sanql.account import Charge, LaplaceEvent, verify
-from sanql.account.terms import account_terms
+from sanql.account.charge import Charge
+from sanql.account.events import LaplaceEvent
+from sanql.account.ledger.terms import account_terms
+from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load
@@ -91,7 +93,7 @@ def test_charges_repeats_and_exact_releases_of_0_1_0_stay_as_they_were(town: Pat
                 assert now.spent_upper.epsilon == Fraction(old["epsilon_spent_upper"])
                 assert now.spent_upper.delta == Fraction(old["delta_spent_upper"])
             assert san.ledger.find("ben", "2" * 64) == b"gaussian"
-            assert [entry.claim.name for entry in san.ledger.exact_releases()] == ["score"]
+            assert [entry.claim.name for entry in san.ledger.exact.entries()] == ["score"]
             kinds = [record.kind for record in san.ledger.records()]
     assert kinds == [*then["kinds"], "format", "claim"], "once, after what 0.1.0 had written"
     assert verify(town / "town.ledger").sound

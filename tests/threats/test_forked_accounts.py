@@ -10,26 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from sanql.account import Charge, LaplaceEvent
-from sanql.account.terms import account_terms
+from sanql.account.charge import Charge
+from sanql.account.events import LaplaceEvent
+from sanql.account.ledger.terms import account_terms
 from sanql.errors import LedgerError
-from sanql.execute.account_changes import move
-from sanql.execute.losing import retire_lost
 from sanql.policy import load
 from sanql.san import San
+from sanql.sources.ownership.account_changes import move_account
+from sanql.sources.ownership.lost_ledgers import retire_lost
+from support.policies import dataset
 
-POLICY = """
-[dataset]
-name = "town"
-source = "data"
+POLICY = (
+    dataset("data", name="town", epsilon=1, delta=0)
+    + """\
 ledger = "{ledger}"
-neighbours = "add-remove"
-budget = {{ epsilon = 1, delta = 0 }}
-accounting = "pure"
 [table.people]
 privacy_unit = "id"
 unique = true
 """
+)
 MOST = Charge((LaplaceEvent(Fraction(5, 4), 1, 1),), Fraction(4, 5), Fraction(0))
 LITTLE = Charge((LaplaceEvent(Fraction(100), 1, 1),), Fraction(1, 100), Fraction(0))
 NAMES = ("", "-wal", "-shm", ".head")
@@ -61,7 +60,7 @@ def moved_to_a_copy(town: Path) -> None:
     (town / "b.ledger.head").write_bytes((town / "a.ledger.head").read_bytes())
     put(town, "a.ledger", "hidden")
     goes_on = load(policy(town, "b.ledger"))
-    move(goes_on, account_terms(goes_on))
+    move_account(goes_on, account_terms(goes_on))
 
 
 def given_up_as_lost(town: Path) -> None:

@@ -9,13 +9,14 @@ import pytest
 from bench.hostile import hostile, large
 from bench.tpch.__main__ import HERE
 
-from counting import at_most, calls_of
 from sanql.errors import Refused
-from sanql.parse import Question, parse
-from sanql.parse.nearest import teach
-from sanql.parse.shared import PublicQuery
-from sanql.plan import outline_question, plan_question
-from sanql.policy import Policy, load
+from sanql.parse.question import Question, parse
+from sanql.plan.plan import outline, price
+from sanql.policy import load
+from sanql.policy.model import Policy
+from sanql.question.public_query import PublicQuery
+from sanql.teach.nearest.search import teach
+from support.counting import at_most, calls_of
 
 pytestmark = pytest.mark.slow
 HOSTILE = hostile()
@@ -41,7 +42,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
 def test_it_is_refused_after_few_steps_and_in_few_words(policy: Policy, name: str) -> None:
     def accept(question: Question) -> None:
         if not isinstance(question.query, PublicQuery):
-            outline_question(question.query, policy.tables, policy.neighbours)
+            outline(question.query, policy.tables, policy.neighbours)
 
     with at_most(CALLS_MAX):
         with pytest.raises(Refused) as caught:
@@ -58,8 +59,8 @@ def test_a_question_twice_as_long_takes_hardly_more_than_twice_the_steps(
 ) -> None:
     def asked(text: str) -> None:
         query = parse(text, policy.tables).private
-        outlined = outline_question(query, policy.tables, policy.neighbours)
-        plan_question(outlined, Fraction(1), Fraction(1, 10**9))
+        outlined = outline(query, policy.tables, policy.neighbours)
+        price(outlined, Fraction(1), Fraction(1, 10**9))
 
     asked(short[1])  # what is remembered from then on is remembered before both
     assert calls_of(lambda: asked(long[1])) <= 2.4 * calls_of(lambda: asked(short[1]))

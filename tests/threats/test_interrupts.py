@@ -20,19 +20,17 @@ import numpy as np
 import pytest
 
 import sanql.account
-import sanql.engine
-from sanql.account import verify
+import sanql.ask.measure
+from sanql.audit.ledger import verify
 from sanql.mechanisms import Noise
-from sanql.policy import Policy, load
+from sanql.policy import load
+from sanql.policy.model import Policy
 from sanql.san import San
+from support.policies import dataset
 
-POLICY = """
-[dataset]
-name = "interrupted"
-source = "people.duckdb"
-neighbours = "add-remove"
-budget = { epsilon = 10000, delta = 1e-2 }
-accounting = "pure"
+POLICY = (
+    dataset("people.duckdb", name="interrupted", epsilon=10000, delta="1e-2")
+    + """\
 failures_max = 1  # interrupts do not count
 [engine]
 deadline = 600
@@ -43,12 +41,14 @@ rows_per_unit_max = 1
 note = { type = "text" }
 number = { type = "integer" }
 """
+)
 SLOW = "SELECT COUNT(*) FROM people WHERE " + " OR ".join(
     f"REGEXP_MATCHES(note, '(a|b)*1.*(c|d)*2.*(e|f)*3.*4.*5.*6.*{number}z')" for number in range(12)
 )
 FILES = {
-    str(Path(sanql.account.__file__).with_name(name)) for name in ("ledger.py", "store.py")
-} | {sanql.engine.__file__}
+    str(Path(sanql.account.__file__).parent / name)
+    for name in ("ledger/ledger.py", "stores/sqlite.py")
+} | {sanql.ask.measure.__file__}
 
 
 @pytest.fixture(scope="module")

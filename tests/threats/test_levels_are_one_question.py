@@ -11,13 +11,13 @@ from typing import Protocol
 import numpy as np
 import pytest
 
-from sanql.engine import _noisy_cells
+from sanql.ask.measure import noisy_cells
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused, Unavailable
-from sanql.execute.statement import statement
 from sanql.mechanisms import ExactSampler, Noise
-from sanql.policy import Policy
+from sanql.policy.model import Policy
 from sanql.san import San
-from sanql.wishes import Wishes
+from support.plans import plan_of
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +92,7 @@ def test_a_failure_between_levels_keeps_the_whole_charge(
     asked: San, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = [balance.spent_upper.epsilon for balance in asked.balances()]
-    monkeypatch.setattr(asked, "_sampler", FailsLate())
+    monkeypatch.setattr(asked.session, "sampler", FailsLate())
     with pytest.raises(Unavailable) as caught:
         asked.query(CUBE, epsilon="0.5")
     assert "Alice" not in str(caught.value)
@@ -105,11 +105,12 @@ def test_all_levels_together_have_the_deadline_of_one_answer(asked: San) -> None
     passed = time.monotonic() - 1
 
     def cells(sql: str, deadline: float) -> int:
-        planned, _ = asked.prepare(sql, Wishes(epsilon=1, delta="1e-6"))
-        sent = [statement(level, asked.source, secret=1) for level in planned.levels]
-        with asked.workers.lease() as lease:
-            given = planned, sent, asked.sampler, lambda: None, deadline
-            return len(_noisy_cells(lease, *given).levels)
+        planned = plan_of(asked, sql, epsilon=1, delta="1e-6")
+        opened = asked.session.data.open()
+        sent = [compile_plan(level, opened.source, secret=1) for level in planned.levels]
+        with opened.workers.lease() as lease:
+            given = planned, sent, asked.session.sampler, lambda: None, deadline
+            return len(noisy_cells(lease, *given).levels)
 
     assert cells("SELECT COUNT(*) FROM people", passed) == 1  # its own clock is ahead
     assert cells(MIXED, passed + 60) == 4

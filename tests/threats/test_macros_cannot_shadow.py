@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from sanql.execute.statement import statement
+from sanql.compile.statement import compile_plan
 from sanql.san import San
-from sanql.wishes import Wishes
+from support.plans import plan_of
 
 pytestmark = pytest.mark.slow
 
@@ -51,8 +51,8 @@ SYNTAX = {"CAST", "TRY_CAST", "coalesce", "unnest", "AS", "IN", "AND", "OR", "NO
 
 @pytest.mark.parametrize("sql", [sql for sql, _ in QUESTIONS])
 def test_every_function_that_is_sent_is_named_in_full(san: San, sql: str) -> None:
-    planned, _ = san.prepare(sql, Wishes(epsilon=1))
-    sent = statement(planned, san.source, secret=1).sql
+    (planned,) = plan_of(san, sql, epsilon=1).levels
+    sent = compile_plan(planned, san.session.data.open().source, secret=1).sql
     called = re.findall(r"([\w.]+)\s*\(", sent)
     functions = {name for name in called if name not in SYNTAX and not name[0].isdigit()}
     assert functions

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from sanql.errors import Refused
-from sanql.policy import Policy
+from sanql.policy.model import Policy
 from sanql.san import San
 
 pytestmark = pytest.mark.slow

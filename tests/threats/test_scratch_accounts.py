@@ -17,27 +17,27 @@ import pytest
 from click.testing import CliRunner
 
 from account.forging import forge, forge_opening
-from sanql.account import Charge, LaplaceEvent, verify
-from sanql.account.terms import account_terms
+from sanql.account.charge import Charge
+from sanql.account.events import LaplaceEvent
+from sanql.account.ledger.terms import account_terms
+from sanql.ask.explanation import Explanation
+from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, LedgerError, Refused
-from sanql.explain import Explanation
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
-POLICY = """
-[dataset]
-name = "hospital"
-source = "data"
+POLICY = (
+    dataset("data", name="hospital", epsilon=1, delta="1e-6")
+    + """\
 {more}
-neighbours = "add-remove"
-budget = {{ epsilon = 1, delta = 1e-6 }}
-accounting = "pure"
 auto_bounds = {{ epsilon = 0.05 }}
 {tables}
 """
+)
 PEOPLE = """
 [table.people]
 privacy_unit = "id"
@@ -161,7 +161,7 @@ def test_a_rehearsal_of_other_terms_and_budgets_needs_no_account_closed(hospital
     text = (
         hospital.scratch.read_text()
         .replace("add-remove", "change-one")
-        .replace("epsilon = 1,", "epsilon = 9,")
+        .replace("epsilon = 1\n", "epsilon = 9\n")
     )
     hospital.scratch.write_text(text)
     with San(load(hospital.scratch)) as san, pytest.raises(Refused) as refused:
@@ -197,8 +197,8 @@ ANSWERS: dict[str, Callable[[San], object]] = {
     "an exact answer": lambda san: san.query("SELECT SUM(age) FROM people", exact=True),
     "suggested limits": lambda san: san.suggest_limits("people", epsilon=0.5),
     "a version of the data": lambda san: san.refresh(),
-    "the source": lambda san: san.source,
-    "the workers": lambda san: san.workers,
+    "the source": lambda san: san.session.data.open().source,
+    "the workers": lambda san: san.session.data.open().workers,
     "an answer put on record": lambda san: san.ledger.spend(
         san.ledger.reserve("ana", "a" * 64, QUARTER), b"1"
     ),
@@ -212,7 +212,7 @@ def test_no_question_is_answered(hospital: Hospital, ask: Callable[[San], object
             ask(san)
         assert refused.value.code == "scratch_never_releases"
         assert "scratch = true" in refused.value.remedy
-        assert san.data.opened is None, "nothing has read the data"
+        assert san.session.data.opened is None, "nothing has read the data"
     assert verify(hospital.rehearsal).sound
     assert not list(hospital.root.glob("*.scratch.stamps")), "no file has been hashed"
 

@@ -9,22 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import duckdb
-import numpy as np
 import pytest
 
-from sanql.mechanisms import Noise
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
+from support.samplers import SilentSampler
 
 RARE, COMMON = 112_000, 8_000  # notes that one person has, and people that have a note in common
 KEYS = [f"SUBSTRING(note, 1, {200 + length})" for length in range(12)]
-POLICY = """
-[dataset]
-name = "notes"
-source = "notes.duckdb"
-neighbours = "add-remove"
-budget = { epsilon = 100, delta = 1e-2 }
-accounting = "pure"
+POLICY = (
+    dataset("notes.duckdb", name="notes", epsilon=100, delta="1e-2")
+    + """\
 [engine]
 memory = "1GB"
 deadline = 600
@@ -35,16 +31,7 @@ rows_per_unit_max = 1
 note = { type = "text" }
 age = { type = "integer", bounds = [0, 120] }
 """
-
-
-class Silent:
-    """A sampler without noise, so that what leaves can be told beforehand."""
-
-    def sample(self, noise: Noise, count: int) -> np.ndarray:
-        return np.zeros(count, dtype=np.int64)
-
-    def secret(self) -> int:
-        return 12345
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +45,7 @@ def san(tmp_path_factory: pytest.TempPathFactory) -> Iterator[San]:
             f"repeat(md5((CASE WHEN range < {RARE} THEN range ELSE -(range % 2) - 1 END)::VARCHAR), 8) "
             f"AS note FROM range({RARE + 2 * COMMON})"
         )
-    with San(load(folder / "policy.toml"), sampler=Silent()) as opened:
+    with San(load(folder / "policy.toml"), sampler=SilentSampler()) as opened:
         yield opened
 
 
@@ -68,8 +55,8 @@ def san(tmp_path_factory: pytest.TempPathFactory) -> Iterator[San]:
     [
         ("COUNT(*) AS n", "{keys}", {}, 2),
         ("COUNT(*) AS n", "{keys}", {"other": "all others"}, 3),
-        ("COUNT(*) AS n, SUM(age) AS s", "{keys}", {}, 2),
         ("COUNT(*) AS n", "GROUPING SETS (({keys}), ())", {}, 3),
+        pytest.param("COUNT(*) AS n, SUM(age) AS s", "{keys}", {}, 2, marks=pytest.mark.soak),
     ],
 )
 def test_more_than_256_megabytes_of_groups_that_stay_hidden_are_answered(

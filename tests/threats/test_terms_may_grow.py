@@ -15,24 +15,25 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from sanql.account import Charge, LaplaceEvent, export, verify
+from sanql.account.charge import Charge
+from sanql.account.events import LaplaceEvent
+from sanql.audit.ledger import verify
+from sanql.audit.ledger.verification import export
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load
 from sanql.san import San
-from sanql.wishes import Wishes
+from support.plans import plan_of
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
-POLICY = """
-[dataset]
-name = "hospital"
-source = "{source}"
-neighbours = "{neighbours}"
-budget = {{ epsilon = 1, delta = 1e-6 }}
-accounting = "pure"
+POLICY = (
+    dataset("{source}", name="hospital", neighbours="{neighbours}", epsilon=1, delta="1e-6")
+    + """\
 {tables}
 """
+)
 PEOPLE = '[table.people]\nprivacy_unit = "id"\nunique = true\n[table.people.column]\nage = { type = "integer", bounds = [0, 120] }\n'
 VISITS = '[table.visits]\nprivacy_unit = "id"\nrows_per_unit_max = 2\ngroups_per_unit_max = 2\n'
 BILLS = '[table.bills]\nprivacy_unit = { via = "person", references = "people.id" }\nrows_per_unit_max = 2\ngroups_per_unit_max = 2\n'
@@ -145,7 +146,7 @@ def test_earlier_questions_are_what_they_would_have_been_under_the_longer_policy
     for name, tables in (("short", PEOPLE), ("long", PEOPLE + more)):
         hospital = Hospital(tmp_path / name)
         with San(load(hospital.policy(tables, neighbours=neighbours))) as san:
-            plans = [san.prepare(sql, Wishes(epsilon=0.5))[0] for sql in QUESTIONS]
+            plans = [plan_of(san, sql, epsilon=0.5) for sql in QUESTIONS]
             planned.append([(plan.digest("d"), plan.charge.to_dict()) for plan in plans])
     assert planned[0] == planned[1]
 

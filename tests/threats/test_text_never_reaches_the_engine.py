@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from counting import at_most
 from sanql.errors import Refused
 from sanql.san import San
+from support.counting import at_most
 
 pytestmark = pytest.mark.slow
 

@@ -16,23 +16,22 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from sanql.account import Charge, LaplaceEvent
+from sanql.account.charge import Charge
+from sanql.account.events import LaplaceEvent
 from sanql.cli.main import main
 from sanql.errors import LedgerError, SanqlError
 from sanql.policy import load
 from sanql.san import San
+from support.policies import dataset
 
 pytestmark = pytest.mark.slow
 
-POLICY = """
-[dataset]
-name = "{name}"
-source = "{source}"
-neighbours = "add-remove"
-budget = {{ epsilon = 1, delta = 0 }}
-accounting = "pure"
+POLICY = (
+    dataset("{source}", name="{name}", epsilon=1, delta=0)
+    + """\
 {tables}
 """
+)
 UNIT = 'privacy_unit = "id"\nrows_per_unit_max = 2\ngroups_per_unit_max = 2\n'
 PRIVATE = f"[table.people]\n{UNIT}[table.visits]\n{UNIT}"
 PUBLIC = "[table.people]\npublic = true\n"
@@ -121,7 +120,7 @@ def test_a_source_that_was_missing_when_the_policy_was_opened_is_looked_at_when_
 ) -> None:
     with San(load(hospital.policy("thief", "link", PUBLIC))) as thief:
         WAYS[way](hospital)
-        for ask in (lambda: thief.query("SELECT * FROM people"), thief.data.refresh):
+        for ask in (lambda: thief.query("SELECT * FROM people"), thief.refresh):
             with pytest.raises(LedgerError) as refused:
                 ask()
             assert refused.value.code == "account_claimed"
@@ -215,7 +214,7 @@ def test_the_types_of_a_claimed_file_say_nothing_of_its_rows(
         with San(load(policy)) as san:
             (root / "away").rename(root / "thief")
             answers += [
-                told(lambda: san.tables["visits"].columns),
+                told(lambda: san.session.tables["visits"].columns),
                 told(lambda: san.explain("SELECT SUM(note) FROM visits")),
                 told(lambda: san.explain("SELECT k, COUNT(*) FROM x GROUP BY k", epsilon="0.1")),
                 told(lambda: san.query("SELECT note FROM visits")),
@@ -249,8 +248,8 @@ def test_what_a_scratch_account_is_not_told_of_a_public_table_is_text_to_it(
     policy.write_text(policy.read_text().replace("accounting", "scratch = true\naccounting"))
     with San(load(policy)) as san:
         assert san.explain("SELECT COUNT(*) FROM people", epsilon="0.1")
-        assert san.tables["visits"].columns["note"].type == "integer"
+        assert san.session.tables["visits"].columns["note"].type == "integer"
     policy.write_text(policy.read_text().partition("[table.visits.column]")[0])
     with San(load(policy)) as san:
         assert san.explain("SELECT COUNT(*) FROM people", epsilon="0.1")
-        assert {column.type for column in san.tables["visits"].columns.values()} == {"text"}
+        assert {column.type for column in san.session.tables["visits"].columns.values()} == {"text"}

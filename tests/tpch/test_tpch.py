@@ -9,16 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 from bench.tpch.__main__ import HERE, generate, questions
-from numpy.typing import NDArray
 
 from sanql.errors import Refused
-from sanql.mechanisms import Noise
 from sanql.policy import load
 from sanql.san import San
-from sanql.wishes import Wishes
+from support.plans import plan_of
+from support.samplers import SilentSampler
 
 pytestmark = pytest.mark.slow
 
@@ -26,16 +24,6 @@ INDIVIDUALS = {"q03", "q10", "q18"}
 PUBLIC = {"q02", "q11", "q16"}
 # what the usual text computes over several customers inside: asked in the nearest text
 NEAR = {"q15", "q17", "q20", "q22"}
-
-
-class Silent:
-    """A sampler without noise."""
-
-    def sample(self, noise: Noise, count: int) -> NDArray[np.int64]:
-        return np.zeros(count, dtype=np.int64)
-
-    def secret(self) -> int:
-        return 1
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +40,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def san(folder: Path) -> Iterator[San]:
-    with San(load(folder / "policy.toml"), sampler=Silent()) as opened:
+    with San(load(folder / "policy.toml"), sampler=SilentSampler()) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def plain(san: San) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb.connect(str(san.source.database), read_only=True)
+    connection = duckdb.connect(str(san.session.data.open().source.database), read_only=True)
     yield connection
     connection.close()
 
@@ -103,7 +91,7 @@ def test_all_twenty_two_are_there_and_near_ones_say_why() -> None:
 
 
 def test_line_items_are_limited_by_customer(san: San) -> None:
-    planned, _ = san.prepare(questions()["q06"], Wishes(epsilon=Fraction(1)))
+    (planned,) = plan_of(san, questions()["q06"], epsilon=Fraction(1)).levels
     assert planned.outline.limits.rows == 400
     assert planned.outline.table.name == "lineitem"
 

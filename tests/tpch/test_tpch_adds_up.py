@@ -10,7 +10,7 @@ import pytest
 from bench.tpch.__main__ import HERE, generate, questions
 
 from privacy.examination import Asked, ask, examine_database
-from sanql.execute.sources import prepare
+from sanql.engines.preparation import prepare
 from sanql.policy import load
 
 pytestmark = pytest.mark.slow

@@ -1,42 +1,110 @@
 """Charges as data, their composition, the budget filter and the ledger."""
 
-from sanql.account.audit_exact import VerifiedExact
-from sanql.account.chain import Record
-from sanql.account.charge import Charge
-from sanql.account.conversion import epsilon_upper, gaussian_rho_lower
+from sanql.account.accountants.choice import accountant_for
+from sanql.account.accountants.conversion import epsilon_upper, gaussian_rho_lower
+from sanql.account.accountants.divergences import ORDERS
+from sanql.account.accountants.renyi import Odometer, order_weights
+from sanql.account.charge import Charge, total_charge
+from sanql.account.claims.address import Address, Site, address_of
+from sanql.account.claims.claims import Claims, Holder, claimed_by_another, kept_elsewhere, replaced
+from sanql.account.claims.file import Claim
+from sanql.account.claims.owner import Owner
+from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
+from sanql.account.claims.registry import Registry, registry_folders
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
-from sanql.account.exact_book import ExactBook, ExactClaim, ExactEntry
-from sanql.account.filter import Filter, Spent
-from sanql.account.ledger import Balance, Ledger, Reservation
-from sanql.account.numbers import parse_delta, parse_epsilon
-from sanql.account.totals import Totals
-from sanql.account.verify import Verification, export, verify
-from sanql.account.versions import Version
+from sanql.account.ledger.balances import Balance
+from sanql.account.ledger.chain import (
+    BEGINNING,
+    RESTORE,
+    Head,
+    LedgerRecord,
+    canonical_json,
+    check_head,
+    check_readable,
+    damaged,
+    head_path,
+    linked,
+    read_head,
+    read_pinned_text,
+)
+from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
+from sanql.account.ledger.ledger import Ledger, Reservation
+from sanql.account.ledger.places import hindrance
+from sanql.account.ledger.refusals import check_never_pinned
+from sanql.account.ledger.scratch import check_no_scratch, never_releases, rehearsed
+from sanql.account.ledger.terms import account_terms
+from sanql.account.ledger.versions import (
+    WHOLE,
+    Version,
+    columns_unknown,
+    source_changed,
+    stamps_missing,
+    version_name,
+)
+from sanql.account.stores.opening import reader_at
+from sanql.account.stores.protocol import LedgerReader
+from sanql.account.stores.sqlite import check_not_lost
 
 __all__ = [
+    "BEGINNING",
+    "ORDERS",
+    "RELEASING",
+    "RESTORE",
+    "WHOLE",
+    "Address",
     "Balance",
     "Charge",
+    "Claim",
+    "Claims",
+    "ClosingStatement",
     "Event",
     "ExactBook",
     "ExactClaim",
     "ExactEntry",
     "FailureEvent",
-    "Filter",
     "GaussianEvent",
+    "Head",
+    "Holder",
     "LaplaceEvent",
     "Ledger",
-    "Record",
+    "LedgerReader",
+    "LedgerRecord",
+    "Odometer",
+    "Owner",
+    "Ownership",
+    "Registry",
     "Reservation",
     "SelectionEvent",
-    "Spent",
-    "Totals",
-    "Verification",
-    "VerifiedExact",
+    "Site",
     "Version",
+    "account_terms",
+    "accountant_for",
+    "address_of",
+    "canonical_json",
+    "check_head",
+    "check_never_pinned",
+    "check_no_scratch",
+    "check_not_lost",
+    "check_readable",
+    "claimed_by_another",
+    "columns_unknown",
+    "damaged",
     "epsilon_upper",
-    "export",
     "gaussian_rho_lower",
-    "parse_delta",
-    "parse_epsilon",
-    "verify",
+    "head_path",
+    "hindrance",
+    "kept_elsewhere",
+    "linked",
+    "never_releases",
+    "order_weights",
+    "read_head",
+    "read_pinned_text",
+    "reader_at",
+    "registry_folders",
+    "rehearsed",
+    "replaced",
+    "source_changed",
+    "stamps_missing",
+    "total_charge",
+    "version_name",
 ]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sanql.account.conversion import proves
-from sanql.account.events import Event, event_from_dict, event_to_dict, rational, rational_text
+from sanql.account.accountants.conversion import proves
+from sanql.account.events import (
+    Event,
+    event_from_dict,
+    event_to_dict,
+    parse_rational,
+    rational_text,
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,17 @@ class Charge:
         match dict(shape):
             case {"delta": delta, "epsilon": epsilon, "events": list(events), **rest} if not rest:
                 parsed = tuple(event_from_dict(event) for event in events)
-                return cls(parsed, rational(epsilon), rational(delta))
+                return cls(parsed, parse_rational(epsilon), parse_rational(delta))
             case _:
                 raise ValueError(f"not a charge: {sorted(shape)}")
+
+
+def total_charge(charges: Sequence[Charge]) -> Charge:
+    """Return several charges as one: epsilons and deltas add up."""
+    if len(charges) == 1:
+        return charges[0]
+    return Charge(
+        tuple(event for charge in charges for event in charge.events),
+        sum((charge.epsilon for charge in charges), Fraction(0)),
+        sum((charge.delta for charge in charges), Fraction(0)),
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from sanql.account.numbers import exact_sum
+from sanql.numbers import exact_sum
 
 _RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
 
@@ -164,9 +164,9 @@ def event_from_dict(shape: Mapping[str, object]) -> Event:
         case {"kind": "laplace", "scale": scale, "l1": int(l1), "linf": int(linf), **rest} if (
             not rest
         ):
-            return LaplaceEvent(rational(scale), l1, linf)
+            return LaplaceEvent(parse_rational(scale), l1, linf)
         case {"kind": "gaussian", "sigma2": sigma2, "l2_squared": l2_squared, **rest} if not rest:
-            return GaussianEvent(rational(sigma2), rational(l2_squared))
+            return GaussianEvent(parse_rational(sigma2), parse_rational(l2_squared))
         case {
             "kind": "selection",
             "epsilon": epsilon,
@@ -174,9 +174,9 @@ def event_from_dict(shape: Mapping[str, object]) -> Event:
             "cells": int(cells),
             **rest,
         } if not rest:
-            return SelectionEvent(rational(epsilon), rational(delta), cells)
+            return SelectionEvent(parse_rational(epsilon), parse_rational(delta), cells)
         case {"kind": "failure", "delta": delta, **rest} if not rest:
-            return FailureEvent(rational(delta))
+            return FailureEvent(parse_rational(delta))
         case _:
             raise ValueError(f"not an event: {sorted(shape)}")
 
@@ -190,7 +190,7 @@ def rational_text(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
 
 
-def rational(text: object) -> Fraction:
+def parse_rational(text: object) -> Fraction:
     """Return the rational that `rational_text` wrote; any other spelling is a ValueError."""
     found = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if found is None:

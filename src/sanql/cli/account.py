@@ -41,7 +41,7 @@ def budget(policy: Path, analyst: str | None, form: str) -> None:
         with San(loaded, asking) as san:
             balances = san.budget() if analyst is None else list(san.balances())
             others = san.ledger.spent_without_budget() if analyst is None else []
-            releases = san.ledger.exact_releases()
+            releases = san.ledger.exact.entries()
         from sanql.cli.exact_tables import print_releases, releases_to_dicts
         from sanql.cli.tables import balances_to_dicts, print_balances
 
@@ -91,12 +91,12 @@ def ledger() -> None:
 def list_records(policy: Path, form: str) -> None:
     """List the records in order."""
     with reported(form):
-        from sanql.account import export
-        from sanql.execute.claiming import check_there
+        from sanql.audit.ledger import export
         from sanql.policy import load
+        from sanql.sources import check_ledger_exists
 
         loaded = load(policy)
-        check_there(loaded)
+        check_ledger_exists(loaded)
         lines = list(export(loaded.ledger))
         if form == "json":
             say_json([json.loads(line) for line in lines])
@@ -111,12 +111,12 @@ def list_records(policy: Path, form: str) -> None:
 def export_records(policy: Path) -> None:
     """Print the records as JSON lines, for somebody else to recompute."""
     with reported("table"):
-        from sanql.account import export
-        from sanql.execute.claiming import check_there
+        from sanql.audit.ledger import export
         from sanql.policy import load
+        from sanql.sources import check_ledger_exists
 
         loaded = load(policy)
-        check_there(loaded)
+        check_ledger_exists(loaded)
         for line in export(loaded.ledger):
             say_json(json.loads(line))
 
@@ -131,7 +131,7 @@ def reset_failures(policy: Path) -> None:
 
         loaded = load(policy)
         with San(loaded, next(iter(loaded.analysts), "analyst")) as san:
-            count = san.ledger.reset_failures()
+            count = san.ledger.failures.reset()
         click.echo(f"{count} failed questions counted; from now on they do not")
 
 
@@ -141,15 +141,15 @@ def reset_failures(policy: Path) -> None:
 def verify_records(policy: Path, form: str) -> None:
     """Recompute every hash and balance by an independent path; name the first bad record."""
     with reported(form):
-        from sanql.account import verify
-        from sanql.account.chain import RESTORE
+        from sanql.account import RESTORE
+        from sanql.audit.ledger import verify
         from sanql.cli.tables import print_verification, verification_to_dict
         from sanql.errors import LedgerError
-        from sanql.execute.claiming import check_kept_here, check_there, known_heads
         from sanql.policy import load
+        from sanql.sources import check_kept_here, check_ledger_exists, known_heads
 
         loaded = load(policy)
-        check_there(loaded)
+        check_ledger_exists(loaded)
         found = verify(loaded.ledger, partial(known_heads, loaded))
         if found.fault is not None:
             what = _FAULTS.get(found.fault.code, "is damaged")

@@ -13,7 +13,7 @@ from sanql.cli.failing import reported
 from sanql.visible import visible
 
 if TYPE_CHECKING:
-    from sanql.execute.account_changes import Standing
+    from sanql.sources import AccountStatus
 
 
 @click.group()
@@ -27,10 +27,10 @@ def account() -> None:
 def show(policy: Path, form: str) -> None:
     """Show which account has claimed the data, where it is kept and what became of it."""
     with reported(form):
-        from sanql.execute import account_changes
         from sanql.policy import load
+        from sanql.sources import show_account
 
-        standing = account_changes.show(load(policy))
+        standing = show_account(load(policy))
         click.echo(json.dumps(_to_dict(standing)) if form == "json" else _in_words(standing))
 
 
@@ -40,12 +40,12 @@ def show(policy: Path, form: str) -> None:
 def move(policy: Path, head_lost: bool) -> None:
     """Record that the account goes on in the policy's ledger, which was moved or restored there."""
     with reported("table"):
-        from sanql.account.terms import account_terms
-        from sanql.execute import account_changes
+        from sanql.account import account_terms
         from sanql.policy import load
+        from sanql.sources import move_account
 
         loaded = load(policy)
-        stamped = account_changes.move(loaded, account_terms(loaded), head_lost=head_lost)
+        stamped = move_account(loaded, account_terms(loaded), head_lost=head_lost)
         click.echo(f"the account goes on in {loaded.ledger}")
         if not stamped:
             stamps = loaded.ledger.with_suffix(".stamps")
@@ -61,12 +61,12 @@ def move(policy: Path, head_lost: bool) -> None:
 def merge(other: Path, policy: Path) -> None:
     """Close the account kept in the ledger OTHER; all its charges count in the policy's."""
     with reported("table"):
-        from sanql.account.terms import account_terms
-        from sanql.execute import account_changes
+        from sanql.account import account_terms
         from sanql.policy import load
+        from sanql.sources import merge_accounts
 
         loaded = load(policy)
-        charges = account_changes.merge(loaded, account_terms(loaded), other)
+        charges = merge_accounts(loaded, account_terms(loaded), other)
         click.echo(f"{charges} charges of {other} count in {loaded.ledger} now; {other} is closed")
 
 
@@ -84,26 +84,24 @@ def merge(other: Path, policy: Path) -> None:
 def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
     """Close the account forever. Its data stay its own, unless you release them."""
     with reported("table"):
-        from sanql.account.terms import account_terms
-        from sanql.execute import account_changes
+        from sanql.account import account_terms
         from sanql.policy import load
+        from sanql.sources import retire_account, retire_lost, statement_of
 
         loaded = load(policy)
         if lost:
-            from sanql.execute.losing import retire_lost
-
             for path in retire_lost(loaded, because):
                 click.echo(f"set aside {path}")
             click.echo(
                 "the data are released; what the lost account promised adds up with the next"
             )
             return
-        statement = account_changes.statement_of(release)
-        account_changes.retire(loaded, account_terms(loaded), statement, because)
+        statement = statement_of(release)
+        retire_account(loaded, account_terms(loaded), statement, because)
         click.echo(f"the account kept in {loaded.ledger} is closed ({statement})")
 
 
-def _in_words(standing: Standing) -> str:
+def _in_words(standing: AccountStatus) -> str:
     state = standing.state
     missing = " (missing)" if state is None and not standing.ledger.exists() else ""
     lines = [f"ledger    {standing.ledger}{missing}"]
@@ -131,7 +129,7 @@ def _in_words(standing: Standing) -> str:
     return "\n".join(lines)
 
 
-def _to_dict(standing: Standing) -> dict[str, object]:
+def _to_dict(standing: AccountStatus) -> dict[str, object]:
     state = standing.state
     return {
         "ledger": str(standing.ledger),

@@ -12,73 +12,57 @@ import click
 from sanql.cli.failing import reported
 from sanql.cli.parameters import typed
 from sanql.cli.saying import say, say_json
+from sanql.options import OPTIONS, Option
 
 if TYPE_CHECKING:
-    from sanql.release import Answer
+    from sanql.answer import Answer
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def asking(forms: list[str]) -> Callable[[F], F]:
-    """Give a command the options that go with a question."""
+    """Give a command the options that go with a question, and some of its own."""
+    own = [
+        click.option(
+            "--policy",
+            "-p",
+            type=click.Path(path_type=Path),
+            default=Path("policy.toml"),
+            show_default=True,
+            help="The owner's policy.",
+        ),
+        click.option("--analyst", "-a", help="Who asks."),
+        click.option(
+            "--param",
+            "parameters",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A value for $NAME, :NAME or, by number, ?; numbers, true, false and null are "
+            "read as such, NAME:text=…, :date=… or :timestamp=… says otherwise. Repeatable.",
+        ),
+        click.option(
+            "--format", "form", type=click.Choice(forms), default="table", show_default=True
+        ),
+        click.argument("sql"),
+    ]
 
     def decorate(command: F) -> F:
-        for option in reversed(
-            [
-                click.option(
-                    "--policy",
-                    "-p",
-                    type=click.Path(path_type=Path),
-                    default=Path("policy.toml"),
-                    show_default=True,
-                    help="The owner's policy.",
-                ),
-                click.option("--analyst", "-a", help="Who asks."),
-                click.option("--epsilon", "-e", help="The whole question's epsilon."),
-                click.option("--delta", "-d", help="The whole question's delta."),
-                click.option(
-                    "--accuracy",
-                    help="A half-width to reach instead of epsilon: '50', or '2% of 10000', "
-                    "with ' at 0.99' and, for averages, ' over 500 rows'.",
-                ),
-                click.option("--confidence", help="Of the intervals; 0.95 if not given."),
-                click.option(
-                    "--max-groups",
-                    "max_groups_contributed",
-                    type=int,
-                    help="Groups one unit may be in.",
-                ),
-                click.option(
-                    "--param",
-                    "parameters",
-                    multiple=True,
-                    metavar="NAME=VALUE",
-                    help="A value for $NAME, :NAME or, by number, ?; numbers, true, false and null are "
-                    "read as such, NAME:text=…, :date=… or :timestamp=… says otherwise. Repeatable.",
-                ),
-                click.option("--other", help="One row more, so named, adds up other groups."),
-                click.option(
-                    "--nonnegative",
-                    is_flag=True,
-                    default=None,
-                    help="Show 0 where noise takes a count below it.",
-                ),
-                click.option("--rounded", help="Show counts and sums to a multiple of this."),
-                click.option(
-                    "--exact",
-                    is_flag=True,
-                    help="Without noise, where the owner has declared it safe.",
-                ),
-                click.option(
-                    "--format", "form", type=click.Choice(forms), default="table", show_default=True
-                ),
-                click.argument("sql"),
-            ]
-        ):
-            command = option(command)
+        for option in reversed([*own[:2], *map(_option, OPTIONS), *own[2:]]):
+            command = option(command) if option is not None else command
         return command
 
     return decorate
+
+
+def _option(option: Option) -> Callable[[F], F] | None:
+    """Return an option of requests as one of a command, or None of one that only texts have."""
+    if not option.flags:
+        return None
+    if option.switch:
+        return click.option(
+            *option.flags, option.name, is_flag=True, default=None, help=option.help
+        )
+    return click.option(*option.flags, option.name, help=option.help)
 
 
 def _text(sql: str) -> str:
@@ -94,14 +78,13 @@ def _progress(message: str) -> None:
 
 @click.command()
 @asking(["table", "json", "csv", "arrow"])
-@click.option("--fresh", is_flag=True, help="Measure and pay again, whatever is on record.")
 def query(
     policy: Path,
     analyst: str | None,
     form: str,
     sql: str,
     parameters: tuple[str, ...],
-    **wishes: Any,
+    **options: Any,
 ) -> None:
     """Ask SQL (or - to read it) and pay for the answer; an identical question is free."""
     with reported(form):
@@ -109,7 +92,7 @@ def query(
 
         values = typed(parameters)
         with open_policy(policy, analyst, progress=_progress) as san:
-            answer = san.query(_text(sql), parameters=values, **wishes)
+            answer = san.query(_text(sql), parameters=values, **options)
         _write(answer, form)
 
 
@@ -149,7 +132,7 @@ def explain(
     sql: str,
     parameters: tuple[str, ...],
     show_sql: bool,
-    **wishes: Any,
+    **options: Any,
 ) -> None:
     """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
     with reported(form):
@@ -157,7 +140,7 @@ def explain(
 
         values = typed(parameters)
         with open_policy(policy, analyst, progress=_progress) as san:
-            explanation = san.explain(_text(sql), parameters=values, **wishes)
+            explanation = san.explain(_text(sql), parameters=values, **options)
         if form == "json":
             say_json(explanation.to_dict())
             return

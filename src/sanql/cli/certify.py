@@ -14,8 +14,12 @@ from sanql.cli.saying import say, say_json
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
-    from sanql.mechanisms.noiseless import Certificate, SamplingPrior, SumAdversary
-    from sanql.mechanisms.noiseless.answers import Countable
+    from sanql.mechanisms.noiseless import (
+        Countable,
+        NoiselessCertificate,
+        SamplingPrior,
+        SumAdversary,
+    )
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -235,9 +239,8 @@ def _answer(
     _write(found, told, form, found_words, plot)
 
 
-def _certificate(adversary: Any, options: dict[str, Any], definition: str) -> Certificate:
-    from sanql.mechanisms.noiseless import delta_at, epsilon_at
-    from sanql.mechanisms.noiseless.numbers import checked_delta
+def _certificate(adversary: Any, options: dict[str, Any], definition: str) -> NoiselessCertificate:
+    from sanql.mechanisms.noiseless import checked_delta, delta_at, epsilon_at
 
     epsilon, delta = options["epsilon"], options["delta"]
     if epsilon is not None:
@@ -250,7 +253,7 @@ def _certificate(adversary: Any, options: dict[str, Any], definition: str) -> Ce
     raise _missing("--epsilon or --delta")
 
 
-def _check_delta(found: Certificate, delta: Fraction) -> None:
+def _check_delta(found: NoiselessCertificate, delta: Fraction) -> None:
     """Refuse a class that does not reach the delta given beside an epsilon."""
     if Fraction(found.delta_upper) > delta:
         raise Refused(
@@ -297,7 +300,7 @@ def _both(options: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 
 def _number(text: str, option: str) -> Fraction:
-    from sanql.mechanisms.noiseless.numbers import exact
+    from sanql.mechanisms.noiseless import exact
 
     return exact(text, option)
 
@@ -315,7 +318,7 @@ def _missing(what: str) -> Refused:
 
 
 def _write(
-    found: Certificate, told: dict[str, object], form: str, words: str, plot: Path | None
+    found: NoiselessCertificate, told: dict[str, object], form: str, words: str, plot: Path | None
 ) -> None:
     if form == "json":
         say_json(told)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sanql.errors import Refused
-from sanql.mechanisms.noiseless.numbers import RECORDS_MAX
+from sanql.mechanisms.noiseless import RECORDS_MAX
 from sanql.theory.plots import BLUE, GREEN, GREY, ORANGE, STYLE
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from sanql.mechanisms.noiseless import (
         BinomialPrior,
-        Certificate,
         CountAdversary,
         HistogramAdversary,
+        NoiselessCertificate,
         PoissonPrior,
         SamplingPrior,
         SumAdversary,
@@ -31,7 +31,7 @@ COLOURS = (BLUE, ORANGE, GREEN, GREY)
 LINES = ("-", "--", "-.", ":")
 
 
-def draw(path: Path, adversary: Any, found: Certificate) -> None:
+def draw(path: Path, adversary: Any, found: NoiselessCertificate) -> None:
     """Write the picture of the class that was certified, with the certificate as a point."""
     from sanql.mechanisms.noiseless import CountAdversary, HistogramAdversary
 
@@ -70,7 +70,9 @@ def draw(path: Path, adversary: Any, found: Certificate) -> None:
             ) from error
 
 
-def epsilon_against_records(figure: Figure, adversary: SumAdversary, found: Certificate) -> None:
+def epsilon_against_records(
+    figure: Figure, adversary: SumAdversary, found: NoiselessCertificate
+) -> None:
     """Draw epsilon of an exact sum against the number of unknown records, at the delta found."""
     axes = figure.add_subplot()
     counts = [round(adversary.unknown * 10 ** (quarter / 4)) for quarter in range(-6, 7)]
@@ -100,7 +102,9 @@ def epsilon_against_records(figure: Figure, adversary: SumAdversary, found: Cert
     axes.legend()
 
 
-def bound_against_members(figure: Figure, adversary: CountAdversary, found: Certificate) -> None:
+def bound_against_members(
+    figure: Figure, adversary: CountAdversary, found: NoiselessCertificate
+) -> None:
     """Draw the certified delta of a count beside those of members of its class.
 
     A member's delta is for the simulator that fills in 0 (or 1) for the protected record, which is
@@ -132,7 +136,7 @@ def bound_against_members(figure: Figure, adversary: CountAdversary, found: Cert
 
 
 def threshold_against_fraction(
-    figure: Figure, adversary: HistogramAdversary, found: Certificate
+    figure: Figure, adversary: HistogramAdversary, found: NoiselessCertificate
 ) -> None:
     """Draw the smallest certified threshold against the fraction of the population sampled."""
     from sanql.mechanisms.noiseless import BinomialPrior, PoissonPrior
@@ -181,8 +185,7 @@ def _mark(axes: Any, x: float, y: float) -> None:
 
 def _fraction(prior: SamplingPrior) -> float:
     """Return the share of the population in the sample; a Poisson sample is of no fixed one."""
-    from sanql.mechanisms.noiseless import BinomialPrior, PoissonPrior
-    from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior
+    from sanql.mechanisms.noiseless import BinomialPrior, DiscardPrior, PoissonPrior
 
     match prior:
         case BinomialPrior(rate):

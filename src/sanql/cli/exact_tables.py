@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sanql.account import ExactEntry, VerifiedExact
-from sanql.account.numbers import show_upper
+from sanql.account import ExactEntry
+from sanql.audit.ledger import VerifiedExact
 from sanql.cli.saying import say
+from sanql.numbers import show_upper
 from sanql.policy.exact import ExactValues
 
 if TYPE_CHECKING:
-    from sanql.release.exact_terms import Terms
+    from sanql.exact import Terms
 
 
 def print_releases(entries: Sequence[ExactEntry]) -> None:

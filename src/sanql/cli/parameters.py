@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
-    from sanql.parse.parameters import Value
+    from sanql.parse import Value
 
 _PARAMETER = re.compile(
     r"(?P<name>\w{1,60})(?::(?P<kind>\w+))?=(?P<value>.*)", re.ASCII | re.DOTALL

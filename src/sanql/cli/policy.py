@@ -14,7 +14,7 @@ from sanql.cli.saying import say, say_json
 from sanql.errors import Fault, PolicyError
 
 if TYPE_CHECKING:
-    from sanql.execute.notes import Note
+    from sanql.catalog import Remark
     from sanql.policy import Policy, Table
 
 
@@ -45,7 +45,7 @@ def import_() -> None:
 def smartnoise(metadata: Path, output: Path | None) -> None:
     """Draft a policy from SmartNoise's YAML metadata (needs the extra sanql[smartnoise])."""
     with reported("table"):
-        from sanql.policy.smartnoise import from_smartnoise
+        from sanql.policy import from_smartnoise
 
         _deliver(from_smartnoise(metadata), output)
 
@@ -71,11 +71,11 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
     policy = file or named or Path("policy.toml")
     with reported(form):
         from sanql.cli.exact_tables import terms_line, terms_to_dict
-        from sanql.policy.load import survey
-        from sanql.release.exact_terms import terms_of
+        from sanql.exact import terms_of
+        from sanql.policy import survey
 
         loaded, faults = survey(policy)
-        notes: Sequence[Note] = ()
+        notes: Sequence[Remark] = ()
         if loaded is not None:
             notes, more = _notes_and_faults_of_source(loaded)
             faults += (*more, *_faults_of_places(loaded))
@@ -100,24 +100,23 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
                 say(f"  note: {note}")
 
 
-def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Note], Sequence[Fault]]:
-    from sanql.execute import describe
+def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Remark], Sequence[Fault]]:
+    from sanql.engines import describe
 
     try:
-        return describe(policy).notes, ()
+        return describe(policy).remarks, ()
     except PolicyError as error:
         return (), error.faults
 
 
 def _faults_of_places(policy: Policy) -> Sequence[Fault]:
-    from sanql.execute.claiming import faults_of_places
+    from sanql.sources import faults_of_ledger_places
 
-    return faults_of_places(policy)
+    return faults_of_ledger_places(policy)
 
 
 def _whose(table: Table, tables: Mapping[str, Table]) -> str:
-    from sanql.policy import ViaUnit
-    from sanql.policy.units import root_unit
+    from sanql.policy import ViaUnit, root_unit
 
     if table.public:
         return "public"

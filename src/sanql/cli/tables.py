@@ -10,14 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sanql.account import Balance, Verification
-from sanql.account.numbers import show_lower, show_upper
+from sanql.account import Balance
+from sanql.audit.ledger import Verification
 from sanql.cli.exact_tables import cells_in_words, verified_lines, verified_to_dicts
+from sanql.numbers import show_lower, show_upper
 from sanql.policy import Budget
 from sanql.visible import visible
 
 if TYPE_CHECKING:
-    from sanql.release import Answer
+    from sanql.answer import Answer
 
 FIGURES = ("int", "double", "decimal")  # Arrow types that are lined up on the right
 RENYI_SHARE = (

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.syntax import Syntax
 
-from sanql.account import export, verify
+from sanql.audit.ledger import export, verify
 from sanql.cli.tables import print_answer, print_balances, print_records, print_verification
 from sanql.demo import make_hospital
 from sanql.errors import BudgetExceeded, Refused

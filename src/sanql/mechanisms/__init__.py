@@ -1,5 +1,7 @@
 """Exact integer noise, what it proves, and the private choice of keys."""
 
+from sanql.mechanisms.appearing import least_counts
+from sanql.mechanisms.deviations import deviation_upper
 from sanql.mechanisms.entropy import Entropy, OsEntropy
 from sanql.mechanisms.noise import (
     DiscreteGaussian,
@@ -7,6 +9,7 @@ from sanql.mechanisms.noise import (
     Geometric,
     Noise,
     NoNoise,
+    SymmetricNoise,
     TruncatedGeometric,
 )
 from sanql.mechanisms.sampler import ExactSampler, Sampler, add_saturating
@@ -15,6 +18,7 @@ from sanql.mechanisms.selection import (
     gaussian_threshold,
     truncated_geometric,
 )
+from sanql.mechanisms.wheel import Integers
 
 __all__ = [
     "DiscreteGaussian",
@@ -22,13 +26,17 @@ __all__ = [
     "Entropy",
     "ExactSampler",
     "Geometric",
+    "Integers",
     "NoNoise",
     "Noise",
     "OsEntropy",
     "Sampler",
+    "SymmetricNoise",
     "TruncatedGeometric",
     "add_saturating",
     "appearance_probability",
+    "deviation_upper",
     "gaussian_threshold",
+    "least_counts",
     "truncated_geometric",
 ]

@@ -3,59 +3,54 @@
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
 
 from sanql.errors import Refused
-from sanql.parse.aggregates import AGGREGATES, no_bounds, written_out
-from sanql.parse.bind import Binder
-from sanql.parse.counting import bind_statistic
-from sanql.parse.grammar import Dialect
-from sanql.parse.grouping import (
+from sanql.parse.expressions.binder import Binder
+from sanql.parse.expressions.naming import column_name
+from sanql.parse.expressions.refusals import as_typed, typed_name, unknown_construct
+from sanql.parse.expressions.type_ranges import held_tables, may_rest_on_types, resting_on_types
+from sanql.parse.relations.joins import check_joins, is_null_without, keeps_orphans
+from sanql.parse.relations.narrow import narrow
+from sanql.parse.relations.public_query import public_query
+from sanql.parse.relations.reader import Reader, refuse_clauses
+from sanql.parse.relations.scope import Scope
+from sanql.parse.relations.units import individuals
+from sanql.parse.relations.windows import check_no_windows
+from sanql.parse.statistics.aggregates import AGGREGATES, written_out
+from sanql.parse.statistics.counting import bind_statistic
+from sanql.parse.statistics.grouping import (
     bad_position,
     bind_grouping,
     group_sets,
     unaliased,
     without_repeats,
 )
-from sanql.parse.guard import whole_number
-from sanql.parse.joins import check_joins, is_null_without, keeps_orphans
-from sanql.parse.listing import not_a_select
-from sanql.parse.naming import column_name
-from sanql.parse.narrow import narrow
-from sanql.parse.operators import unknown_construct
-from sanql.parse.operators.refusals import as_typed, typed_name
-from sanql.parse.options import Options
-from sanql.parse.parameters import Asked, put_in
-from sanql.parse.places import at, place_of, place_of_token
-from sanql.parse.proportions import too_deep
-from sanql.parse.reader import Reader, refuse_clauses
-from sanql.parse.relations import From, is_private
-from sanql.parse.scope import Scope
-from sanql.parse.shared import PublicQuery, public_query
-from sanql.parse.spellings import respelled
-from sanql.parse.tree import (
+from sanql.parse.statistics.spellings import respelled
+from sanql.parse.text.guard import whole_number
+from sanql.parse.text.parameters import Asked
+from sanql.parse.text.places import at, place_of
+from sanql.parse.text.proportions import too_deep
+from sanql.parse.text.select import read
+from sanql.policy import Table
+from sanql.question import (
     Aggregate,
-    Aggregation,
     Expr,
+    From,
     Identifier,
     Ordering,
     Output,
+    PublicQuery,
     Query,
     Type,
+    is_private,
 )
-from sanql.parse.type_ranges import held_tables, may_rest_on_types, resting_on_types
-from sanql.parse.units import individuals
-from sanql.parse.windows import check_no_windows
-from sanql.policy import Table
+from sanql.statistics import no_bounds, statistic_of
 
 # the grammar library reports what it cannot read to its logger, quoting the text
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -72,10 +67,9 @@ CLAUSES = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: the query and the privacy options its text carries."""
+    """What was asked, of somebody's rows or of public tables alone."""
 
     query: Query | PublicQuery
-    options: Options
 
     @property
     def private(self) -> Query:
@@ -91,111 +85,16 @@ class Question:
 
 def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
-    select, options = read(asked, tables)
+    select = read(asked, tables)
     with at(select):
         respelled(select)
         try:
             query = _question(select, Reader(tables))
             if isinstance(query, Query) and may_rest_on_types(query, tables):
                 _check_ranges(select, query, tables)
-            return Question(query, options)
+            return Question(query)
         except RecursionError:
             raise too_deep() from None
-
-
-def read(asked: str | Asked, tables: Mapping[str, Table]) -> tuple[exp.Select, Options]:
-    """Return the tree of a text, its parameters put in, and the options it carries."""
-    asked = asked if isinstance(asked, Asked) else Asked(asked)
-    tokens, options = asked.split
-    start = place_of_token(asked.tokens[0]) if asked.tokens else (1, 1)
-    try:
-        select = _select(_only_statement(tokens), asked.sql, tables)
-        with at(select):
-            put_in(select, asked)
-    except RecursionError:
-        raise too_deep().at(start) from None
-    except Refused as refused:
-        raise (refused if refused.place is not None else refused.at(start)) from None
-    return select, options
-
-
-def statements(tokens: Sequence[Token]) -> list[list[Token]]:
-    """Return the words of a text statement by statement; nothing between semicolons is none."""
-    found: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
-            found.append([])
-        else:
-            found[-1].append(token)
-    return [each for each in found if each]
-
-
-def tree_of(tokens: list[Token], sql: str) -> exp.Expr | None:
-    """Return a statement as the grammar reads it."""
-    try:
-        return next(iter(Dialect().parser().parse(tokens, sql)), None)
-    except sqlglot.errors.SqlglotError as error:
-        raise _unreadable(error) from None
-
-
-def _only_statement(tokens: Sequence[Token]) -> list[Token]:
-    found = statements(tokens)
-    if len(found) != 1:
-        raise Refused(
-            "one_statement",
-            f"a question is one SELECT, and {len(found):,} statements were given",
-            "ask one question at a time",
-            place_of_token(found[1][0]) if len(found) > 1 else None,
-        )
-    return found[0]
-
-
-def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.Select:
-    statement = tree_of(tokens, sql)
-    while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
-        statement = statement.this
-    if not isinstance(statement, exp.Select):
-        raise not_a_select(statement, tables)
-    return statement
-
-
-def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
-    details = (getattr(error, "errors", None) or [{}])[0]
-    word = str(details.get("highlight") or "")
-    line, column = details.get("line"), details.get("col")
-    place = (line, max(1, column - len(word) + 1)) if line and column else None
-    if "number of provided arguments" in str(details.get("description")):
-        name = re.search(r"(\w+)\s*\([^()]*$", str(details.get("start_context")))
-        what = name[1][:60] if name is not None else "a function"
-        return Refused(
-            "arguments_wrong",
-            f"{what} has too many operands",
-            "docs/functions.md lists what each function takes",
-            place,
-        )
-    if word.isdecimal() and re.search(r"\bTOP\s*$", str(details.get("start_context")), re.I):
-        return Refused(
-            "not_sql",
-            f"TOP {word[:60]} is not how rows are limited here",
-            f"write LIMIT {word[:60]} at the end of the question",
-            place,
-        )
-    near = f" at {word[:60]!r}" if word else ""
-    hint = _misspelt(str(details.get("start_context"))) if line == 1 else ""
-    return Refused(
-        "not_sql",
-        f"the question cannot be read as SQL{near}",
-        f"{hint}check spelling, commas, quotes and brackets",
-        place,
-    )
-
-
-def _misspelt(context: str) -> str:
-    """Return a hint where the first word of what was read is nearly SELECT."""
-    first = re.match(r"\s*([A-Za-z]+)\b", context)
-    word = first[1][:20].upper() if first is not None else "SELECT"
-    near = word != "SELECT" and get_close_matches(word, ["SELECT"], cutoff=0.75)
-    return "did you mean SELECT? " if near else ""
 
 
 def _check_ranges(select: exp.Select, query: Query, tables: Mapping[str, Table]) -> None:
@@ -271,7 +170,7 @@ def _check_orphans(query: Query) -> None:
     if not missing:
         return
     for aggregate in query.aggregates:
-        if aggregate.kind is Aggregation.COUNT_UNITS:
+        if statistic_of(aggregate).by_unit:
             continue
         if not is_null_without(aggregate.argument, missing):
             raise Refused(

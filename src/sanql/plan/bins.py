@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from sanql.mechanisms.noise import SymmetricNoise
-from sanql.parse.aggregates import COUNTED
-from sanql.parse.constants import integer_literal
-from sanql.parse.functions import call
-from sanql.parse.relations import From
-from sanql.parse.tree import Aggregate, AggregateRef, Aggregation, Expr, KeyRef, Output, Query
-from sanql.plan.plan import Plan, outline, plan
+from sanql.functions import call
+from sanql.mechanisms import SymmetricNoise
+from sanql.plan.plan import Plan, outline, price
 from sanql.policy import Neighbours, Table
+from sanql.question import (
+    AggregateRef,
+    Expr,
+    From,
+    KeyRef,
+    Output,
+    Query,
+    integer_literal,
+)
+from sanql.statistics import COUNTED, units_of
 
 FALSE_ALARM = Fraction(1, 100)
 """The chance, at most, that any of the bins that are empty seems not to be."""
@@ -43,7 +49,7 @@ def count_units(
     epsilon: Fraction,
 ) -> Plan:
     """Return the plan of counting units by bin, each in one."""
-    units = Aggregate(Aggregation.COUNT_UNITS, None, COUNTED, "units")
+    units = units_of(None, "units")
     query = Query(
         source=source,
         where=None,
@@ -51,7 +57,7 @@ def count_units(
         aggregates=(units,),
         outputs=(Output("bin", KeyRef(0, bins.facts)), Output("units", AggregateRef(0, COUNTED))),
     )
-    return plan(outline(query, tables, neighbours, groups_asked=1), epsilon, Fraction(0))
+    return price(outline(query, tables, neighbours, groups_asked=1), epsilon, Fraction(0))
 
 
 def least_seen(planned: Plan, bins: int) -> int:

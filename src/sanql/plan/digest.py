@@ -14,28 +14,24 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from sanql.account import (
-    Charge,
-    Event,
-    FailureEvent,
-    GaussianEvent,
-    LaplaceEvent,
-    SelectionEvent,
+from sanql.account import Charge, Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
+from sanql.canonical import DIGEST_FORM, Named, Shape, digest_of, first_text, named_inside, word
+from sanql.measurements import Leaves, Measurement
+from sanql.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Geometric,
+    Noise,
+    NoNoise,
+    TruncatedGeometric,
 )
-from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, Geometric, Noise, NoNoise
-from sanql.mechanisms.noise import TruncatedGeometric
-from sanql.parse.forms import expression_form, optional_form, relation_form
-from sanql.parse.relations import scans
 from sanql.plan.keys import Beside, KeyColumn, Keys, OneGroup, PrivateKeys, PublicKeys
 from sanql.plan.lookups import Lookup
-from sanql.plan.measurements import Measurement
-from sanql.plan.quantiles import Leaves
-from sanql.policy import ColumnUnit, Table, TableDomain, ViaUnit
-from sanql.policy.forms import domain_form, table_form
-from sanql.policy.shapes import DIGEST_FORM, Named, Shape, digest_of, first_text, named_inside, word
+from sanql.policy import ColumnUnit, Table, TableDomain, ViaUnit, domain_form, table_form
+from sanql.question import expression_form, optional_form, relation_form, scans
 
 if TYPE_CHECKING:
-    from sanql.plan.plan import Plan
+    from sanql.plan.level import Level
 
 _MEASURED = {
     "rows with a value": "VALUES",
@@ -46,13 +42,13 @@ _MEASURED = {
 }
 
 
-def question_digest(levels: Sequence[Plan], data: str) -> str:
+def question_digest(levels: Sequence[Level], data: str) -> str:
     """Return the name of a question with these levels, asked of this version of the data."""
     shapes = [_level_form(level) for level in levels]
     return digest_of(Named("Question", {"form": DIGEST_FORM, "data": data, "levels": shapes}))
 
 
-def first_question_digest(levels: Sequence[Plan], fingerprint: str) -> str:
+def first_question_digest(levels: Sequence[Level], fingerprint: str) -> str:
     """Return the name that version 0.1.0 gave a question, asked of a source with this fingerprint."""
     names = [_hashed(_first_level_text(level, fingerprint)) for level in levels]
     return names[0] if len(names) == 1 else _hashed(repr(names))
@@ -62,7 +58,7 @@ def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _level_form(level: Plan) -> Named:
+def _level_form(level: Level) -> Named:
     outline, priced = level.outline, level.priced
     read = {
         "source": relation_form(outline.query.source),
@@ -134,7 +130,7 @@ def _path(name: str, tables: Mapping[str, Table]) -> Iterator[tuple[str, set[str
         yield from _path(unit.table, tables)
 
 
-def _first_level_text(level: Plan, fingerprint: str) -> str:
+def _first_level_text(level: Level, fingerprint: str) -> str:
     """Return the text whose hash was the name of a level."""
     outline = level.outline
     query = outline.query
@@ -200,7 +196,7 @@ def _beside(beside: Beside) -> Named:
     )
 
 
-def _limits(level: Plan) -> Named:
+def _limits(level: Level) -> Named:
     limits = level.outline.limits
     parts = {"groups": limits.groups, "rows": limits.rows, "rows_per_group": limits.rows_per_group}
     return Named("Limits", parts)
@@ -225,6 +221,7 @@ def _measurement(part: Measurement) -> Named:
             "fractions": part.fractions,
             "of": part.of,
         },
+        later={"values": part.values} if part.values else {},
     )
 
 
@@ -241,7 +238,7 @@ def _leaves(leaves: Leaves) -> Named:
     )
 
 
-def _priced(level: Plan) -> Named:
+def _priced(level: Level) -> Named:
     """Return the price as form 1 has it; form 2 leaves out how the mechanism is called."""
     priced = level.priced
     return Named(
@@ -250,7 +247,7 @@ def _priced(level: Plan) -> Named:
             "noises": tuple(map(_noise, priced.noises)),
             "threshold": priced.threshold,
             "charge": _charge(priced.charge),
-            "mechanism": priced.mechanism,
+            "mechanism": priced.mechanism.name,
         },
     )
 

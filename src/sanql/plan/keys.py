@@ -9,27 +9,18 @@ from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.errors import Refused
-from sanql.parse.functions import TRUNCATIONS, truncate
-from sanql.parse.relations import From
-from sanql.parse.tree import (
-    Call,
-    ColumnRef,
-    Expr,
-    Facts,
-    Literal,
-    LiteralValue,
-    Type,
-    walk,
-)
-from sanql.parse.units import individuals
-from sanql.plan.chosen import left_by
+from sanql.functions import TRUNCATIONS, truncate
+from sanql.parse import individuals
+from sanql.plan.chosen_keys import left_by
 from sanql.plan.lookups import Lookup, chosen_of_table, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain, identifiers
+from sanql.question import Call, ColumnRef, Expr, Facts, From, Literal, LiteralValue, Type, walk
 
 RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
 RECURRING_MAX = 400  # keys of a date without bounds: those that come round again, as days of a year
 PRODUCT_MAX = 200_000
+VALUES_MAX = 4_096  # by which rows are counted in every group
 STEPS_MAX = 2**52  # a key further from zero may not be a whole number in the engine
 
 
@@ -128,6 +119,34 @@ def keys_of(
         return PrivateKeys()
     keys = PublicKeys(tuple(known))
     return keys if (keys.count or 0) <= PRODUCT_MAX else PrivateKeys()
+
+
+def listed_values(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
+    """Return the values by which rows are counted, if the question and the policy tell them.
+
+    A row with any other value, or none, is in no bin. So a choice between values has those of all its
+    branches, also where a branch may have others.
+    """
+    found = _listed(expression, tables)
+    if found is None or (expression.facts.type is Type.REAL and expression.facts.grid is None):
+        return None
+    values = tuple(v for v in _distinct(found, expression.facts) if v is not None)
+    beyond = any(_beyond(value, expression.facts) for value in values)
+    return values if values and not beyond and len(values) <= VALUES_MAX else None
+
+
+def _listed(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
+    match expression:
+        case Call("case", args):
+            branches = [*args[1:-1:2], args[-1]]
+        case Call("coalesce", args):
+            branches = list(args)
+        case _:
+            column = _key_column(expression, tables)
+            return column.values if column and isinstance(column.values, tuple) else None
+    each = [_listed(branch, tables) for branch in branches]
+    known = [values for values in each if values is not None]
+    return tuple(v for values in known for v in values) if len(known) == len(each) else None
 
 
 def _looked_up(

@@ -1,41 +1,11 @@
-"""How much of one unit may reach one answer: contribution limits and what follows from them.
-
-Bounding works per unit and on that unit's own rows only:
-
-1. rows are summed up per unit and group;
-2. at most `groups` groups of a unit are kept, chosen by a hash under a key drawn for this answer;
-3. at most `rows_per_group` rows of a unit count in one group, and `rows` in all its groups; where it
-   has more, each group gets its share, made whole by a random rounding under the same key;
-4. where only m of n rows count, counts and sums of values are scaled to m/n in the same way.
-
-So a unit's row counts form a vector of at most `groups` entries, each at most `rows_per_group`, with
-sum at most `rows`; sensitivities are computed from exactly these three numbers.
-"""
+"""Contribution limits: what the policy sets and a question may tighten."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sanql.errors import Refused
+from sanql.measurements import Limits
 from sanql.plan.keys import Keys, OneGroup, PublicKeys
 from sanql.policy import ColumnUnit, RowUnit, Table
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The limits on one unit in one answer, already no larger than they can matter."""
-
-    groups: int
-    rows: int
-    rows_per_group: int
-
-    @property
-    def row_norms(self) -> tuple[int, int, int]:
-        """Return (L1, L-infinity, squared L2) of the largest vector of a unit's row counts."""
-        largest = self.rows_per_group
-        total = min(self.rows, self.groups * largest)
-        full, rest = divmod(total, largest)
-        return total, largest, full * largest**2 + rest**2
 
 
 def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> Limits:
@@ -61,17 +31,3 @@ def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> Limits:
     groups = min(groups, rows)
     per_group = min(rows, table.rows_per_group_max or rows)
     return Limits(groups, min(rows, groups * per_group), per_group)
-
-
-def parse_groups(text: str | int | None) -> int | None:
-    """Return max_groups_contributed as a whole number, or refuse what is not one."""
-    if text is None:
-        return None
-    plain = str(text)
-    if plain.isascii() and plain.isdecimal() and len(plain) < 8 and int(plain) >= 1:
-        return int(plain)
-    raise Refused(
-        "groups_invalid",
-        f"max_groups_contributed = {plain[:40]!r} is not a whole number of at least 1",
-        "write, for example, max_groups_contributed = 3",
-    )

@@ -11,20 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sanql.parse.joins import STRICT
-from sanql.parse.relations import (
+from sanql.parse import STRICT
+from sanql.policy import Table, TableDomain
+from sanql.question import (
+    Call,
+    ColumnRef,
     Derived,
+    Expr,
     From,
     Join,
     JoinKind,
+    Literal,
     Scan,
     Selected,
+    Type,
+    column_facts,
     conjuncts,
     slots,
+    walk,
 )
-from sanql.parse.scope import column_facts
-from sanql.parse.tree import Call, ColumnRef, Expr, Literal, Type, walk
-from sanql.policy import Table, TableDomain
 
 COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
 # what is true of a key is true of its equal in the table that lists it: a truth about the value alone

@@ -3,109 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from sanql.account import Charge
 from sanql.errors import Refused
 from sanql.mechanisms import Noise
-from sanql.parse import Query
-from sanql.parse.relations import Scan
-from sanql.plan.chosen import check_nulls
 from sanql.plan.digest import first_question_digest, question_digest
-from sanql.plan.keys import Beside, Keys, OneGroup, PrivateKeys, PublicKeys, keys_of
-from sanql.plan.limits import Limits, limits_of
-from sanql.plan.measurements import Estimate, Measurement, Measuring
-from sanql.plan.measuring import measure
-from sanql.plan.price import Priced, price
-from sanql.plan.reading import reading
-from sanql.plan.rest import check_rest, with_rest
-from sanql.plan.sensitivity import Sensitivity, Setting
+from sanql.plan.grouping_sets import GroupingSet, grouping_sets, level_name, outline_levels
+from sanql.plan.level import Level, LevelOutline
+from sanql.plan.pricing import price_levels
 from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
+from sanql.question import Query
 
 
 @dataclass(frozen=True)
 class Outline:
-    """Everything about an answer that does not depend on epsilon."""
+    """Everything about an answer that does not depend on epsilon, one level for each grouping set."""
 
     query: Query
-    table: Table  # what the question reads, seen as one table
-    tables: Mapping[str, Table]
-    neighbours: Neighbours
-    keys: Keys
-    limits: Limits
-    measuring: Measuring
-    other: bool = False  # one row more holds what the groups that do not appear have together
-    beside: tuple[Beside, ...] = ()  # keys of other levels whose public values a row must have
+    sets: tuple[GroupingSet, ...]
+    levels: tuple[LevelOutline, ...]
 
     @property
-    def levels(self) -> tuple[Outline, ...]:
-        """The outlines of all grouping sets: this one."""
-        return (self,)
+    def table(self) -> Table:
+        """What the question reads, seen as one table."""
+        return self.levels[0].table
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables of the policy."""
+        return self.levels[0].tables
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What one unit more or less means."""
+        return self.levels[0].neighbours
 
     @property
     def selects_keys(self) -> bool:
-        """Whether unknown keys must be selected privately, which needs a delta."""
-        return self.measuring.selection is not None and not self.free
+        """Whether unknown keys must be selected privately at some level, which needs a delta."""
+        return any(level.selects_keys for level in self.levels)
 
     @property
     def free(self) -> bool:
         """Whether nothing in the answer depends on any unit."""
-        return all(part.sensitivity.zero for part in self.measuring.measurements)
-
-    @property
-    def reads_no_rows(self) -> bool:
-        """Whether all numbers are 0 whatever the private rows are, so that none need be read.
-
-        It costs nothing, so it must not read them: how long that takes can depend on them, and nobody
-        would have paid. What else is free counts or adds up a constant over all rows of a table under
-        change-one, however many; that reads nothing of them but their number.
-        """
-        return not self.table.public and all(
-            part.always_zero for part in self.measuring.measurements
-        )
+        return all(level.free for level in self.levels)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A bounded, priced answer that has only to be run."""
+    """A bounded, priced answer that has only to be run; `charge` is what all its levels cost."""
 
     outline: Outline
-    priced: Priced
+    levels: tuple[Level, ...]
+    charge: Charge
 
-    @property
-    def levels(self) -> tuple[Plan, ...]:
-        """The plans of all grouping sets: this one."""
-        return (self,)
-
-    @property
+    @cached_property
     def query(self) -> Query:
         """The question."""
         return self.outline.query
 
-    @property
-    def measurements(self) -> tuple[Measurement, ...]:
-        """What the engine computes for every group."""
-        return self.outline.measuring.measurements
+    @cached_property
+    def sets(self) -> tuple[GroupingSet, ...]:
+        """The grouping set of each level, as places of keys."""
+        return self.outline.sets
 
-    @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """How each aggregate is computed from noisy measurements."""
-        return self.outline.measuring.estimates
+    @cached_property
+    def several(self) -> bool:
+        """Whether grouping sets were asked for, so that levels are told apart by their names."""
+        return bool(self.query.sets)
 
-    @property
+    @cached_property
+    def shown(self) -> tuple[int, ...]:
+        """The levels as they are shown: in the order, and as often, as their sets were asked for."""
+        asked = self.query.sets or self.sets
+        places = {frozenset(own): place for place, own in enumerate(self.sets)}
+        return tuple(places[frozenset(chosen)] for chosen in asked)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The grouping set of each level, as SQL lists it."""
+        return tuple(level_name(self.query, chosen) for chosen in self.sets)
+
+    @cached_property
     def noises(self) -> tuple[Noise, ...]:
-        """The noise of each measurement."""
-        return self.priced.noises
-
-    @property
-    def charge(self) -> Charge:
-        """What the answer costs."""
-        return self.priced.charge
+        """The noise of each measurement of each level."""
+        return tuple(noise for level in self.levels for noise in level.noises)
 
     def digest(self, data: str) -> str:
-        """Return the name of this question, asked of a version of the data (digest.py)."""
-        return question_digest(self.levels, data)
+        """Return the name of this question, asked of a version of the data (digest.py).
+
+        Which sets are shown how often, and in what order, is not part of it.
+        """
+        if data not in self._digests:
+            self._digests[data] = question_digest(self.levels, data)
+        return self._digests[data]
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        """The names that were needed, by version of the data: each is asked for several times."""
+        return {}
 
     def first_digest(self, fingerprint: str) -> str:
         """Return the name that version 0.1.0 gave this question."""
@@ -118,55 +117,27 @@ def outline(
     neighbours: Neighbours,
     groups_asked: int | None = None,
     other: bool = False,
-    beside: tuple[Beside, ...] = (),
 ) -> Outline:
-    """Return what must be measured to answer a question, with sensitivities.
-
-    A row that lacks a public value of a key `beside` is left out, as by a condition in WHERE.
-    """
-    assert not query.sets  # noqa: S101  (levels.py makes one question of each set)
-    table = reading(query.source, tables)
-    check_nulls(query.where)
-    keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
-    limits = limits_of(table, keys, groups_asked)
-    setting = Setting(
-        neighbours=neighbours,
-        limits=limits,
-        one_group=isinstance(keys, OneGroup),
-        always_present=neighbours == "change-one"
-        and isinstance(table.unit, RowUnit)
-        and isinstance(query.source, Scan)
-        and query.where is None
-        and not beside
-        and isinstance(keys, OneGroup | PrivateKeys),
-        merged=other,
-    )
-    groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
-    measuring = measure(
-        query.aggregates, table, tables, setting, isinstance(keys, PrivateKeys), groups
-    )
-    if table.public:
-        measuring = _insensitive(measuring)
-    outlined = Outline(query, table, tables, neighbours, keys, limits, measuring, other, beside)
-    if other:
-        check_rest(outlined.selects_keys)
-        return replace(outlined, measuring=with_rest(measuring, setting))
-    return outlined
+    """Return what must be measured to answer a question with one grouping set or several."""
+    if other and query.sets:
+        raise Refused(
+            "other_levels",
+            "other adds up the groups that do not appear, and ROLLUP, CUBE and GROUPING SETS have "
+            "rows for that already",
+            "leave other out, or ask for one grouping at a time",
+        )
+    levels = outline_levels(query, tables, neighbours, groups_asked, other)
+    return Outline(query, grouping_sets(query), levels)
 
 
-def _insensitive(measuring: Measuring) -> Measuring:
-    zero = Sensitivity(0, 0, 0)
-    parts = tuple(replace(part, sensitivity=zero) for part in measuring.measurements)
-    return replace(measuring, measurements=parts)
-
-
-def plan(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
+def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
-    check_delta(outlined.selects_keys, delta)
-    return Plan(outlined, price(outlined.measuring, epsilon, delta))
+    _check_delta(outlined.selects_keys, delta)
+    priced, charge = price_levels([level.measuring for level in outlined.levels], epsilon, delta)
+    return Plan(outlined, tuple(map(Level, outlined.levels, priced)), charge)
 
 
-def check_delta(selects_keys: bool, delta: Fraction) -> None:
+def _check_delta(selects_keys: bool, delta: Fraction) -> None:
     """Refuse to select keys without a delta."""
     if selects_keys and delta == 0:
         raise Refused(

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sanql.parse.relations import Derived, From, Grouped, Join, Rows, Scan, Selected, Union, scans
-from sanql.parse.tree import ColumnRef
 from sanql.policy import Column, ColumnUnit, RowUnit, Table, root_unit
+from sanql.question import (
+    ColumnRef,
+    Derived,
+    From,
+    Grouped,
+    Join,
+    Rows,
+    Scan,
+    Selected,
+    Union,
+    scans,
+)
 
 
 def reading(source: From, tables: Mapping[str, Table]) -> Table:

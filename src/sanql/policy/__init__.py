@@ -1,7 +1,9 @@
 """What the data owner declares: policy.toml → Policy, and a draft to begin from."""
 
-from sanql.policy.draft import draft
-from sanql.policy.load import load
+from sanql.policy.drafting import draft, toml_key
+from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
+from sanql.policy.keys import ROWS_MOST
+from sanql.policy.loading import load, survey
 from sanql.policy.model import (
     Accounting,
     Analyst,
@@ -9,7 +11,6 @@ from sanql.policy.model import (
     Budget,
     Coalition,
     Column,
-    ColumnType,
     ColumnUnit,
     Domain,
     EngineLimits,
@@ -23,16 +24,19 @@ from sanql.policy.model import (
     Value,
     ViaUnit,
 )
-from sanql.policy.units import identifiers, root_unit
+from sanql.policy.section import fold
+from sanql.policy.smartnoise import from_smartnoise
+from sanql.policy.units import identifiers, root_unit, unit_path
+from sanql.policy.values import show_number
 
 __all__ = [
+    "ROWS_MOST",
     "Accounting",
     "Analyst",
     "AutoBounds",
     "Budget",
     "Coalition",
     "Column",
-    "ColumnType",
     "ColumnUnit",
     "Domain",
     "EngineLimits",
@@ -45,8 +49,18 @@ __all__ = [
     "Unit",
     "Value",
     "ViaUnit",
+    "declaration_digest",
+    "domain_form",
     "draft",
+    "first_declaration_digest",
+    "fold",
+    "from_smartnoise",
     "identifiers",
     "load",
     "root_unit",
+    "show_number",
+    "survey",
+    "table_form",
+    "toml_key",
+    "unit_path",
 ]

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, get_args
 
+from sanql.kernel import TEXT_BYTES_DEFAULT, ColumnType
 from sanql.policy.keys import (
     DOMAIN_VALUES_MOST,
     GRID_MOST,
     KEYS,
-    TEXT_BYTES_DEFAULT,
     TEXT_BYTES_LEAST,
     TEXT_BYTES_MOST,
     UNIT_SUM_MOST,
 )
-from sanql.policy.model import Column, ColumnType, Domain, ListedDomain, TableDomain, Value
+from sanql.policy.model import Column, Domain, ListedDomain, TableDomain, Value
 from sanql.policy.section import Mistake, Section, quote
 from sanql.policy.values import (
     one_of,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import assert_never
 
+from sanql.canonical import DIGEST_FORM, ByName, Named, Shape, digest_of, first_digest_of
 from sanql.policy.exact import (
     Acceptance,
     BinaryColumn,
@@ -31,7 +32,6 @@ from sanql.policy.model import (
     Unit,
     ViaUnit,
 )
-from sanql.policy.shapes import DIGEST_FORM, ByName, Named, Shape, digest_of, first_digest_of
 
 
 def declaration_digest(declared: Exact) -> str:

@@ -72,7 +72,6 @@ SECTIONS = ("dataset", "engine", "analyst", "coalition", "table", "exact")
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
 FAILURES_MAX_DEFAULT = 3
 EPSILON_PER_QUERY_MIN_DEFAULT = Fraction(1, 1000)
-TEXT_BYTES_DEFAULT = 4096
 
 EPSILON_LEAST = Fraction(1, 10**9)
 EPSILON_MOST = Fraction(10**6)
@@ -86,7 +85,6 @@ WORKERS_MOST = 64
 ROWS_MOST = 2**20
 DOMAIN_VALUES_MOST = 100_000
 # At least one character fits, however many bytes it takes.
-ROWS_READ_AT_ONCE = 2048  # the engine reads so many values of a column together, whatever is asked
 TEXT_BYTES_LEAST = 4
 TEXT_BYTES_MOST = 1_000_000
 # A double holds every integer up to here, so no engine rounds a bound or a fixed-point value.

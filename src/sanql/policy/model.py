@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from sanql.kernel import ColumnType
 
 if TYPE_CHECKING:
     from sanql.policy.exact import Exact
 
 Neighbours = Literal["add-remove", "change-one"]
 Accounting = Literal["pure", "renyi"]
-ColumnType = Literal["integer", "decimal", "float", "text", "boolean", "date", "timestamp"]
 Value = bool | int | Fraction | str | date | datetime
 
 
@@ -123,7 +125,7 @@ class Table:
     key: str | None = None
     unique: bool = False
 
-    @property
+    @cached_property
     def public(self) -> bool:
         """Whether the table holds nothing about anybody."""
         return self.unit is None

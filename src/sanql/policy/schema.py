@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.errors import Fault, PolicyError
-from sanql.policy.model import ColumnType
+from sanql.kernel import ColumnType
 from sanql.policy.section import quote
 
 if TYPE_CHECKING:

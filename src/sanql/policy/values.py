@@ -8,8 +8,9 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Literal, TypeVar
 
+from sanql.kernel import ColumnType
 from sanql.policy.document import WrittenFloat
-from sanql.policy.model import ColumnType, Value
+from sanql.policy.model import Value
 from sanql.policy.section import Mistake, quote, suggest
 
 Choice = TypeVar("Choice", bound=str)

@@ -81,13 +81,6 @@ def tradeoff_bound(gamma: Real, delta: Real, false_positive: Real) -> Fraction:
     return max(Fraction(0), 1 - d - g * alpha, (1 - d - alpha) / g)
 
 
-def achievable_region(p: Distribution, q: Distribution) -> list[Vertex]:
-    """Return the corners of the set of achievable (FP, FN): the curve and its mirror image."""
-    lower = tradeoff_vertices(p, q)
-    upper = [(1 - a, 1 - b) for a, b in lower]
-    return list(dict.fromkeys([*lower, *upper]))
-
-
 def advantage(p: Distribution, q: Distribution) -> Fraction:
     """Return the largest true-positive minus false-positive rate, which is TV(P, Q)."""
     return statistical_difference(p, q)

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from sanql.cli.main import main
+from support.volume import few_of
 
 pytestmark = pytest.mark.slow
 
@@ -121,11 +122,14 @@ def test_a_picture_is_of_the_class_certified(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [
-        "sum --records 1000 --eta 0.25 --delta 1e-6",
-        "mean --records 1000 --lower 1 --upper 5 --mass 0.05 --epsilon 0.5",
-        "histogram --rate 0.5 --smallest-threshold --epsilon 1 --delta 1e-6",
-    ],
+    few_of(
+        [
+            "sum --records 1000 --eta 0.25 --delta 1e-6",
+            "histogram --rate 0.5 --smallest-threshold --epsilon 1 --delta 1e-6",
+            "mean --records 1000 --lower 1 --upper 5 --mass 0.05 --epsilon 0.5",
+        ],
+        2,
+    ),
 )
 def test_each_picture_is_written(arguments: str, tmp_path: Path) -> None:
     path = tmp_path / "picture.svg"

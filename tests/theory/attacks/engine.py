@@ -29,8 +29,9 @@ class Attack:
 
     The first `rows` times `row` genes are rows of weights; most instances draw them near each
     other, since far rows only reach bounds that say nothing. Of a bound known to be tight the
-    search must come near, and of any other, unless it is 0, within a quarter. Openings are looked
-    at besides: they attain the bound, or would break one that was a little smaller.
+    search must come near, and of any other, unless it is 0, within a quarter; after so many
+    `instances` it has. Openings are looked at besides: they attain the bound, or would break one
+    that was a little smaller.
     """
 
     edges: tuple[str, ...]
@@ -41,16 +42,17 @@ class Attack:
     tight: bool = False
     zero: bool = False
     openings: tuple[Genome, ...] = ()
+    instances: int = 1_000
 
     def __str__(self) -> str:
         return self.edges[0]
 
 
-def withstands(attack: Attack) -> None:
-    """Run the attack on its openings and 10,000 exact instances."""
+def withstands(attack: Attack, instances: int) -> None:
+    """Run the attack on its openings and so many exact instances."""
     for genome in attack.openings:
         assert _reached_of_allowed(attack, genome) is not None, "an opening says something"
-    worst = search(attack, seed=20, instances=10_000)
+    worst = search(attack, seed=20, instances=instances)
     assert 0 <= worst <= 1
     least = 0.9 if attack.tight else 0.25
     assert attack.zero or worst > least, "the search is too weak to come near the bound"

@@ -315,6 +315,13 @@ ATTACKS = [
         row=2,
     ),
     Attack(("ks-footnote-4",), 9, reality_oblivious_privacy_gives_privacy, rows=4, row=2),
-    Attack(("ks-5.1",), 19, mostly_private_is_semantically_private_for_the_belief, rows=4, row=3),
+    Attack(
+        ("ks-5.1",),
+        19,
+        mostly_private_is_semantically_private_for_the_belief,
+        rows=4,
+        row=3,
+        instances=3_000,
+    ),
     Attack(("ks-a.3",), 15, informed_beliefs_are_safe_in_every_reality, rows=4, row=3),
 ]

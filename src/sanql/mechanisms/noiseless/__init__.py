@@ -19,13 +19,14 @@ floats, what is answered is certified.
 from sanql.mechanisms.noiseless.answers import (
     DDP,
     NOISELESS,
+    Countable,
     delta_at,
     epsilon_at,
     known_max,
     others_enough,
     others_min,
 )
-from sanql.mechanisms.noiseless.certificate import Adversary, Bound, Certificate
+from sanql.mechanisms.noiseless.certificate import Adversary, Bound, NoiselessCertificate
 from sanql.mechanisms.noiseless.counts import CountAdversary
 from sanql.mechanisms.noiseless.histograms import (
     BinomialPrior,
@@ -36,9 +37,12 @@ from sanql.mechanisms.noiseless.histograms import (
 )
 from sanql.mechanisms.noiseless.local_sensitivity import LikelyGood
 from sanql.mechanisms.noiseless.map_estimators import MapAdversary
+from sanql.mechanisms.noiseless.numbers import RECORDS_MAX, SMALLEST, checked_delta, exact
 from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior, SizePrior, discard_prior
 from sanql.mechanisms.noiseless.stable import StableFunction
+from sanql.mechanisms.noiseless.summands import Lattice
 from sanql.mechanisms.noiseless.sums import (
+    POINTS_MAX,
     Part,
     SumAdversary,
     continuous_sum,
@@ -50,25 +54,32 @@ from sanql.mechanisms.noiseless.sums import (
 __all__ = [
     "DDP",
     "NOISELESS",
+    "POINTS_MAX",
+    "RECORDS_MAX",
+    "SMALLEST",
     "Adversary",
     "BinomialPrior",
     "Bound",
-    "Certificate",
     "CountAdversary",
+    "Countable",
     "DiscardPrior",
     "HistogramAdversary",
+    "Lattice",
     "LikelyGood",
     "MapAdversary",
+    "NoiselessCertificate",
     "Part",
     "PoissonPrior",
     "SamplingPrior",
     "SizePrior",
     "StableFunction",
     "SumAdversary",
+    "checked_delta",
     "continuous_sum",
     "delta_at",
     "discard_prior",
     "epsilon_at",
+    "exact",
     "heterogeneous_sum",
     "known_max",
     "lattice_sum",

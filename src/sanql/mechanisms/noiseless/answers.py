@@ -12,7 +12,7 @@ from functools import cache
 from typing import Protocol, Self
 
 from sanql.errors import Refused
-from sanql.mechanisms.noiseless.certificate import Adversary, Certificate
+from sanql.mechanisms.noiseless.certificate import Adversary, NoiselessCertificate
 from sanql.mechanisms.noiseless.numbers import (
     EPSILON_MAX,
     RECORDS_MAX,
@@ -50,7 +50,9 @@ class Countable(Adversary, Protocol):
         """Return the class with another number of known records."""
 
 
-def delta_at(adversary: Adversary, epsilon: Number, *, definition: str = DDP) -> Certificate:
+def delta_at(
+    adversary: Adversary, epsilon: Number, *, definition: str = DDP
+) -> NoiselessCertificate:
     """Return the certificate at an epsilon.
 
     >>> from sanql.mechanisms.noiseless.sums import continuous_sum
@@ -60,7 +62,7 @@ def delta_at(adversary: Adversary, epsilon: Number, *, definition: str = DDP) ->
     """
     level = checked_epsilon(epsilon)
     bound = adversary.bound(level)
-    return Certificate(
+    return NoiselessCertificate(
         rounded_up(level),
         bound.delta_upper,
         definition,
@@ -74,7 +76,7 @@ def delta_at(adversary: Adversary, epsilon: Number, *, definition: str = DDP) ->
 
 def epsilon_at(
     adversary: Adversary, delta: Number, *, cap: Number = EPSILON_MAX, definition: str = DDP
-) -> Certificate:
+) -> NoiselessCertificate:
     """Return a certificate whose delta is at most the one asked for, with epsilon about least."""
     target, most = checked_delta(delta), checked_epsilon(cap, least_open=True)
     goal = math.log(float(target))
@@ -101,7 +103,9 @@ def epsilon_at(
     raise _too_large(target, most)
 
 
-def _surely(adversary: Adversary, target: Fraction, most: Fraction, definition: str) -> Certificate:
+def _surely(
+    adversary: Adversary, target: Fraction, most: Fraction, definition: str
+) -> NoiselessCertificate:
     """Return a certificate found without floats, which see no epsilon where few records are left."""
     found = delta_at(adversary, most, definition=definition)
     if Fraction(found.delta_upper) > target:
@@ -132,7 +136,9 @@ def others_min(adversary: Countable, epsilon: Number, delta: Number) -> int:
     return least
 
 
-def others_enough(adversary: Countable, epsilon: Number, delta: Number) -> tuple[int, Certificate]:
+def others_enough(
+    adversary: Countable, epsilon: Number, delta: Number
+) -> tuple[int, NoiselessCertificate]:
     """Return a number of other records with which the class passes, and its certificate.
 
     It is the least or somewhat more (mostly less than a hundredth), found with one or two

@@ -43,7 +43,7 @@ class Adversary(Protocol):
 
 
 @dataclass(frozen=True)
-class Certificate:
+class NoiselessCertificate:
     """A distributional guarantee for one exact release, under the class it names."""
 
     epsilon: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
@@ -181,11 +181,6 @@ def threshold_min(prior: SamplingPrior, epsilon: Number, delta: Number, *, known
         if passes(k):
             return k
     return high
-
-
-def with_threshold(adversary: HistogramAdversary, threshold: int) -> HistogramAdversary:
-    """Return the same class with another threshold."""
-    return replace(adversary, threshold=threshold)
 
 
 def _deltas(threshold: int, level: Fraction, prior: SamplingPrior) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sanql.mechanisms.noiseless.certificate import Certificate
+from sanql.mechanisms.noiseless.certificate import NoiselessCertificate
 from sanql.mechanisms.noiseless.numbers import (
     Number,
     as_ball,
@@ -39,7 +39,7 @@ class LikelyGood:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon, least_open=True))
         object.__setattr__(self, "delta", checked_delta(self.delta))
 
-    def certificate(self, eta: Number) -> Certificate:
+    def certificate(self, eta: Number) -> NoiselessCertificate:
         """Return the semantic guarantee when posteriors may move by eta more than tanh(eps/2).
 
         >>> certificate = LikelyGood(1000, 0.1, 1e-12).certificate(1e-4)
@@ -58,7 +58,7 @@ class LikelyGood:
                     f"the guarantee fails with probability {float(failure):.3g}",
                     "declare a belief with fewer bad databases, or a larger eta",
                 )
-            return Certificate(
+            return NoiselessCertificate(
                 upper(level),
                 upper(failure),
                 "semantic privacy",

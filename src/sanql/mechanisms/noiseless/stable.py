@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sanql.mechanisms.noiseless.certificate import Certificate
+from sanql.mechanisms.noiseless.certificate import NoiselessCertificate
 from sanql.mechanisms.noiseless.numbers import (
     Number,
     as_ball,
@@ -55,7 +55,7 @@ class StableFunction:
                 )
             object.__setattr__(self, "least_output", least)
 
-    def certificate(self) -> Certificate:
+    def certificate(self) -> NoiselessCertificate:
         """Return (0, instability), or (ln(c/(c − mu)), 0) if every output is likely enough.
 
         >>> round(StableFunction(0.01, 0.1).certificate().epsilon, 9)
@@ -65,7 +65,7 @@ class StableFunction:
         said = f"removing a record changes the output with probability at most {shown(change)}, "
         said += "given the record and the side information"
         if self.least_output is None:
-            return Certificate(
+            return NoiselessCertificate(
                 0.0,
                 rounded_up(change),
                 "DDP",
@@ -78,7 +78,7 @@ class StableFunction:
         least = exact(self.least_output, "the least output probability")
         with precision(128):
             epsilon = upper((as_ball(least) / as_ball(least - change)).log())
-        return Certificate(
+        return NoiselessCertificate(
             epsilon,
             0.0,
             "DDP",

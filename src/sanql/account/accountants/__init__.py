@@ -1,0 +1,1 @@
+"""What charges add up to, and whether one more fits: the arithmetic of composition."""

@@ -1,0 +1,98 @@
+"""The accounts of a ledger as they are shown, and whether one more charge fits them all.
+
+Everything here is a function of the books, and is called while the ledger is read or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sanql.account.accountants.filter import Spent
+from sanql.account.charge import Charge
+from sanql.account.ledger.budget_limits import Account, AccountKind
+from sanql.account.ledger.refusals import exceeded, exceeded_together
+from sanql.account.ledger.state import Books, pending_of
+from sanql.policy import Budget
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One account as it stands; `reserved` counts its open reservations."""
+
+    account: str
+    kind: AccountKind
+    budget: Budget
+    spent_upper: Budget
+    remaining_lower: Budget
+    reserved: int
+
+
+def balances_of(books: Books, accounts: Iterable[Account]) -> list[Balance]:
+    """Return these accounts as they stand."""
+    return [balance_of(books, account, books.spent_by(account)) for account in accounts]
+
+
+def balances_after(books: Books, analyst: str, charge: Charge) -> list[Balance] | None:
+    """Return what an analyst is shown as a charge would leave it; None if it does not fit."""
+    accounts, shown = books.accounts_of(analyst), books.accounts_shown_to(analyst)
+    after = [
+        books.current_limits.accountant_of(account).take(books.spent_by(account), charge)
+        for account in accounts
+    ]
+    fit = [spent.within(account.budget) for account, spent in zip(accounts, after, strict=True)]
+    if not all(fit):
+        return None
+    return [
+        balance_of(books, account, spent)
+        for account, spent in zip(accounts, after, strict=True)
+        if account in shown
+    ]
+
+
+def balance_of(books: Books, account: Account, spent: Spent) -> Balance:
+    """Return one account as it would be with this spent."""
+    accountant = books.current_limits.accountant_of(account)
+    return Balance(
+        account.name,
+        account.kind,
+        account.budget,
+        accountant.spent_upper(spent),
+        accountant.remaining_lower(spent),
+        pending_of(books.pending.values(), account),
+    )
+
+
+def spent_without_budget(books: Books) -> list[tuple[str, Budget]]:
+    """Return what each analyst without a budget of their own has spent at most, by name.
+
+    It is counted as the dataset's account counts it.
+    """
+    limits = books.current_limits
+    own = {account.name for account in limits.accounts if account.kind == "analyst"}
+    accountant = limits.accountant_of(limits.accounts[0])
+    return [
+        (name, accountant.spent_before(charges))
+        for name, charges in sorted(books.charges.items())
+        if name not in own
+    ]
+
+
+def check_fits(books: Books, analyst: str, charge: Charge) -> None:
+    """Raise BudgetExceeded unless a charge fits every account that takes this analyst's charges.
+
+    What is left of an account that others share is told to nobody with an account of their own.
+    """
+    limits, shown = books.current_limits, books.accounts_shown_to(analyst)
+    states = [
+        (account, limits.accountant_of(account), books.spent_by(account))
+        for account in books.accounts_of(analyst)
+    ]
+    full = [state for state in states if not state[1].fits(state[2], charge)]
+    known = [state for state in full if state[0] in shown]
+    if known:
+        binding = min(known, key=lambda state: state[1].remaining_lower(state[2]).epsilon)
+        told = [state[1:] for state in states if state[0] in shown]
+        raise exceeded(*binding, charge, told)
+    if full:
+        raise exceeded_together(full[0][0], charge)

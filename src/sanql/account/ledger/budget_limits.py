@@ -1,0 +1,111 @@
+"""The accounts of a ledger: whose charges each takes, how much it may spend, and how that is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from sanql.account.accountants.choice import accountant_for, known_accounting
+from sanql.account.accountants.protocol import Accountant
+from sanql.account.events import parse_rational, rational_text
+from sanql.policy import Accounting, Budget, Policy
+
+AccountKind = Literal["dataset", "analyst", "coalition"]
+Identity = tuple[AccountKind, str, frozenset[str] | None]
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget and the analysts whose charges it takes; the dataset's takes everybody's."""
+
+    kind: AccountKind
+    name: str
+    members: frozenset[str] | None
+    budget: Budget
+
+    @property
+    def identity(self) -> Identity:
+        """What stays the same when limits change; other members make another account."""
+        return self.kind, self.name, self.members
+
+    def takes(self, analyst: str) -> bool:
+        """Return whether this analyst's charges count here."""
+        return self.members is None or analyst in self.members
+
+
+@dataclass(frozen=True)
+class BudgetLimits:
+    """All the accounts of a ledger and the way they are counted."""
+
+    accounting: Accounting
+    accounts: tuple[Account, ...]
+
+    @classmethod
+    def of(cls, policy: Policy) -> BudgetLimits:
+        """Return the limits a policy declares: dataset first, then analysts, then coalitions."""
+        dataset = Account("dataset", policy.name, None, policy.budget)
+        analysts = [
+            Account("analyst", analyst.name, frozenset({analyst.name}), analyst.budget)
+            for _, analyst in sorted(policy.analysts.items())
+            if analyst.budget is not None
+        ]
+        coalitions = [
+            Account("coalition", coalition.name, coalition.members, coalition.budget)
+            for _, coalition in sorted(policy.coalitions.items())
+        ]
+        return cls(policy.accounting, (dataset, *analysts, *coalitions))
+
+    def accountant_of(self, account: Account) -> Accountant:
+        """Return who counts one account."""
+        return accountant_for(self.accounting, account.budget)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the limits in the ledger's words."""
+        return {
+            "accounting": self.accounting,
+            "accounts": [
+                {
+                    "kind": account.kind,
+                    "name": account.name,
+                    "members": None if account.members is None else sorted(account.members),
+                    "epsilon": rational_text(account.budget.epsilon),
+                    "delta": rational_text(account.budget.delta),
+                }
+                for account in self.accounts
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, shape: Mapping[str, object]) -> BudgetLimits:
+        """Return the limits these words describe; anything else is a ValueError."""
+        match dict(shape):
+            case {"accounting": accounting, "accounts": list(accounts)}:
+                parsed = tuple(_account(account) for account in accounts)
+                return cls(known_accounting(accounting), parsed)
+            case _:
+                raise ValueError("not the limits of a ledger")
+
+
+def _account(shape: object) -> Account:
+    match shape:
+        case {
+            "kind": "dataset" | "analyst" | "coalition" as kind,
+            "name": str(name),
+            "members": (None | list()) as members,
+            "epsilon": epsilon,
+            "delta": delta,
+        }:
+            who = None if members is None else frozenset(map(_name, members))
+            if (kind == "dataset") != (who is None):
+                raise ValueError("the dataset's account, and no other, takes everybody's charges")
+            budget = Budget(parse_rational(epsilon), parse_rational(delta))
+            return Account(cast(AccountKind, kind), name, who, budget)
+        case _:
+            raise ValueError("not an account")
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a name")
+    return value

@@ -1,0 +1,110 @@
+"""Exact releases as the ledger records them: reserved before a cell is computed, then spent or voided.
+
+Which claims are one release, and which a second one that is refused, the book decides (`exact_book`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from sanql.account.ledger.answers import recorded_answer
+from sanql.account.ledger.chain import EndedBy
+from sanql.account.ledger.exact_book import ExactClaim, ExactEntry
+from sanql.account.ledger.journal import Journal
+from sanql.account.ledger.moments import Clock, record_time
+from sanql.account.ledger.preconditions import Preconditions
+from sanql.account.ledger.refusals import check_exact_open
+from sanql.account.ledger.versions import number_of
+from sanql.errors import LedgerError
+
+
+class ExactReleases:
+    """The exact releases of one ledger."""
+
+    def __init__(self, journal: Journal, preconditions: Preconditions, clock: Clock) -> None:
+        self._journal = journal
+        self._preconditions = preconditions
+        self._clock = clock
+
+    def find(self, analyst: str, claim: ExactClaim) -> ExactEntry | None:
+        """Return the release that this claim repeats; None when it may be reserved.
+
+        Unlike a noisy answer it is everybody's: nobody's account paid for it. Raises Refused when
+        the claim would be a second release of records that have left.
+        """
+        self._preconditions.check_analyst(analyst)
+        with self._journal.reading():
+            entry = self._journal.books.exact.check(claim)
+            if entry is None:
+                check_exact_open(self._journal.books.ownership)
+            return entry
+
+    def answer_of(self, entry: ExactEntry) -> bytes | None:
+        """Return the cells recorded for an exact release, or None where there are none yet."""
+        if entry.answer is None:
+            return None
+        with self._journal.reading():
+            return recorded_answer(self._journal, entry.answer)
+
+    def version_of(self, entry: ExactEntry) -> int | None:
+        """Return the version of the data that an exact release was made from, where it is known."""
+        with self._journal.reading():
+            return number_of(self._journal.books.exact.source_of(entry.claim))
+
+    def reserve(self, analyst: str, claim: ExactClaim) -> ExactEntry:
+        """Put on disk that these cells are released; after a crash, the reservation that is there.
+
+        The entry that is returned may have been settled by another process meanwhile.
+        """
+        self._preconditions.prepare(analyst)
+        with self._journal.writing():
+            books = self._journal.books
+            earlier = books.exact.check(claim)
+            if earlier is not None and not earlier.failed:
+                return earlier
+            check_exact_open(books.ownership)
+            if earlier is not None:
+                claim = claim.repeating(earlier.claim)
+            self._preconditions.settle(analyst)
+            asked: dict[str, object] = {"analyst": analyst, "time": record_time(self._clock)}
+            self._journal.append("exact", claim.to_dict() | asked)
+            entry = books.exact.entries[claim.name]
+        self._journal.pin()
+        return entry
+
+    def spend(self, entry: ExactEntry, answer: bytes) -> None:
+        """Record the cells of an exact release; they may leave once this returns.
+
+        Where another process was first, its cells must be the same: the release is one.
+        """
+        digest = hashlib.sha256(answer).hexdigest()
+        with self._journal.writing():
+            now = self._journal.books.exact.entries[entry.claim.name]
+            if now.answer is None:
+                self._journal.keep(entry.sequence, answer)
+                spent: dict[str, object] = {"reservation": entry.sequence, "sha256": digest}
+                self._journal.append("spend", spent)
+            elif now.answer.sha256 != digest:
+                raise LedgerError(
+                    "exact_cells_differ",
+                    f"the exact cells of record {entry.sequence} were computed twice, with "
+                    "different results: the source changes while it is read",
+                    "let nobody write to the source; the cells recorded first stay the release",
+                )
+        self._journal.pin()
+
+    def void(self, entry: ExactEntry, refusal: str | None, *, ended_by: EndedBy) -> None:
+        """Record that an exact release ended without cells: refused for a reason, or failed."""
+        with self._journal.writing():
+            if self._journal.books.exact.holds(entry.sequence):
+                content: dict[str, object] = {"reservation": entry.sequence, "ended_by": ended_by}
+                if refusal is not None:
+                    content["refusal"] = refusal
+                self._journal.append("void", content)
+        self._journal.pin()
+
+    def entries(self) -> list[ExactEntry]:
+        """Return the book of exact releases, oldest first."""
+        with self._journal.reading():
+            entries = self._journal.books.exact.entries.values()
+            return sorted(entries, key=lambda entry: entry.sequence)

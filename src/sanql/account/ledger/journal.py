@@ -1,0 +1,211 @@
+"""The ledger's records in a store, checked as they are read, and what they add up to.
+
+Whoever writes first catches up with what others appended and checks it, so what is decided inside is
+decided on the newest state. A commit is durable before its head is pinned, and pinned before the
+call returns. Every place where it is pinned is read first: a head that is not on this chain is another's,
+which a copy of this ledger has written, and then nothing more is appended. After a fault that may have
+lost a write nothing more is done through the same object.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from sanql.account.ledger.chain import (
+    BEGINNING,
+    LEDGER_FORMAT,
+    SCRATCH_KINDS,
+    Head,
+    Kind,
+    LedgerRecord,
+    check_head,
+    damaged,
+    linked,
+    read_pinned,
+    record_after,
+    write_pinned,
+)
+from sanql.account.ledger.pinning import LOCK_SECONDS, holding, second_head_missing
+from sanql.account.ledger.scratch import never_releases
+from sanql.account.ledger.state import Books
+from sanql.account.stores.protocol import Store
+from sanql.errors import LedgerError
+
+
+class Journal:
+    """The chained records and recorded answers of one ledger, and the books they add up to."""
+
+    def __init__(self, store: Store) -> None:
+        self.books = Books()
+        self._store = store
+        self._process = os.getpid()
+        self._unsettled = False  # whether the books may hold what is not kept, or half a record
+        self._mutex = threading.RLock()
+        self._stopped: LedgerError | None = None
+        self._pinned: dict[Path, Head] = {}  # where the head is pinned besides, and which it was
+        self._durable: set[Path] = set()
+
+    def close(self) -> None:
+        """Let go of the store; nothing is left to be written."""
+        self._store.close()
+
+    def asking(
+        self, analyst: str, question: str, seconds_max: float
+    ) -> AbstractContextManager[None]:
+        """Hold a question against all who ask the same; wait for them at most so long, then go on."""
+        return self._store.asking(analyst, question, seconds_max)
+
+    def records(self) -> Iterator[LedgerRecord]:
+        """Yield every record, checked, oldest first."""
+        with self.reading():
+            rows = [*self._store.rows(0)]
+        yield from linked(rows, BEGINNING)
+
+    def answer(self, reservation: int) -> bytes | None:
+        """Return the answer kept for a reservation, or None; call it while reading."""
+        return self._store.answer(reservation)
+
+    def append(self, kind: Kind, content: dict[str, object]) -> LedgerRecord:
+        """Add a record to the chain; call it while writing. A closed account takes none.
+
+        A scratch account takes none that would be, or lead to, an answer.
+        """
+        if self.books.ownership.retired is not None:
+            raise _closed(self._store.place)
+        if self.books.scratch and kind not in SCRATCH_KINDS:
+            raise never_releases()
+        record = record_after(self.books.head, kind, content)
+        self._store.append(record)
+        self._unsettled = True
+        self.books.apply(record)
+        return record
+
+    def keep(self, reservation: int, answer: bytes) -> None:
+        """Add an answer; call it while writing."""
+        self._store.keep(reservation, answer)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold one view of the ledger, caught up and checked."""
+        with self._held():
+            head = self._store.head()  # first: whoever pins it next has written the record before
+            with self._store.reading():
+                self._catch_up(head)
+                yield
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the right to write, caught up and checked; commit unless something is raised.
+
+        A ledger of an earlier format goes on in this version's: what is decided and appended inside
+        is of the format that the record before it names.
+        """
+        with self._held():
+            with self._store.writing():
+                self._catch_up(self._store.head())
+                for place in self._pinned:
+                    self._check_besides(place)
+                if 0 < self.books.format < LEDGER_FORMAT:
+                    self.append("format", {"format": LEDGER_FORMAT})
+                yield
+            self._unsettled = False
+
+    def pin(self) -> None:
+        """Pin the newest record, while nobody else writes so that the head never moves back."""
+        with self._held(), self._store.writing():
+            head = self._store.head()
+            self._catch_up(head)
+            if head != self.books.head:
+                self._store.pin(self.books.head)
+            self._pin_besides()
+
+    def pin_besides(self, place: Path, *, durable: bool) -> None:
+        """Pin the head in one more place from now on; see that what is there lies on this chain."""
+        pinned = read_pinned(
+            place
+        )  # first: whoever pins it meanwhile has written the record before
+        with self.reading():
+            self.check_pinned(pinned)
+        self._pinned[place] = BEGINNING
+        if durable:
+            self._durable.add(place)
+        self.pin()
+
+    def check_pinned(self, head: Head | None) -> None:
+        """Raise LedgerError if a head that was pinned elsewhere is not on this chain; call it reading."""
+        if head is not None:
+            check_head(head, self.books.head, self._store.hash_at(head.sequence))
+
+    def _pin_besides(self) -> None:
+        """Pin the newest record in the other places, each of which must have one of this chain.
+
+        A copy of the ledger, or its file under another name, has a write lock of its own; a place is one
+        for all of them, so whoever comes second finds the record of the first there.
+        """
+        for place, known in self._pinned.items():
+            if known != self.books.head:
+                with holding(place, LOCK_SECONDS):
+                    self._check_besides(place)
+                    write_pinned(place, self.books.head, durable=place in self._durable)
+                self._pinned[place] = self.books.head
+
+    def _check_besides(self, place: Path) -> None:
+        found = read_pinned(place)
+        if found is None and place in self._durable and self._pinned[place] != BEGINNING:
+            raise second_head_missing(str(place))
+        self.check_pinned(found)
+
+    def _catch_up(self, head: Head | None) -> None:
+        """Read what others appended; raise unless the chain still holds what we know."""
+        known = self.books.head
+        if known.sequence and self._store.hash_at(known.sequence) != known.hash:
+            raise damaged(known.sequence, "is not the record that had been written")
+        rows = self._store.rows(known.sequence)
+        self._unsettled = True
+        for record in linked(rows, known):
+            self.books.apply(record)
+        self._unsettled = False
+        at_head = None if head is None else self._store.hash_at(head.sequence)
+        check_head(head, self.books.head, at_head)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Hold this object against other threads; books that a fault left unsettled are read anew."""
+        with self._mutex, self._faults():
+            if self._unsettled:
+                self.books = Books()
+                self._unsettled = False
+            yield
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turn faults of the store into LedgerError; after one that may have lost a write, stop."""
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "ledger_forked",
+                "this ledger was opened by the process that this one was forked from",
+                "open the ledger again in each process: the locks of a store do not survive a fork",
+            )
+        if self._stopped is not None:
+            raise self._stopped
+        faults: tuple[type[Exception], ...] = (OSError, *self._store.faults)
+        try:
+            yield
+        except faults as fault:
+            besides = [*self._pinned]
+            error = self._store.explained(fault, self.books.head.sequence + 1, besides)
+            if error.code != "ledger_busy":
+                self._stopped = error
+            raise error from fault
+
+
+def _closed(place: Path) -> LedgerError:
+    return LedgerError(
+        "account_retired",
+        f"the account kept in {place.name} has been closed by its owner; nothing more is charged to it",
+        "see `sanql account show` for why; identical questions stay free",
+    )

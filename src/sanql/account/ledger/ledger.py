@@ -1,0 +1,269 @@
+"""The durable account of everything spent: reserve before a row is read, then spend or void.
+
+A charge is checked against every account and appended in one transaction; it is on disk, and its
+head pinned, before `reserve` returns. Nothing ever takes a charge back: not an error, not a crash,
+not a void.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
+
+from sanql.account.charge import Charge
+from sanql.account.claims.owner import Owner
+from sanql.account.ledger.answers import recorded_answer
+from sanql.account.ledger.balances import (
+    Balance,
+    balances_after,
+    balances_of,
+    check_fits,
+    spent_without_budget,
+)
+from sanql.account.ledger.chain import EndedBy, LedgerRecord
+from sanql.account.ledger.data_versions import DataVersions
+from sanql.account.ledger.exact_releases import ExactReleases
+from sanql.account.ledger.failures import ORPHAN_GRACE, Failures
+from sanql.account.ledger.journal import Journal
+from sanql.account.ledger.moments import Clock, record_time
+from sanql.account.ledger.opening import Opening
+from sanql.account.ledger.preconditions import Preconditions
+from sanql.account.stores.opening import open_store
+from sanql.account.stores.protocol import Store
+from sanql.errors import LedgerError
+from sanql.policy import Budget, Policy
+
+_DIGEST = re.compile(r"[0-9a-f]{16,128}")
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge that is on disk; the query it is for may now be run."""
+
+    sequence: int
+    analyst: str
+    question: str
+    charge: Charge
+
+
+class Ledger:
+    """The account of one dataset, shared by all processes that answer from it."""
+
+    def __init__(
+        self, policy: Policy, terms: Mapping[str, str], store: Store, clock: Clock
+    ) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._journal = Journal(store)
+        self._opening = Opening(self._journal, policy, terms, clock)
+        self.owner = Owner(self._journal, clock)
+        self.versions = DataVersions(self._journal, clock)
+        self.failures = Failures(self._journal, policy, clock)
+        self._preconditions = Preconditions(policy, self._opening, self.failures)
+        self.exact = ExactReleases(self._journal, self._preconditions, clock)
+
+    @classmethod
+    def open(
+        cls,
+        policy: Policy,
+        terms: Mapping[str, str],
+        *,
+        clock: Clock = lambda: datetime.now(UTC),
+        head_lost: bool = False,
+        store: Store | None = None,
+    ) -> Ledger:
+        """Open the policy's ledger, or create it when neither it nor its head exists.
+
+        `terms` say what the numbers mean (neighbours, units) and can never change, but a private table
+        more may join them with the next charge. Limits can change: a policy with other budgets or
+        accounting appends a record of them. `head_lost` is the owner's
+        word that the second head, where it was pinned until now, is gone for good. The ledger is
+        kept where the policy says, or in the store that is given.
+        """
+        ledger = cls(policy, terms, store or open_store(policy), clock)
+        try:
+            ledger._opening.start()
+            ledger.owner.pin_at(policy.head, lost=head_lost)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def close(self) -> None:
+        """Let go of the store; nothing is left to be written."""
+        self._journal.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call_before_charges(self, act: Callable[[], None]) -> None:
+        """Have something done before anything is charged: the data must be known to be this account's."""
+        self._preconditions.before_charge = act
+
+    def find(self, analyst: str, question: str, *older: str) -> bytes | None:
+        """Return the answer recorded for this analyst's identical question, or None.
+
+        `older` are names that the question had in earlier versions of the program. Another analyst's
+        answer to it is not theirs to read: their own account has not paid for it.
+        """
+        self._preconditions.check_analyst(analyst)
+        with self._journal.reading():
+            for name in (question, *older):
+                recorded = self._journal.books.answers.get((analyst, name))
+                if recorded is not None:
+                    return recorded_answer(self._journal, recorded)
+        return None
+
+    def reserve(self, analyst: str, question: str, charge: Charge) -> Reservation:
+        """Put the charge on disk; it must fit every account that takes this analyst's charges.
+
+        Raises BudgetExceeded when it does not, Unavailable after too many failures.
+        """
+        if not _DIGEST.fullmatch(question):
+            raise ValueError("a question is named by a hexadecimal digest")
+        self._preconditions.prepare(analyst)
+        record = None
+        try:
+            with self._journal.writing():
+                self._preconditions.settle(analyst)
+                check_fits(self._journal.books, analyst, charge)
+                record = self._append_charge(analyst, question, charge)
+            self._journal.pin()
+            return Reservation(record.sequence, analyst, question, charge)
+        except BaseException as fault:
+            if record is not None:  # perhaps it is on disk, and nobody will settle it
+                self.give_up(Reservation(record.sequence, analyst, question, charge), fault)
+            raise
+
+    def would_fit(self, analyst: str, charge: Charge) -> None:
+        """Raise the BudgetExceeded that `reserve` would raise; write nothing."""
+        self._preconditions.check_analyst(analyst)
+        with self._journal.reading():
+            check_fits(self._journal.books, analyst, charge)
+
+    def spend(self, reservation: Reservation, answer: bytes) -> None:
+        """Record the answer of a reservation; it may leave once this returns."""
+        with self._journal.writing():
+            self._check_pending(reservation)
+            self._journal.keep(reservation.sequence, answer)
+            digest = hashlib.sha256(answer).hexdigest()
+            self._journal.append("spend", {"reservation": reservation.sequence, "sha256": digest})
+        self._journal.pin()
+
+    def void(self, reservation: Reservation, *, ended_by: EndedBy) -> None:
+        """Record that a reservation ended without an answer, and who ended it; its charge stays."""
+        with self._journal.writing():
+            self._check_pending(reservation)
+            content: dict[str, object] = {"ended_by": ended_by, "reservation": reservation.sequence}
+            self._journal.append("void", content)
+        self._journal.pin()
+
+    def give_up(self, reservation: Reservation, fault: BaseException) -> None:
+        """Void a reservation that something other than the engine has ended, if it is still open.
+
+        An interrupt is the caller's; what else there is, a full disk say, the operator must see to. The
+        ledger itself may have failed: then the reservation stays as it is.
+        """
+        with suppress(LedgerError):
+            self.void(
+                reservation, ended_by="operator" if isinstance(fault, Exception) else "caller"
+            )
+
+    def asking(self, analyst: str, question: str) -> AbstractContextManager[None]:
+        """Hold a question against all who ask the same at once, so that it is charged once.
+
+        Look for its answer within: whoever was first has left it there. Nobody is waited for much longer
+        than an answer may take.
+        """
+        seconds = self._policy.engine.deadline_seconds + ORPHAN_GRACE.total_seconds()
+        return self._journal.asking(analyst, question, seconds)
+
+    @property
+    def scratch(self) -> bool:
+        """Whether this is a scratch account, which never answers; checked when it was opened."""
+        return self._policy.scratch
+
+    def rehearse(self, analyst: str, charges: Mapping[str, Charge], *, afresh: str = "") -> None:
+        """Charge a scratch account for these questions, which nobody will answer.
+
+        One that was rehearsed before is free, as its repetition would be, unless it is asked `afresh`.
+        Raises BudgetExceeded, and charges nothing, where they do not all fit.
+        """
+        self._preconditions.check_analyst(analyst)
+        with self._journal.writing():
+            if not self._journal.books.scratch:
+                raise ValueError("what is charged to an account that answers is answered")
+            self._opening.keep_tables()
+            for question, charge in charges.items():
+                if (analyst, question) not in self._journal.books.rehearsed or question == afresh:
+                    check_fits(self._journal.books, analyst, charge)
+                    record = self._append_charge(analyst, question, charge)
+                    ended: dict[str, object] = {"ended_by": "caller"}
+                    self._journal.append("void", ended | {"reservation": record.sequence})
+        self._journal.pin()
+
+    def is_rehearsed(self, analyst: str, question: str) -> bool:
+        """Return whether a scratch account has been charged for this question."""
+        with self._journal.reading():
+            return (analyst, question) in self._journal.books.rehearsed
+
+    @property
+    def used(self) -> bool:
+        """Whether anything has ever been charged or released exactly."""
+        with self._journal.reading():
+            return bool(self._journal.books.charges or self._journal.books.exact.entries)
+
+    @property
+    def begun(self) -> int:
+        """The format in which the ledger was begun."""
+        with self._journal.reading():
+            return cast(int, self._journal.books.opening["format"])
+
+    def balances(self) -> list[Balance]:
+        """Return every account: the dataset's, the analysts', the coalitions'."""
+        with self._journal.reading():
+            books = self._journal.books
+            return balances_of(books, books.current_limits.accounts)
+
+    def balances_of(self, analyst: str) -> tuple[Balance, ...]:
+        """Return the accounts that an analyst is shown: their own, or else those they share."""
+        with self._journal.reading():
+            books = self._journal.books
+            return tuple(balances_of(books, books.accounts_shown_to(analyst)))
+
+    def balances_after(self, analyst: str, charge: Charge) -> tuple[Balance, ...] | None:
+        """Return what an analyst is shown as a charge would leave it; None if it does not fit."""
+        with self._journal.reading():
+            after = balances_after(self._journal.books, analyst, charge)
+            return None if after is None else tuple(after)
+
+    def spent_without_budget(self) -> list[tuple[str, Budget]]:
+        """Return what each analyst without a budget of their own has spent at most, by name."""
+        with self._journal.reading():
+            return spent_without_budget(self._journal.books)
+
+    def records(self) -> Iterator[LedgerRecord]:
+        """Return every record, checked, oldest first."""
+        return self._journal.records()
+
+    def _append_charge(self, analyst: str, question: str, charge: Charge) -> LedgerRecord:
+        asked: dict[str, object] = {"analyst": analyst, "question": question}
+        when: dict[str, object] = {"time": record_time(self._clock)}
+        return self._journal.append("reserve", asked | when | {"charge": charge.to_dict()})
+
+    def _check_pending(self, reservation: Reservation) -> None:
+        pending = self._journal.books.pending.get(reservation.sequence)
+        if pending is None or pending.question != reservation.question:
+            raise LedgerError(
+                "reservation_closed",
+                f"reservation {reservation.sequence} is not open (spent, voided or never made)",
+                "reserve again; the charge stays",
+            )

@@ -1,0 +1,75 @@
+"""What a policy declares of an account, brought onto its record: terms, limits, tables.
+
+Terms never change, but they may grow (`terms` says why). Limits may change: other budgets or another
+accounting are one more record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanql.account.ledger.budget_limits import BudgetLimits
+from sanql.account.ledger.chain import LEDGER_FORMAT
+from sanql.account.ledger.journal import Journal
+from sanql.account.ledger.moments import Clock, record_time
+from sanql.account.ledger.refusals import check_terms
+from sanql.account.ledger.scratch import check_scratch
+from sanql.account.ledger.terms import DeclaredTerms
+from sanql.policy import Policy
+
+
+class Opening:
+    """The side of one ledger that a policy declares."""
+
+    def __init__(
+        self, journal: Journal, policy: Policy, terms: Mapping[str, str], clock: Clock
+    ) -> None:
+        self._journal = journal
+        self._policy = policy
+        self._declared = DeclaredTerms.of(policy, terms)
+        self._clock = clock
+
+    def start(self) -> None:
+        """Begin the account, or go on with it under the limits and public tables of the policy."""
+        journal, limits = self._journal, BudgetLimits.of(self._policy)
+        with journal.reading():
+            settled = journal.books.limits == limits
+            if journal.books.opening:
+                settled = self._goes_on() and settled
+        if not settled:
+            with journal.writing():
+                if journal.books.head.sequence == 0:
+                    journal.append("open", self._first_record())
+                known = self._goes_on()
+                if journal.books.limits != limits:
+                    journal.append("limits", journal.books.limits_content(limits))
+                if not known:
+                    self._append_tables({}, journal.books.terms.lacking(self._declared)[1])
+        journal.pin()
+
+    def keep_tables(self) -> None:
+        """Put tables on record that the policy has and the account lacks; call it while writing.
+
+        Private ones join with a charge, not before: nothing holds an owner to what was only tried.
+        """
+        terms = self._journal.books.terms
+        check_terms(terms, self._declared)
+        private, public = terms.lacking(self._declared)
+        if private or public:
+            self._append_tables(private, public)
+
+    def _first_record(self) -> dict[str, object]:
+        marks: dict[str, object] = {"scratch": True} if self._policy.scratch else {}
+        return self._declared.opening() | {"format": LEDGER_FORMAT} | marks
+
+    def _goes_on(self) -> bool:
+        """Return whether all public tables are on record; raise where the account cannot go on."""
+        books = self._journal.books
+        check_scratch(self._policy.ledger, recorded=books.scratch, wanted=self._policy.scratch)
+        check_terms(books.terms, self._declared)
+        closed = books.ownership.retired is not None  # nothing joins it any more
+        return closed or not books.terms.lacking(self._declared)[1]
+
+    def _append_tables(self, private: dict[str, str], public: list[str]) -> None:
+        tables: dict[str, object] = {"private": private, "public": public}
+        self._journal.append("tables", tables | {"time": record_time(self._clock)})

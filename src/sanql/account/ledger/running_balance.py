@@ -1,0 +1,38 @@
+"""What one account has spent, kept up to date by the records and summed when somebody asks.
+
+Whoever opens a ledger asks once for what thousands of charges come to, which are then summed in one
+go. A charge is counted under the limits that were in force when it came: new limits sum first.
+"""
+
+from __future__ import annotations
+
+from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.protocol import Accountant
+from sanql.account.charge import Charge
+
+
+class RunningBalance:
+    """One account as the records so far leave it."""
+
+    def __init__(self, accountant: Accountant, spent: Spent) -> None:
+        self._accountant = accountant
+        self._spent = spent  # what has been summed
+        self._waiting: list[Charge] = []
+
+    def under(self, accountant: Accountant) -> RunningBalance:
+        """Return the same account under other limits: what was fixed at its opening stays."""
+        return RunningBalance(accountant, self.spent)
+
+    def take(self, charge: Charge) -> None:
+        """Count one more charge."""
+        self._waiting.append(charge)
+
+    @property
+    def spent(self) -> Spent:
+        """What the account has spent."""
+        if self._waiting:
+            # Replaced before what waited is let go: an interrupt in between counts charges twice,
+            # the other way round not at all.
+            self._spent = self._accountant.take_all(self._spent, self._waiting)
+            self._waiting = []
+        return self._spent

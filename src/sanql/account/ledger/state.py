@@ -1,0 +1,314 @@
+"""What the ledger's records add up to: limits, totals, open reservations, recorded answers.
+
+A pure state machine: it sees records in order and nothing else, so every balance is derived and
+none is stored. Each account in force has a running balance; charges are kept besides for each
+analyst, so that an account declared late still counts what its members have already spent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import assert_never, cast
+
+from sanql.account.accountants.filter import Spent
+from sanql.account.charge import Charge
+from sanql.account.claims.ownership import Ownership
+from sanql.account.events import parse_rational, rational_text
+from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity
+from sanql.account.ledger.chain import (
+    BEGINNING,
+    SCRATCH_KINDS,
+    EndedBy,
+    Head,
+    LedgerRecord,
+    OwnershipKind,
+    check_format,
+    damaged,
+)
+from sanql.account.ledger.exact_book import ExactBook
+from sanql.account.ledger.format_1 import spent_in_format_1
+from sanql.account.ledger.running_balance import RunningBalance
+from sanql.account.ledger.terms import AccountTerms
+from sanql.account.ledger.versions import Version, version_after
+from sanql.policy import Budget
+
+
+@dataclass(frozen=True)
+class PendingReservation:
+    """A reservation that has neither been spent nor voided."""
+
+    analyst: str
+    question: str
+    time: datetime
+
+
+@dataclass(frozen=True)
+class RecordedAnswer:
+    """Where an answer is kept, and the hash it must have."""
+
+    reservation: int
+    sha256: str
+
+
+@dataclass
+class Books:
+    """The state after the records seen so far."""
+
+    head: Head = BEGINNING
+    opening: dict[str, object] = field(default_factory=dict)
+    format: int = 0
+    limits: BudgetLimits | None = None
+    charges: dict[str, list[Charge]] = field(default_factory=dict)
+    balances: dict[Identity, RunningBalance] = field(default_factory=dict)
+    pending: dict[int, PendingReservation] = field(default_factory=dict)
+    answers: dict[tuple[str, str], RecordedAnswer] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
+    failures_seen_until: int = 0
+    exact: ExactBook = field(default_factory=ExactBook)
+    version: Version | None = None
+    ownership: Ownership = field(default_factory=Ownership)
+    terms: AccountTerms = field(default_factory=AccountTerms)
+    rehearsed: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def scratch(self) -> bool:
+        """Whether this is a scratch account, which never answers; its first record says so."""
+        return "scratch" in self.opening
+
+    def apply(self, record: LedgerRecord) -> None:
+        """Take one more record; LedgerError when it makes no sense after the ones before."""
+        try:
+            self._apply(record)
+        except (ValueError, KeyError, TypeError) as fault:
+            raise damaged(record.sequence, "makes no sense after the records before it") from fault
+        self.head = Head(record.sequence, record.hash)
+
+    def spent_by(self, account: Account) -> Spent:
+        """Return what an account in force has spent."""
+        return self.balances[account.identity].spent
+
+    def limits_content(self, limits: BudgetLimits) -> dict[str, object]:
+        """Return the body of a record of these limits.
+
+        An account that is new, though its members are not, begins with what they have spent.
+        """
+        shape = limits.to_dict()
+        for account, words in zip(limits.accounts, shape["accounts"], strict=True):
+            if account.identity not in self.balances:
+                before = limits.accountant_of(account).spent_before(self._history(account))
+                if before.epsilon or before.delta:
+                    words["spent_before"] = {
+                        "epsilon": rational_text(before.epsilon),
+                        "delta": rational_text(before.delta),
+                    }
+        return shape
+
+    def accounts_of(self, analyst: str) -> list[Account]:
+        """Return every account that a charge of this analyst must fit."""
+        limits = self.current_limits
+        return [account for account in limits.accounts if account.takes(analyst)]
+
+    def accounts_shown_to(self, analyst: str) -> list[Account]:
+        """Return the accounts whose state an analyst may see: their own, if they have one.
+
+        What is left in a shared account tells what others have spent, which can depend on the
+        others' answers; somebody with an account of their own is promised not to be told.
+        """
+        charged = self.accounts_of(analyst)
+        return [account for account in charged if account.kind == "analyst"] or charged
+
+    @property
+    def current_limits(self) -> BudgetLimits:
+        """The limits in force."""
+        if self.limits is None:
+            raise damaged(self.head.sequence + 1, "is missing: no limits are recorded")
+        return self.limits
+
+    def _apply(self, record: LedgerRecord) -> None:
+        content = record.content
+        if (record.kind == "open") != (record.sequence == 1):
+            raise ValueError("a ledger is opened once, by its first record")
+        if self.ownership.retired is not None:
+            raise ValueError("a record after the account had been closed")
+        if self.scratch and record.kind not in SCRATCH_KINDS:
+            raise ValueError("a record that no scratch account has")
+        match record.kind:
+            case "open":
+                self.format = check_format(content.get("format"))
+                if content.get("scratch", True) is not True or (
+                    "scratch" in content and self.format < 2
+                ):
+                    raise ValueError("an account is a scratch account or says nothing of it")
+                self.terms = AccountTerms.opened(content, self.format)
+                self.opening = content
+            case "format":
+                self._set_format(content)
+            case "limits":
+                self._set_limits(content)
+            case "tables":
+                self._add_tables(content)
+            case "version":
+                self._open_version(content)
+            case "reserve":
+                self._reserve(record.sequence, content)
+            case "exact":
+                self.exact.reserve(record.sequence, content)
+            case "spend" if self.exact.holds(content["reservation"]):
+                sequence = cast(int, content["reservation"])
+                self.exact.spend(sequence, RecordedAnswer(sequence, _text(content["sha256"])))
+            case "void" if self.exact.holds(content["reservation"]):
+                failed = self.exact.void(cast(int, content["reservation"]), content.get("refusal"))
+                if failed is not None:
+                    self._count_failure(failed, content)
+            case "spend":
+                pending, sequence = self._settle(content)
+                answer = RecordedAnswer(sequence, _text(content["sha256"]))
+                self.answers[pending.analyst, pending.question] = answer
+            case "void":
+                pending, _ = self._settle(content)
+                self._count_failure(pending.analyst, content)
+            case "failures_reset":
+                self._reset_failures(content)
+            case "claim" | "move" | "pin" | "merge" | "retire":
+                self._own(record.kind, content)
+            case _:
+                assert_never(record.kind)
+
+    def _own(self, kind: OwnershipKind, content: Mapping[str, object]) -> None:
+        if self.format < 2 or self.limits is None:
+            raise ValueError("a record that this format does not have, or before there were limits")
+        match kind:
+            case "claim":
+                self.ownership.claim(content)
+            case "move":
+                self.ownership.move(content)
+            case "pin":
+                self.ownership.pin(content)
+            case "merge":
+                for analyst, charge in self.ownership.merge(content):
+                    self._take(analyst, charge)
+                self.terms.forget_public()
+            case "retire":
+                self.ownership.retire(content)
+
+    def _set_format(self, content: Mapping[str, object]) -> None:
+        later = check_format(content["format"])
+        if later <= self.format or len(content) != 1:
+            raise ValueError("a ledger goes on in a later format")
+        self.format = later
+
+    def _set_limits(self, content: Mapping[str, object]) -> None:
+        limits = BudgetLimits.from_dict(content)
+        words = cast(list[Mapping[str, object]], content["accounts"])
+        self.balances = {
+            account.identity: self._balance(account, limits, own)
+            for account, own in zip(limits.accounts, words, strict=True)
+        }
+        if len(self.balances) != len(limits.accounts):
+            raise ValueError("an account is declared twice")
+        self.limits = limits
+
+    def _balance(
+        self, account: Account, limits: BudgetLimits, words: Mapping[str, object]
+    ) -> RunningBalance:
+        """Return an account under new limits: format 1 judges its whole past by them, format 2 none."""
+        accountant = limits.accountant_of(account)
+        earlier = self.balances.get(account.identity)
+        if self.format == 1:
+            past = self._history(account)
+            spent = spent_in_format_1(limits.accounting, account.budget, past)
+            return RunningBalance(accountant, spent)
+        if earlier is not None:
+            if "spent_before" in words:
+                raise ValueError("only a new account begins with what was spent before it")
+            return earlier.under(accountant)
+        match words.get("spent_before"):
+            case None:
+                return RunningBalance(accountant, Spent())
+            case {"epsilon": epsilon, "delta": delta, **rest} if not rest:
+                return RunningBalance(
+                    accountant, Spent(Budget(parse_rational(epsilon), parse_rational(delta)))
+                )
+            case _:
+                raise ValueError("not what was spent before")
+
+    def _history(self, account: Account) -> list[Charge]:
+        """Return what the account's members have ever been charged."""
+        return [
+            charge
+            for analyst, charges in self.charges.items()
+            if account.takes(analyst)
+            for charge in charges
+        ]
+
+    def _add_tables(self, content: Mapping[str, object]) -> None:
+        if self.format < 2 or self.limits is None:
+            raise ValueError("a record that this format does not have, or before there were limits")
+        self.terms.add(content)
+
+    def _open_version(self, content: Mapping[str, object]) -> None:
+        if self.format < 2:
+            raise ValueError("a record that format 1 does not have")
+        self.version = version_after(self.version, content, cast(int, self.opening["format"]))
+        if self.version.formerly:
+            self.exact.call_source(self.version.formerly, self.version.name)
+
+    def _reserve(self, sequence: int, content: Mapping[str, object]) -> None:
+        if self.limits is None:
+            raise ValueError("reserved before there were limits")
+        analyst = _text(content["analyst"])
+        charge = Charge.from_dict(cast(Mapping[str, object], content["charge"]))
+        moment = datetime.fromisoformat(_text(content["time"]))
+        question = _text(content["question"])
+        self.pending[sequence] = PendingReservation(analyst, question, moment)
+        if self.scratch:
+            self.rehearsed.add((analyst, question))
+        self._take(analyst, charge)
+
+    def _take(self, analyst: str, charge: Charge) -> None:
+        """Count a charge in every account that takes this analyst's."""
+        self.charges.setdefault(analyst, []).append(charge)
+        for account in self.accounts_of(analyst):
+            self.balances[account.identity].take(charge)
+
+    def _count_failure(self, analyst: str, content: Mapping[str, object]) -> None:
+        if ended_by(content, self.format) == "engine":
+            self.failures[analyst] += 1
+
+    def _reset_failures(self, content: Mapping[str, object]) -> None:
+        if self.format < 2 or set(content) != {"time"}:
+            raise ValueError("failures are reset since format 2, at a time")
+        datetime.fromisoformat(_text(content["time"]))
+        self.failures = Counter()
+        self.failures_seen_until = self.head.sequence + 1
+
+    def _settle(self, content: Mapping[str, object]) -> tuple[PendingReservation, int]:
+        sequence = content["reservation"]
+        if not isinstance(sequence, int):
+            raise ValueError("a reservation is named by its sequence")
+        return self.pending.pop(sequence), sequence
+
+
+def ended_by(content: Mapping[str, object], written_in: int) -> EndedBy:
+    """Return who ended a voided reservation; format 1 does not say, and it counts as the engine."""
+    match content.get("ended_by"):
+        case None if written_in == 1:
+            return "engine"
+        case "caller" | "operator" | "engine" as who:
+            return who
+        case _:
+            raise ValueError("a void says who ended it")
+
+
+def pending_of(pending: Iterable[PendingReservation], account: Account) -> int:
+    """Return how many open reservations count against the account."""
+    return sum(account.takes(reservation.analyst) for reservation in pending)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a text")
+    return value

@@ -1,0 +1,1 @@
+"""Where a ledger keeps its records."""

@@ -1,0 +1,100 @@
+"""The seam between a ledger and where it is kept: rows that are added and never changed.
+
+A store knows nothing of what the rows mean. It holds a view, or the one right to write, for as long as
+a `with` block lasts; the journal of the ledger (`ledger.journal`) decides inside such a block, on what it
+has read there. What a store promises is held by one suite of tests that every store inherits
+(tests/account/store_contract.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from sanql.account.ledger.chain import Head, LedgerRecord
+from sanql.errors import LedgerError
+
+StoredRow = tuple[object, ...]
+"""A record as it is kept: sequence, kind, body, previous hash and hash, not yet checked."""
+
+
+class Store(Protocol):
+    """Where one ledger is kept: its records, its recorded answers and its pinned head."""
+
+    @property
+    def place(self) -> Path:
+        """Where that is, for messages."""
+
+    @property
+    def faults(self) -> tuple[type[Exception], ...]:
+        """What is raised when the place itself fails; `explained` says what that means."""
+
+    def explained(self, fault: Exception, sequence: int, besides: Sequence[Path]) -> LedgerError:
+        """Return what a fault means, met when record `sequence` was to be read or written.
+
+        `besides` are the files where the head is pinned as well: they may have failed instead.
+        """
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Hold one view of what is kept, whatever others write meanwhile."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Hold the one right to write, and see the newest state.
+
+        What is added inside is kept as a whole, durably, when the block ends, and not at all when
+        something is raised in it.
+        """
+
+    def rows(self, after: int) -> Iterable[StoredRow]:
+        """Return the records after a sequence, oldest first; call it while reading or writing."""
+
+    def hash_at(self, sequence: int) -> str | None:
+        """Return the hash of one record, or None; call it while reading or writing."""
+
+    def append(self, record: LedgerRecord) -> None:
+        """Add a record; call it while writing. One of a sequence that is there is a fault."""
+
+    def answer(self, reservation: int) -> bytes | None:
+        """Return the answer kept for a reservation, or None; call it while reading or writing."""
+
+    def keep(self, reservation: int, answer: bytes) -> None:
+        """Add an answer; call it while writing. A second one for a reservation is a fault."""
+
+    def head(self) -> Head | None:
+        """Return the head that is pinned, apart from the records; None when there is none."""
+
+    def pin(self, head: Head) -> None:
+        """Pin the head, durably; call it while writing."""
+
+    def asking(
+        self, analyst: str, question: str, seconds_max: float
+    ) -> AbstractContextManager[None]:
+        """Hold a question against all who ask the same; wait for them at most so long, then go on."""
+
+    def close(self) -> None:
+        """Let go of the place; nothing is left to be written."""
+
+
+class LedgerReader(Protocol):
+    """A ledger as whoever checks it sees it: one view, and nothing is made, changed or locked."""
+
+    @property
+    def faults(self) -> tuple[type[Exception], ...]:
+        """What is raised when the place cannot be read any further."""
+
+    def check_rights(self, fault: Exception) -> None:
+        """Raise LedgerUnreadable where a fault is only that this user may not read the place."""
+
+    def rows(self, after: int) -> Iterable[StoredRow]:
+        """Return the records after a sequence, oldest first."""
+
+    def answers(self) -> Mapping[object, object]:
+        """Return every answer that is kept, by its reservation."""
+
+    def is_intact(self) -> bool:
+        """Return whether the place itself finds nothing damaged."""
+
+    def head_text(self) -> str | None:
+        """Return what is pinned as the head, or None; ValueError where it is not even a text."""

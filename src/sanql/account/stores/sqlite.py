@@ -1,0 +1,306 @@
+"""The ledger's file: one SQLite database that processes share, append to and never change.
+
+A write is one `BEGIN IMMEDIATE` transaction, so what is decided inside is decided on the newest state.
+A commit is on disk (write-ahead log, synchronous = FULL) when it returns. The head is pinned in a
+second file beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+
+from sanql.account.ledger.chain import (
+    GIVE_UP,
+    Head,
+    LedgerRecord,
+    check_readable,
+    damaged,
+    head_path,
+    read_head,
+    read_pinned_text,
+    write_head,
+)
+from sanql.account.ledger.pinning import LOCK_SECONDS, check_one_name
+from sanql.account.ledger.places import unwritable
+from sanql.account.stores.asking import asking_alone
+from sanql.account.stores.protocol import StoredRow
+from sanql.errors import LedgerError, LedgerUnreadable
+
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS record (
+        sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
+        previous TEXT NOT NULL, hash TEXT NOT NULL) STRICT""",
+    """CREATE TABLE IF NOT EXISTS answer (
+        reservation INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT""",
+    *(
+        f"""CREATE TRIGGER IF NOT EXISTS {table}_{verb} BEFORE {verb} ON {table}
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"""
+        for table in ("record", "answer")
+        for verb in ("UPDATE", "DELETE")
+    ),
+)
+_READ = (
+    "SELECT sequence, kind, body, previous, hash FROM record WHERE sequence > ? ORDER BY sequence"
+)
+
+
+class SqliteStore:
+    """The records and recorded answers of one ledger in a file, and its head in another."""
+
+    faults: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeError)
+
+    def __init__(self, path: Path) -> None:
+        check_not_lost(path)
+        check_one_name(path)  # before SQLite makes a log for this name
+        self.place = path
+        self._connection = _connect(path)
+        self._file = _identity(path)
+
+    def explained(self, fault: Exception, sequence: int, besides: Sequence[Path]) -> LedgerError:
+        """Return what a fault of SQLite or of the disk means."""
+        match fault:
+            case sqlite3.Error():
+                return _ledger_error(fault, sequence, self.place)
+            case UnicodeError():  # of SQLite's own message, which quotes the damage
+                return damaged(sequence, "cannot be read")
+            case _:
+                return unwritable(self.place, *besides)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold one view of the file."""
+        with self._transaction("BEGIN"):
+            yield
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the write lock; commit unless something is raised."""
+        with self._transaction("BEGIN IMMEDIATE"):
+            yield
+            self._connection.execute("COMMIT")
+
+    def rows(self, after: int) -> Iterable[StoredRow]:
+        """Return the records after a sequence, oldest first."""
+        return self._connection.execute(_READ, (after,)) if self._has_records() else ()
+
+    def hash_at(self, sequence: int) -> str | None:
+        """Return the hash of one record, or None."""
+        if not self._has_records():
+            return None
+        query = "SELECT hash FROM record WHERE sequence = ?"
+        row = self._connection.execute(query, (sequence,)).fetchone()
+        return None if row is None else row[0]
+
+    def append(self, record: LedgerRecord) -> None:
+        """Add a record; the first makes the tables."""
+        self._make_tables()
+        self._connection.execute(
+            "INSERT INTO record (sequence, kind, body, previous, hash) VALUES (?, ?, ?, ?, ?)",
+            (record.sequence, record.kind, record.body, record.previous, record.hash),
+        )
+
+    def answer(self, reservation: int) -> bytes | None:
+        """Return the answer kept for a reservation, or None."""
+        if not self._has_records():
+            return None
+        query = "SELECT content FROM answer WHERE reservation = ?"
+        row = self._connection.execute(query, (reservation,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def keep(self, reservation: int, answer: bytes) -> None:
+        """Add an answer."""
+        self._make_tables()
+        query = "INSERT INTO answer (reservation, content) VALUES (?, ?)"
+        self._connection.execute(query, (reservation, answer))
+
+    def head(self) -> Head | None:
+        """Return the head that is pinned beside the file."""
+        return read_head(self.place)
+
+    def pin(self, head: Head) -> None:
+        """Pin the head beside the file."""
+        write_head(self.place, head)
+
+    def asking(
+        self, analyst: str, question: str, seconds_max: float
+    ) -> AbstractContextManager[None]:
+        """Hold a question against all processes that ask the same."""
+        return asking_alone(self.place, analyst, question, seconds_max)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        self._roll_back()  # what an interrupt has left open
+        self._connection.execute(begin)
+        try:
+            self._check_file()
+            yield
+        finally:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        """End a transaction that is still open: after a fault, or because it only read."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _check_file(self) -> None:
+        """Raise LedgerError where the name leads to another file by now, or the file has two."""
+        check_one_name(self.place)
+        if _identity(self.place) != self._file:
+            raise LedgerError(
+                "ledger_rolled_back",
+                f"the file of the ledger {self.place.name} has been replaced",
+                "restart; the ledger is checked anew when it is opened",
+            )
+
+    def _make_tables(self) -> None:
+        for statement in _SCHEMA if not self._has_records() else ():
+            self._connection.execute(statement)
+
+    def _has_records(self) -> bool:
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record'"
+        return self._connection.execute(query).fetchone() is not None
+
+
+class SqliteReader:
+    """One view of the ledger's file, opened for reading only."""
+
+    faults: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeError)
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    def check_rights(self, fault: Exception) -> None:
+        """Raise LedgerUnreadable where SQLite could not begin, for want of rights to the folder."""
+        code = _code(fault) if isinstance(fault, sqlite3.Error) else sqlite3.SQLITE_ERROR
+        effective = os.access in os.supports_effective_ids
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and not os.access(
+            self._path.parent, os.W_OK, effective_ids=effective
+        ):
+            raise LedgerUnreadable(self._path.name) from fault
+
+    def rows(self, after: int) -> Iterable[StoredRow]:
+        """Return the records after a sequence, oldest first."""
+        self._begin()
+        return self._connection.execute(_READ, (after,))
+
+    def answers(self) -> Mapping[object, object]:
+        """Return every answer that is kept, by its reservation."""
+        self._begin()
+        return dict(self._connection.execute("SELECT reservation, content FROM answer"))
+
+    def is_intact(self) -> bool:
+        """Return whether SQLite finds every page in order."""
+        (first, *_) = self._connection.execute("PRAGMA integrity_check").fetchone()
+        return bool(first == "ok")
+
+    def head_text(self) -> str | None:
+        """Return what is pinned beside the file, or None."""
+        return read_pinned_text(head_path(self._path))
+
+    def _begin(self) -> None:
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN")
+
+
+@contextmanager
+def read_only(path: Path) -> Iterator[SqliteReader]:
+    """Hold one view of a ledger's file, without changing anything about it."""
+    with closing(
+        sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=LOCK_SECONDS,
+            isolation_level=None,
+        )
+    ) as connection:
+        yield SqliteReader(path, connection)
+
+
+def check_not_lost(path: Path) -> None:
+    """Refuse a ledger that is missing though its head is there."""
+    # The head is looked for first: a process that is creating the pair makes it last.
+    if read_head(path) is not None and not check_readable(path):
+        raise LedgerError(
+            "ledger_missing",
+            f"the ledger {path.name} is missing, but its pinned head is there",
+            "restore the ledger file; an account that has been used is never started anew. Where it is"
+            f" lost for good, {GIVE_UP} says so on record",
+        )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    check_readable(path)
+    try:
+        # Created here, not by SQLite, so that only the owner's user can read what was answered.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(
+            path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+        )
+    except (OSError, sqlite3.Error) as fault:
+        raise unwritable(path) from fault
+    try:
+        _configure(connection, path)
+    except sqlite3.Error as fault:
+        connection.close()
+        raise _ledger_error(fault, 1, path) from fault
+    except UnicodeError as fault:
+        connection.close()
+        raise damaged(1, "cannot be read") from fault
+    return connection
+
+
+def _configure(connection: sqlite3.Connection, path: Path) -> None:
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            break
+        except sqlite3.OperationalError as fault:
+            # Switching to WAL does not wait for other processes by itself.
+            if not _is_busy(fault) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    connection.execute("PRAGMA synchronous = FULL")
+    (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
+    if mode != "wal" or synchronous != 2:
+        raise unwritable(path)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_busy(fault: sqlite3.Error) -> bool:
+    return _code(fault) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _code(fault: sqlite3.Error) -> int:
+    """Return SQLite's primary code; errors of the Python module itself have none."""
+    code: int = getattr(fault, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF
+
+
+def _ledger_error(fault: sqlite3.Error, sequence: int, path: Path) -> LedgerError:
+    match _code(fault):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return LedgerError("ledger_busy", "the ledger is in use by others", "try again")
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN:
+            return unwritable(path)
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return unwritable(path)
+        case _:
+            return damaged(sequence, "cannot be read")

@@ -1,0 +1,81 @@
+"""The levels of an answer: their noisy cells recorded as one, and shown as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sanql.answer.display import AS_THEY_ARE, Display
+from sanql.answer.post_process import Layer, Shown, show_layers
+from sanql.answer.reconcile import fitted
+from sanql.measurements import NoisyCells
+from sanql.mechanisms import Sampler
+from sanql.noise import add_noise
+from sanql.plan import Plan
+from sanql.question import AggregateRef
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class LevelCells:
+    """What may leave of all levels of a question, in the order of its plan."""
+
+    levels: tuple[NoisyCells, ...]
+
+    def to_bytes(self) -> bytes:
+        """Return the cells in a form that reads back identically; those of one level as they are."""
+        if len(self.levels) == 1:
+            return self.levels[0].to_bytes()
+        import pyarrow as pa
+
+        each = pa.array([level.to_bytes() for level in self.levels], pa.binary())
+        return NoisyCells(pa.table({"level": each})).to_bytes()
+
+    @classmethod
+    def from_bytes(cls, recorded: bytes, plan: Plan) -> LevelCells:
+        """Return cells recorded earlier for the same question."""
+        whole = NoisyCells.from_bytes(recorded)
+        if len(plan.levels) == 1:
+            return cls((whole,))
+        each = whole.table.column("level").to_pylist()
+        return cls(tuple(map(NoisyCells.from_bytes, each)))
+
+
+def add_noise_to_levels(plan: Plan, exact: Sequence[pyarrow.Table], sampler: Sampler) -> LevelCells:
+    """Return the noisy cells of all levels."""
+    pairs = zip(plan.levels, exact, strict=True)
+    return LevelCells(tuple(add_noise(level, cells, sampler) for level, cells in pairs))
+
+
+def show_levels(
+    plan: Plan, cells: LevelCells, confidence: Fraction, finish: Display = AS_THEY_ARE
+) -> Shown:
+    """Return the answer to a question with one level or several, whose totals add up."""
+    shown = fitted(plan, cells.levels)
+    layers = [
+        Layer(plan.levels[place], plan.sets[place], cells.levels[place], shown[place])
+        for place in plan.shown
+    ]
+    return show_layers(plan.query, layers, confidence, finish)
+
+
+def noise_by_column(plan: Plan) -> dict[str, float]:
+    """Return the noise's standard deviation in each column that is a count or a plain sum.
+
+    Of several levels it is the largest; fitting them to each other does not enlarge it.
+    """
+    found: dict[str, float] = {}
+    for level in plan.levels:
+        for output in level.query.outputs:
+            if not isinstance(output.expression, AggregateRef):
+                continue
+            index = level.estimates[output.expression.index].plain
+            if index is not None:
+                size = float(level.measurements[index].grid)
+                own = level.noises[index].standard_deviation * size
+                found[output.name] = max(own, found.get(output.name, 0.0))
+    return found

@@ -1,0 +1,91 @@
+"""Intervals carried through the arithmetic an analyst writes around aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from sanql.answer.display import Display, finished_band, finished_value
+from sanql.answer.estimates import missing_of
+from sanql.answer.interval_functions import ARITY, CHOICES, OPERATORS, Carried, carry, constant
+from sanql.measurements import Band, NoisyCells
+from sanql.plan import Level
+from sanql.question import AggregateRef, Call, Expr, Literal, Query, walk
+
+
+def output_band(
+    level: Level,
+    cells: NoisyCells,
+    expression: Expr,
+    confidence: Fraction,
+    finish: Display,
+    shown: NoisyCells,
+) -> Band | None:
+    """Return the interval of an output column, or None where it has none.
+
+    It is that of the cells as measured. Where other values are `shown` in their place, the interval of
+    each aggregate is widened to hold its value, and then that of the column holds the column's: what
+    is computed from intervals holds whatever is computed from numbers in them.
+    """
+    if not _is_noisy(expression):
+        return None
+    used = {node.index for node in walk(expression) if isinstance(node, AggregateRef)}
+    resting = frozenset().union(*(level.estimates[index].measurements for index in used))
+
+    chooses = any(isinstance(node, Call) and node.op in CHOICES for node in walk(expression))
+
+    def leaf(index: int) -> Carried | None:
+        band = finished_band(level, cells, index, confidence, len(resting), finish)
+        if band is None:
+            return None
+        missing = np.zeros(cells.count, dtype=np.bool_)  # asked about by choices only
+        if shown is cells and not chooses:
+            return Carried(band, missing)
+        values = finished_value(level, shown, index, finish)
+        if chooses:
+            missing = missing_of(level, cells, index, confidence, len(resting))
+            missing = missing | values.is_null().to_numpy(zero_copy_only=False)
+        if shown is not cells:
+            band = _holding(band, values.to_numpy(zero_copy_only=False))
+        return Carried(band, missing)
+
+    with np.errstate(all="ignore"):
+        found = _carried(expression, leaf, cells.count)
+    return found.band if found is not None else None
+
+
+def without_interval(query: Query, found: dict[int, Band]) -> tuple[str, ...]:
+    """Return the names of columns that depend on noise and have no interval among those `found`."""
+    return tuple(
+        output.name
+        for index, output in enumerate(query.outputs)
+        if index not in found and _is_noisy(output.expression)
+    )
+
+
+def _is_noisy(expression: Expr) -> bool:
+    return any(isinstance(node, AggregateRef) for node in walk(expression))
+
+
+def _holding(band: Band, values: np.ndarray) -> Band:
+    """Return the band widened to hold these values, those that there are."""
+    return Band(np.fmin(band.low, values), np.fmax(band.high, values))
+
+
+def _carried(expression: Expr, leaf: Callable[[int], Carried | None], count: int) -> Carried | None:
+    match expression:
+        case AggregateRef(index):
+            return leaf(index)
+        case Literal(int() | Fraction() as value) if not isinstance(value, bool):
+            return constant(float(value), count)
+        case Call(op, args) if op in OPERATORS or op in CHOICES:
+            taken = args[: ARITY.get(op, len(args))]
+            if op in CHOICES:  # all of them pass over NULL
+                taken = tuple(arg for arg in taken if arg != Literal(None, arg.facts))
+            parts = [_carried(arg, leaf, count) for arg in taken]
+            known = [part for part in parts if part is not None]
+            return carry(expression, known) if known and len(known) == len(parts) else None
+        case _:
+            return None

@@ -1,0 +1,78 @@
+"""Totals that add up: counts and sums of levels with public keys, fitted to each other.
+
+This is post-processing of noisy numbers. Where no limit on a unit takes anything away, exact levels add
+up, and fitting brings every number nearer to the truth on average (lattice.py). Limits are enforced level
+by level, and where they take away more in one level than in another, exact numbers do not add up; the
+fit then lies between what the levels say.
+
+So the interval of a number is not moved: it is that of the level's own noise around the number as it was
+measured, which holds the exact number *of this level's bounded data* with the stated confidence whatever
+the other levels are, and it is widened where the number shown lies outside.
+
+Left as measured are distinct units (unless a unit is in one group), distinct values, quantiles, sums with
+bounds on what one unit adds to a group, and all of it where `rows_per_group_max` counts fewer rows of a
+unit in one group than in several: there the parts are meant to be more than the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sanql.answer.lattice import Integers, lattice
+from sanql.measurements import NoisyCells
+from sanql.plan import Plan, in_common, noise_variance
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def fitted(plan: Plan, cells: Sequence[NoisyCells]) -> tuple[NoisyCells, ...]:
+    """Return the cells of all levels, with those numbers fitted that can be added up."""
+    found = list(cells)
+    shared = in_common(plan)
+    if not shared:
+        return tuple(found)
+    levels = sorted({level for places in shared for level in places})
+    known = lattice([plan.sets[level] for level in levels], _groups(plan, cells, levels))
+    if known is None:
+        return tuple(found)
+    for places in shared:
+        measured = [
+            found[level].measurement(places[level]) if level in places else None for level in levels
+        ]
+        fit = known.fit(measured, [noise_variance(plan, level, places) for level in levels])
+        for level, values in zip(places, fit, strict=True):
+            found[level] = found[level].with_measurement(places[level], values)
+    return tuple(found)
+
+
+def _groups(plan: Plan, cells: Sequence[NoisyCells], levels: Sequence[int]) -> list[Integers]:
+    """Return the groups of levels as numbers: equal values of a key are equal numbers everywhere."""
+    import pyarrow as pa
+
+    found = [np.zeros((cells[level].count, len(plan.sets[level])), np.int64) for level in levels]
+    for key in range(len(plan.query.keys)):
+        having = [(n, level) for n, level in enumerate(levels) if key in plan.sets[level]]
+        if not having:
+            continue
+        columns = [_column(plan, cells, level, key) for _, level in having]
+        joined = pa.chunked_array([chunk for column in columns for chunk in column.chunks])
+        numbers = _encoded(joined)
+        start = 0
+        for (number, level), column in zip(having, columns, strict=True):
+            place = plan.sets[level].index(key)
+            found[number][:, place] = numbers[start : start + len(column)]
+            start += len(column)
+    return found
+
+
+def _column(plan: Plan, cells: Sequence[NoisyCells], level: int, key: int) -> pyarrow.ChunkedArray:
+    return cells[level].table.column(f"k{plan.sets[level].index(key)}")
+
+
+def _encoded(values: pyarrow.ChunkedArray) -> Integers:
+    encoded = values.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy().astype(np.int64)  # type: ignore[no-any-return]

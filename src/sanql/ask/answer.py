@@ -1,0 +1,127 @@
+"""A private answer: the whole pipeline on one screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+
+from sanql.account import Charge, total_charge
+from sanql.answer import Answer, check_plain, noise_by_column, show_levels
+from sanql.ask.answer_exactly import answer_exactly
+from sanql.ask.bounded_question import BoundedQuestion, whole_charge, with_bounds_certified
+from sanql.ask.explain import explain_noisy
+from sanql.ask.find_bounds import find_bounds, look_up_bounds, read_question
+from sanql.ask.measure import RecordedCells, measure, recorded
+from sanql.ask.price import check_least, is_raised_to_least, price_question
+from sanql.ask.rehearse import rehearse
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.ask.teaching import teaching
+from sanql.certificate import Certificate, certify, certify_public
+from sanql.compile import compile_public_query
+from sanql.errors import Refused
+from sanql.interrupts import charges_said
+from sanql.mechanisms import ExactSampler, SymmetricNoise
+from sanql.plan import Plan, Posed
+from sanql.question import PublicQuery
+
+
+def ask(session: Session, request: Request) -> Answer:
+    """Return the answer to a request, with noise or exact as it asks; a refusal teaches."""
+    session.check_open()
+    with charges_said(), teaching(session, request.asked):
+        if request.options.exact:
+            return answer_exactly(session, request, partial(explain_noisy, session))
+        return answer(session, request)
+
+
+def answer(session: Session, request: Request) -> Answer:
+    """Parse, find bounds, price, reserve (durably, before a row is read), run, add noise, spend, show."""
+    posed = read_question(session, request)
+    if isinstance(posed.question.query, PublicQuery):
+        return answer_publicly(session, request, posed.question.query)
+    if session.ledger.scratch:
+        raise _rehearsal(session, request, posed)
+    question = find_bounds(session, request, posed)
+    plan = price_question(session, request, question)
+    certifying = _Certifying(plan, request, question)
+    cells = recorded(session, request.analyst, plan, fresh=request.options.fresh)
+    if cells is None:
+        if not question.paid:
+            check_least(session.policy, plan.charge, question.epsilon_found)
+        cells = measure(
+            session, request.analyst, plan, certifying.make, fresh=request.options.fresh
+        )
+    return _show(session, request, certifying, cells)
+
+
+def answer_publicly(session: Session, request: Request, query: PublicQuery) -> Answer:
+    """Return rows of public tables as they are: nothing is charged, and nothing needs noise."""
+    check_plain(request.display)
+    opened = session.data.open()
+    sent = compile_public_query(query, opened.source, session.tables)
+    rows = opened.workers.run(sent)
+    session.data.check(opened)
+    return Answer(
+        table=rows.rename_columns([field.name for field in query.shown]),
+        ends={},
+        confidence=request.options.confidence,
+        noise={},
+        charge=Charge((), Fraction(0), Fraction(0)),
+        remaining=session.balances(request.analyst),
+        certificate=certify_public(query, session.policy.neighbours),
+        cached=False,
+        version=opened.version.number,
+    )
+
+
+def _rehearsal(session: Session, request: Request, posed: Posed) -> Refused:
+    """Charge a scratch account as the answer would be charged; return the refusal to give it."""
+    question = look_up_bounds(session, request, posed)
+    plan = price_question(session, request, question)
+    check_least(session.policy, whole_charge(question, plan), question.epsilon_found)
+    plans: list[Plan] = [*(search.plan for search in question.missing), plan]
+    return rehearse(session, request.analyst, plans, fresh=request.options.fresh)
+
+
+@dataclass(frozen=True)
+class _Certifying:
+    """What an answer needs besides its cells, computed while the engine is busy."""
+
+    plan: Plan
+    request: Request
+    question: BoundedQuestion
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        certificate = certify(self.plan, self.request.display.in_words())
+        return with_bounds_certified(certificate, self.plan, self.question)
+
+    def make(self) -> None:
+        """Compute all of it; wheels and quantiles are remembered, draws made here thrown away."""
+        for noise in set(self.plan.noises):
+            ExactSampler().sample(noise, 1)
+            if isinstance(noise, SymmetricNoise):
+                noise.half_width(self.request.options.confidence)
+        self.certificate  # noqa: B018  (the property remembers it)
+
+
+def _show(
+    session: Session, request: Request, certifying: _Certifying, cells: RecordedCells
+) -> Answer:
+    plan = certifying.plan
+    shown = show_levels(plan, cells.cells, request.options.confidence, request.display)
+    return Answer(
+        table=shown.table,
+        ends=shown.intervals,
+        confidence=request.options.confidence,
+        noise=noise_by_column(plan),
+        charge=total_charge([*certifying.question.paid, plan.charge]),
+        remaining=session.balances(request.analyst),
+        certificate=certifying.certificate,
+        cached=cells.cached,
+        without_interval=shown.without,
+        version=cells.version,
+        raised=is_raised_to_least(session.policy, request, plan),
+    )

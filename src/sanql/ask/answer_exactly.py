@@ -1,0 +1,130 @@
+"""Exact answers: parse, plan, certify, reserve (durably), read the cells once, put them on record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sanql.ask.data import OpenVersion
+from sanql.ask.explanation import Explanation
+from sanql.ask.measure import wait_for_bucket
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.compile import compile_exact_release
+from sanql.engines import Lease
+from sanql.errors import Refused
+from sanql.exact import (
+    ExactAnswer,
+    ExactExplanation,
+    ExactPlan,
+    certificate_of,
+    certified_claim,
+    claim_of,
+    exact_answer,
+    notes_on,
+    plan_exact,
+    recorded_cells,
+    release_cells,
+    too_small,
+)
+from sanql.kernel import Statement
+from sanql.options import AnswerOptions
+from sanql.parse import parse
+
+if TYPE_CHECKING:
+    import pyarrow
+
+EPSILON_COMPARED = Fraction(1, 10)
+"""At which a noisy answer is described where the owner has declared nothing to compare with."""
+
+ExplainNoisy = Callable[[Request], Explanation]
+
+
+def answer_exactly(session: Session, request: Request, explain_noisy: ExplainNoisy) -> ExactAnswer:
+    """Return the exact answer; rows are read only for the first question about a release."""
+    with _noise_instead(session, request, explain_noisy):
+        plan = _plan(session, request)
+        exact, ledger, analyst = plan.exact, session.ledger, request.analyst
+        table = session.tables[exact.table]
+        released = recorded_cells(exact, *session.data.known_as(), analyst, ledger)
+        if released is None:
+            opened = session.data.open()
+            sent = compile_exact_release(exact, table, opened.source)
+            version = opened.version.number, opened.version.formerly
+            with opened.workers.lease() as lease:  # ready before anything is on record
+                released = release_cells(
+                    exact, *version, analyst, ledger, lambda: _run(session, opened, lease, sent)
+                )
+        as_of = ledger.exact.version_of(released.entry)
+        balances = session.balances(analyst)
+        return exact_answer(plan, table, released, ledger.exact.entries(), balances, as_of)
+
+
+def explain_exactly(
+    session: Session, request: Request, explain_noisy: ExplainNoisy
+) -> ExactExplanation:
+    """Return what the exact answer would guarantee; what would be refused is refused."""
+    with _noise_instead(session, request, explain_noisy):
+        plan = _plan(session, request)
+        exact, ledger = plan.exact, session.ledger
+        known_as = session.data.known_as()
+        entry = ledger.exact.find(request.analyst, claim_of(exact, *known_as))
+        if entry is not None and entry.refusal is not None:
+            raise too_small(exact)
+        claim = entry.claim if entry is not None else certified_claim(exact, *known_as)
+        return ExactExplanation(
+            plan=plan,
+            certificate=certificate_of(claim, ledger.exact.entries(), notes_on(plan)),
+            cached=entry is not None and entry.answer is not None,
+            statement=compile_exact_release(
+                exact, session.tables[exact.table], session.description
+            ),
+            noise=_with_noise(request, exact.accept.epsilon, explain_noisy),
+        )
+
+
+def _plan(session: Session, request: Request) -> ExactPlan:
+    """Return the plan of a question; everything the policy forbids is refused here."""
+    return plan_exact(parse(request.asked, session.tables).private, session.policy.exact)
+
+
+def _run(session: Session, opened: OpenVersion, lease: Lease, sent: Statement) -> pyarrow.Table:
+    started = time.monotonic()
+    try:
+        cells = lease.run(sent)
+        session.data.check(opened)
+        return cells
+    finally:
+        wait_for_bucket(started)
+
+
+@contextmanager
+def _noise_instead(
+    session: Session, request: Request, explain_noisy: ExplainNoisy
+) -> Iterator[None]:
+    """Add to a refusal of an exact answer what a noisy one would be like."""
+    try:
+        yield
+    except Refused as refused:
+        if not refused.code.startswith("exact_"):
+            raise
+        accepted = [exact.accept.epsilon for exact in session.policy.exact.values()]
+        epsilon = max(accepted, default=EPSILON_COMPARED)
+        noise = _with_noise(request, epsilon, explain_noisy)
+        raise (refused.adding(noise) if noise else refused) from None
+
+
+def _with_noise(request: Request, epsilon: Fraction, explain_noisy: ExplainNoisy) -> str:
+    """Return what the same question would be like with noise, or nothing where it is refused."""
+    noisy = replace(request, options=AnswerOptions(epsilon=epsilon))
+    try:
+        explained = explain_noisy(noisy)
+    except Refused:
+        return ""
+    widths = [f"{column.column} {column.in_words()}" for column in explained.expected]
+    what = f" gives {', '.join(widths)}" if widths else " answers it"
+    return f"with noise, epsilon {float(epsilon):g}{what}, whatever the adversary knows"

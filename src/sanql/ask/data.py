@@ -1,0 +1,259 @@
+"""The data of a policy, one version at a time: which it is, whether it still is, and open for questions.
+
+A source is read as the newest version that the ledger knows, and only while its files are what they were
+when that version was opened; otherwise the owner must open the next one. Repeats need no source at all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.account import (
+    Ledger,
+    Version,
+    columns_unknown,
+    never_releases,
+    source_changed,
+    stamps_missing,
+)
+from sanql.catalog import Description, PreparedSource
+from sanql.engines import (
+    Engine,
+    Pool,
+    Progress,
+    Trials,
+    describe,
+    entry_name,
+    first_fingerprint,
+    is_prepared,
+    open_engine,
+    prepare,
+    unavailable,
+)
+from sanql.errors import PolicyError, Refused
+from sanql.kernel import identify
+from sanql.sources import (
+    Source,
+    Stamped,
+    Stamps,
+    admit,
+    check_same_files,
+    locate,
+    secret_copies,
+)
+
+if TYPE_CHECKING:
+    from sanql.account import Site
+    from sanql.kernel import FileIdentity
+    from sanql.policy import Column, Policy, Table
+
+
+@dataclass(frozen=True)
+class OpenVersion:
+    """One version of the data, checked and open for questions."""
+
+    version: Version
+    source: PreparedSource
+    workers: Pool
+    trials: Trials
+
+
+class Data:
+    """What San knows of a policy's source; safe to share among threads."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        ledger: Ledger,
+        progress: Progress | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self._policy = policy
+        self._ledger = ledger
+        self._progress = progress
+        self._engine = engine if engine is not None else open_engine()
+        self._stamps = Stamps(policy.ledger)
+        self._lock = threading.RLock()
+        self._described: tuple[Version | None, Description] | None = None
+        self._opened: OpenVersion | None = None
+
+    def describe(self) -> Description:
+        """Return the names and types of the newest version; no row is read for it.
+
+        What was found when it was prepared is found again whatever the source is now; otherwise the
+        source is looked at, if it is that version.
+        """
+        with self._lock:
+            version = self._ledger.versions.newest()
+            if self._described is None or self._described[0] != version:
+                if version is not None and not is_prepared(self._policy, version.stamps):
+                    source = locate(self._policy)
+                    self._check(*self._look(source))
+                stamps = None if version is None else version.stamps
+                found = describe(self._policy, stamps, self._admit, self._engine)
+                self._described = version, found
+            return self._described[1]
+
+    def columns(self) -> Mapping[str, Mapping[str, Column]]:
+        """Return the columns of public tables that the policy leaves to the source.
+
+        Where it leaves none, planning needs no source: what is on record can be repeated while the source
+        is something else, cannot be looked at or is gone. Whoever reads a row opens it, and is refused.
+        """
+        left = [table.name for table in self._policy.tables.values() if _is_left(table)]
+        try:
+            return self.describe().columns
+        except PolicyError:
+            if left or self._ledger.versions.newest() is None:
+                raise
+        except Refused as refused:
+            if left:
+                raise columns_unknown(refused, left) from None
+        return {}
+
+    def known_as(self) -> tuple[int, str]:
+        """Return the number of the newest version, and the fingerprint that 0.1.0 had for it.
+
+        The fingerprint is empty where no record of that version can be about it.
+        """
+        version = self._ledger.versions.newest()
+        if version is not None:
+            return version.number, version.formerly
+        if self._ledger.begun > 1:
+            return 1, ""
+        return 1, first_fingerprint(self._policy, locate(self._policy))
+
+    def open(self) -> OpenVersion:
+        """Return the newest version, ready for questions; raise where the source is something else.
+
+        It is the one way to the rows, closed to a scratch account and to any account but the data's own,
+        which is looked at each time.
+        """
+        if self._ledger.scratch:
+            raise never_releases()
+        with self._lock:
+            source = locate(self._policy)
+            site = self._admit(source)
+            stamped, formerly = self._look(source)
+            check_same_files(site, stamped.stamp)
+            version = self._check(stamped, formerly)
+            if self._opened is not None and self._is_open(self._opened, version, stamped):
+                return self._opened
+            known = self._described[1] if self._described is not None else None
+            prepared = prepare(
+                self._policy, self._progress, known, self._stamps, stamped, source, self._engine
+            )
+            workers = Pool(prepared, self._policy.engine, self._engine)
+            self._retire()
+            version = self._ledger.versions.keep(stamped.hashes, formerly)
+            trials = Trials(prepared, self._policy.engine, self._engine)
+            self._opened = OpenVersion(version, prepared, workers, trials)
+            return self._opened
+
+    @property
+    def opened(self) -> OpenVersion | None:
+        """What is open now; nothing is looked at."""
+        return self._opened
+
+    def check(self, opened: OpenVersion) -> None:
+        """Raise Unavailable if the files that are open were written to since they were checked.
+
+        A file that was replaced is still open as it was; one that was touched is as good as ever.
+        """
+        written = [
+            path
+            for path, identity in opened.workers.stamp
+            if (now := _identity(path)) is not None and now[:2] == identity[:2] and now != identity
+        ]
+        if written and not opened.version.holds(self._look(locate(self._policy))[0].hashes):
+            raise unavailable()
+
+    def refresh(self) -> Version:
+        """Open the next version of the data, whether or not a byte has changed."""
+        if self._ledger.scratch:
+            raise never_releases()
+        with self._lock:
+            source = locate(self._policy)
+            self._admit(source)
+            describe(
+                self._policy, None, self._admit, self._engine
+            )  # what cannot be read is no version
+            self._stamps.recover(secret_copies(self._ledger))
+            opened = self._ledger.versions.open(self._stamps.of(source).hashes)
+            self.keep_secret()
+            return opened
+
+    def keep_secret(self) -> None:
+        """Keep a copy of the secret of the stamps in the registry, once it knows of the account."""
+        for place in secret_copies(self._ledger)[:1]:
+            self._stamps.copy_key(place)
+
+    def close(self) -> None:
+        """End the engine's servers."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.workers.close()
+                self._opened.trials.close()
+            self._opened = None
+
+    def _admit(self, source: Source) -> Site:
+        """Return where these files are; raise where they are another account's."""
+        return admit(self._policy, self._ledger.owner.state.account, source)
+
+    def _look(self, source: Source) -> tuple[Stamped, str]:
+        """Return what the source is now, and the name that 0.1.0 would have had for it."""
+        version = self._ledger.versions.newest()
+        if version is not None and not self._stamps.recover(secret_copies(self._ledger)):
+            raise stamps_missing(version.number, self._stamps.path.name)
+        return self._stamps.of(source), first_fingerprint(self._policy, source)
+
+    def _check(self, stamped: Stamped, formerly: str) -> Version | None:
+        """Return which version a source is; Refused where it is none, also under a table's new name.
+
+        A table that this version does not know may be one of its own that was changed and renamed, unless
+        all of those are there as they were, or are in the policy.
+        """
+        version = self._ledger.versions.check(stamped.hashes, formerly)
+        if version is not None and not version.is_renamed(stamped.hashes):
+            left_out = version.left_out(stamped.hashes)
+            if not all(self._is_kept(*each) for each in left_out.items()):
+                raise source_changed(version.number)
+        return version
+
+    def _is_kept(self, name: str, stamp: str) -> bool:
+        """Return whether the files of a table that the policy leaves out are what they were."""
+        some = next(iter(self._policy.tables.values()))
+        alone = replace(self._policy, tables={name: replace(some, name=name)})
+        try:
+            return self._stamps.of(locate(alone)).hashes == {name: stamp}
+        except PolicyError:
+            return False
+
+    def _is_open(self, opened: OpenVersion, version: Version | None, stamped: Stamped) -> bool:
+        """Return whether what is open is this version, its files still where they were."""
+        if version != opened.version or opened.version.lacks(stamped.hashes):
+            return False
+        same = opened.source.fingerprint == entry_name(self._policy, stamped.hashes)
+        return same and all(_identity(path) == identity for path, identity in opened.workers.stamp)
+
+    def _retire(self) -> None:
+        if self._opened is not None:
+            self._opened.workers.retire()
+            self._opened.trials.retire()
+        self._opened = None
+
+
+def _is_left(table: Table) -> bool:
+    """Return whether the policy leaves a table's columns to the source."""
+    return table.public and not table.columns
+
+
+def _identity(path: str) -> FileIdentity | None:
+    try:
+        return identify(Path(path))
+    except OSError:
+        return None

@@ -1,0 +1,91 @@
+"""What an answer would cost and how exact it would be: nothing is read and nothing is spent."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sanql.account import Charge
+from sanql.answer import check_plain
+from sanql.ask.answer_exactly import explain_exactly
+from sanql.ask.before_bounds import WIDTHS, before_bounds
+from sanql.ask.bounded_question import BoundedQuestion, whole_charge
+from sanql.ask.explanation import Explanation, explanation_of, explanation_of_public
+from sanql.ask.find_bounds import look_up_bounds, read_question
+from sanql.ask.measure import recorded
+from sanql.ask.price import check_least, is_raised_to_least, price_question
+from sanql.ask.rehearse import is_rehearsed
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.ask.teaching import teaching
+from sanql.compile import compile_plan, compile_public_query
+from sanql.errors import BudgetExceeded
+from sanql.exact import ExactExplanation
+from sanql.plan import Plan
+from sanql.question import PublicQuery
+
+
+def explain_request(session: Session, request: Request) -> Explanation | ExactExplanation:
+    """Return what an answer, with noise or exact as it is asked for, would be; a refusal teaches."""
+    session.check_open()
+    with teaching(session, request.asked):
+        if request.options.exact:
+            return explain_exactly(session, request, partial(explain_noisy, session))
+        return explain_noisy(session, request)
+
+
+def explain_noisy(session: Session, request: Request) -> Explanation:
+    """Return price, noise and guarantee of an answer; what rests on bounds not yet found is left out."""
+    posed = read_question(session, request)
+    if isinstance(posed.question.query, PublicQuery):
+        return _explain_publicly(session, request, posed.question.query)
+    question = look_up_bounds(session, request, posed, width=WIDTHS[0])
+    explanation = _explain(session, request, question)
+    if not question.missing:
+        return explanation
+    wider = _explain(session, request, look_up_bounds(session, request, posed, width=WIDTHS[1]))
+    search = compile_plan(question.missing[0].plan.levels[0], session.description, secret=0)
+    return before_bounds(explanation, wider, search)
+
+
+def plan_request(session: Session, request: Request) -> Plan:
+    """Return the plan that a request would be measured by; bounds that are not on record are guessed."""
+    posed = read_question(session, request)
+    return price_question(session, request, look_up_bounds(session, request, posed))
+
+
+def _explain_publicly(session: Session, request: Request, query: PublicQuery) -> Explanation:
+    check_plain(request.display)
+    sent = compile_public_query(query, session.description, session.tables)
+    remaining = session.balances(request.analyst)
+    return explanation_of_public(
+        query, sent, request.options.confidence, remaining, session.policy.neighbours
+    )
+
+
+def _explain(session: Session, request: Request, question: BoundedQuestion) -> Explanation:
+    plan, analyst = price_question(session, request, question), request.analyst
+    whole = whole_charge(question, plan)
+    cached = recorded(session, analyst, plan, fresh=request.options.fresh) is not None
+    cached = cached or is_rehearsed(session, analyst, plan)
+    if not cached:
+        check_least(session.policy, whole, question.epsilon_found)
+    return explanation_of(
+        plan,
+        tuple(compile_plan(level, session.description, secret=0) for level in plan.levels),
+        request.options.confidence,
+        session.balances(analyst),
+        cached=cached,
+        fits=cached or _fits(session, analyst, whole),
+        display=request.display,
+        question=question,
+        after=session.ledger.balances_after(analyst, whole),
+        raised=is_raised_to_least(session.policy, request, plan),
+    )
+
+
+def _fits(session: Session, analyst: str, charge: Charge) -> bool:
+    try:
+        session.ledger.would_fit(analyst, charge)
+    except BudgetExceeded:
+        return False
+    return True

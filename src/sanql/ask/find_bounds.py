@@ -1,0 +1,98 @@
+"""Finding the bounds that a question needs: those on record are read from there, others are paid for.
+
+The order is: what can be refused is refused while bounds are still guessed; all of the price must fit;
+then each search is reserved, run and spent like any question; then the question is read again with
+the bounds found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from sanql.ask.bounded_question import BoundedQuestion, saying_found, whole_charge
+from sanql.ask.measure import measure, recorded
+from sanql.ask.price import check_least, price_question
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.errors import Refused
+from sanql.measurements import NoisyCells
+from sanql.numbers import show_upper
+from sanql.parse import parse
+from sanql.plan import Ends, Found, Place, Posed, Search, guess, pose, search, with_bounds
+
+
+def read_question(session: Session, request: Request) -> Posed:
+    """Return the question that a request asks, and the columns whose bounds it needs found."""
+    return pose(partial(parse, request.asked), session.tables)
+
+
+def find_bounds(session: Session, request: Request, posed: Posed) -> BoundedQuestion:
+    """Return the question with all its bounds; those that are not on record are found and paid for."""
+    question = look_up_bounds(session, request, posed)
+    if not question.missing:
+        return question
+    whole = whole_charge(question, price_question(session, request, question))
+    check_least(session.policy, whole, question.epsilon_found)
+    session.ledger.would_fit(request.analyst, whole)
+    for missing in question.missing:
+        measure(session, request.analyst, missing.plan)
+    found = look_up_bounds(session, request, posed, just_paid=True)
+    assert not found.missing  # noqa: S101  (all of them are on record now)
+    return replace(found, paid=tuple(missing.plan.charge for missing in question.missing))
+
+
+def look_up_bounds(
+    session: Session,
+    request: Request,
+    posed: Posed,
+    *,
+    just_paid: bool = False,
+    width: int = 1,
+) -> BoundedQuestion:
+    """Return the question with the bounds on record; the others are guessed, so many steps wide."""
+    if not posed.needed:
+        return BoundedQuestion(posed.question, posed.tables)
+    declared = session.tables
+    found: list[Found] = []
+    missing: list[Search] = []
+    for place in posed.needed:
+        wanted = _search(session, place)
+        cells = recorded(session, request.analyst, wanted.plan)
+        if cells is None:
+            missing.append(wanted)
+        else:
+            found.append(Found(wanted, _ends(wanted, cells.levels[0], just_paid)))
+    ends: Mapping[Place, Ends] = {bounds.search.place: bounds.ends for bounds in found} | {
+        wanted.place: _guess(session, wanted.place, width) for wanted in missing
+    }
+    tables = with_bounds(declared, ends)
+    with saying_found(found):
+        return BoundedQuestion(parse(request.asked, tables), tables, tuple(found), tuple(missing))
+
+
+def _search(session: Session, place: Place) -> Search:
+    offered = session.policy.auto_bounds
+    assert offered is not None  # noqa: S101  (the loader refuses a policy without one)
+    return search(place, session.tables, session.policy.neighbours, offered.epsilon)
+
+
+def _guess(session: Session, place: Place, width: int) -> Ends:
+    return guess(session.tables[place[0]].columns[place[1]], width)
+
+
+def _ends(wanted: Search, cells: NoisyCells, just_paid: bool) -> Ends:
+    ends = wanted.ends(cells.table.column("k0").to_pylist(), cells.measurement(0).tolist())
+    if ends is not None:
+        return ends
+    table, column = wanted.place
+    cost = show_upper(wanted.plan.charge.epsilon)
+    paid = f"epsilon {cost} was spent on it" if just_paid else f"it cost epsilon {cost} earlier"
+    raise Refused(
+        "bounds_not_found",
+        f"no order of magnitude of {table}.{column} has a noisy count of {wanted.least} units or more, "
+        f"so no bounds were found; {paid}, and asking again costs nothing",
+        "state bounds in the question, such as GREATEST(0, LEAST(100, x)), or let the owner declare "
+        "them or raise the epsilon of auto_bounds",
+    )

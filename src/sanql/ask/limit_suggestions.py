@@ -1,0 +1,233 @@
+"""Suggested contribution limits: units counted privately, paid for like any answer, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sanql.account import Balance, Charge, total_charge
+from sanql.answer import left_in_words, remaining_to_dict
+from sanql.ask.measure import measure, recorded
+from sanql.ask.price import check_least
+from sanql.ask.session import Session
+from sanql.certificate import number_upper
+from sanql.errors import Refused
+from sanql.interrupts import charges_said
+from sanql.measurements import NoisyCells
+from sanql.numbers import show_upper
+from sanql.plan import (
+    EDGES,
+    Choice,
+    Plan,
+    choices,
+    grouped_by,
+    groups_of_units,
+    least_seen,
+    number_of_groups,
+    rows_of_units,
+    seen,
+)
+from sanql.policy import Neighbours, Table, toml_key
+from sanql.visible import json_text, visible
+
+EPSILON_TYPICAL = Fraction(1, 10)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One limit that is suggested, among those it was chosen from."""
+
+    key: str
+    limit: int
+    choices: tuple[Choice, ...]
+    units_least: int
+
+    @property
+    def noun(self) -> str:
+        """What is limited."""
+        return self.key.partition("_")[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the advice as plain data."""
+        return {
+            "limit": self.limit,
+            "units_least": self.units_least,
+            "choices": [
+                {
+                    "limit": choice.limit,
+                    "units_within": choice.units,
+                    "kept": choice.kept,
+                    "noise": choice.noise,
+                    "lost": choice.lost,
+                }
+                for choice in self.choices
+            ],
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Suggestion:
+    """The limits suggested for a table, what finding them cost, and the lines to paste."""
+
+    table: str
+    by: str | None
+    advice: tuple[Advice, ...]
+    epsilon_typical: Fraction
+    charge: Charge
+    cached: bool
+    remaining: tuple[Balance, ...]
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The limits by their names in a policy."""
+        return {each.key: each.limit for each in self.advice}
+
+    def toml(self) -> str:
+        """Return the lines of a policy that state the limits."""
+        lines = [f"[table.{toml_key(self.table)}]"]
+        return "\n".join([*lines, *(f"{key} = {limit}" for key, limit in self.limits.items())])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "table": self.table,
+            "by": self.by,
+            "limits": {each.key: each.to_dict() for each in self.advice},
+            "typical_epsilon": float(self.epsilon_typical),
+            "charge": {
+                "epsilon": 0.0 if self.cached else number_upper(self.charge.epsilon),
+                "delta": 0.0,
+            },
+            "cached": self.cached,
+            "remaining": remaining_to_dict(self.remaining),
+            "toml": self.toml(),
+        }
+
+    def to_json(self) -> str:
+        """Return the JSON form."""
+        return json_text(self.to_dict(), allow_nan=False)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for each in self.advice:
+            kept, lost = f"{each.noun} kept", f"{each.noun} lost"
+            lines += [each.key, f"  limit  units within  {kept:>11}      noise  {lost:>11}"]
+            lines += [_line(choice, each.limit) for choice in each.choices]
+            lines.append(
+                f"  fewer than {each.units_least} units in a line cannot be told from none"
+            )
+        price = "a repeat, free" if self.cached else f"epsilon {show_upper(self.charge.epsilon)}"
+        lines.append(
+            f"noise and loss are those of a count at epsilon {show_upper(self.epsilon_typical)}; "
+            f"price: {price}; {left_in_words(self.remaining)}"
+        )
+        return visible("\n".join([*lines, "", self.toml()]), lines=True)
+
+
+def suggest_limits(
+    session: Session,
+    analyst: str,
+    table: str,
+    by: str | None,
+    epsilon: Fraction,
+    epsilon_typical: Fraction = EPSILON_TYPICAL,
+) -> Suggestion:
+    """Return limits for a table; with `by`, half of epsilon goes to groups of that column."""
+    session.check_open()
+    with charges_said():
+        name = _named(table, session.tables)
+        plans, groups = _plans(name, by, session.tables, session.policy.neighbours, epsilon)
+        unpaid = _check_price(session, analyst, plans.values())
+        advice: list[Advice] = []
+        for key, plan in plans.items():
+            known = recorded(session, analyst, plan) or measure(session, analyst, plan)
+            advice.append(
+                _advise(session, key, name, plan, known.levels[0], epsilon_typical, groups, advice)
+            )
+    charge, balances = total_charge(unpaid), session.balances(analyst)
+    return Suggestion(name, by, tuple(advice), epsilon_typical, charge, not unpaid, balances)
+
+
+def _check_price(session: Session, analyst: str, plans: Iterable[Plan]) -> list[Charge]:
+    """Return what is not on record and must be paid for, all of which fits."""
+    unpaid = [plan.charge for plan in plans if recorded(session, analyst, plan) is None]
+    if unpaid:
+        check_least(session.policy, total_charge(unpaid))
+        session.ledger.would_fit(analyst, total_charge(unpaid))
+    return unpaid
+
+
+def _advise(
+    session: Session,
+    key: str,
+    table: str,
+    plan: Plan,
+    cells: NoisyCells,
+    epsilon_typical: Fraction,
+    groups: int | None,
+    advice: Sequence[Advice],
+) -> Advice:
+    """Return the limit that loses least, by noise and by what it cuts, among those that were counted."""
+    units = seen(plan, cells.table.column("k0").to_pylist(), cells.measurement(0).tolist())
+    least = least_seen(plan, len(EDGES))
+    if not any(units):
+        raise _not_found(table, least)
+    if key == "rows_per_unit_max":
+        counted = choices(units, epsilon_typical)
+    else:
+        most = EDGES[max(index for index, count in enumerate(units) if count)]
+        moved = 1 if session.policy.neighbours == "add-remove" else 2
+        counted = choices(units, epsilon_typical, moved, groups or most)
+    best = min(counted, key=lambda choice: choice.cost).limit
+    limit = min([best, *(earlier.limit for earlier in advice)])  # no more groups than rows
+    return Advice(key, limit, tuple(counted), least)
+
+
+def _plans(
+    name: str,
+    by: str | None,
+    tables: Mapping[str, Table],
+    neighbours: Neighbours,
+    epsilon: Fraction,
+) -> tuple[dict[str, Plan], int | None]:
+    """Return what is measured for each limit, and how many groups there are where that is known."""
+    if by is None:
+        return {"rows_per_unit_max": rows_of_units(name, tables, neighbours, epsilon)}, None
+    rows = rows_of_units(name, tables, neighbours, epsilon / 2)
+    column = grouped_by(name, by, tables)
+    groups = groups_of_units(name, column, tables, neighbours, epsilon / 2)
+    plans = {"rows_per_unit_max": rows, "groups_per_unit_max": groups}
+    return plans, number_of_groups(column, tables)
+
+
+def _named(table: str, tables: Mapping[str, Table]) -> str:
+    for name in tables:
+        if name.lower() == table.lower():
+            return name
+    raise Refused(
+        "table_unknown",
+        f"there is no table {table[:60]}",
+        f"the tables are {', '.join(tables) or 'none'}",
+    )
+
+
+def _not_found(table: str, least: int) -> Refused:
+    return Refused(
+        "limits_not_found",
+        f"no {least} units of {table} seem to have alike many rows, so there is no limit to suggest; "
+        "what it cost to find out is spent, and asking again is free",
+        "ask with a larger epsilon, or choose a limit from what is known of the table",
+    )
+
+
+def _line(choice: Choice, best: int) -> str:
+    mark = "  <- suggested" if choice.limit == best else ""
+    return (
+        f"{choice.limit:7,}  {choice.units:12.1%}  {choice.kept:11.1%}  {choice.noise:9,.1f}  "
+        f"{choice.lost:11,.1f}{mark}"
+    )

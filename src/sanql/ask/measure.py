@@ -1,0 +1,156 @@
+"""The noisy cells of a plan: from the record, or measured: reserve, run, add noise, spend.
+
+The charge is durable before any row is read, and a failure keeps it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sanql.answer import LevelCells
+from sanql.ask.data import OpenVersion
+from sanql.ask.rehearse import rehearse
+from sanql.ask.session import Session
+from sanql.compile import compile_plan
+from sanql.engines import Lease, unavailable
+from sanql.errors import Unavailable
+from sanql.interrupts import charging
+from sanql.kernel import Statement
+from sanql.measurements import NoisyCells
+from sanql.mechanisms import Sampler
+from sanql.noise import NoiseStage
+from sanql.plan import Plan
+
+TIME_BUCKET_SECONDS = 0.01
+
+
+@dataclass(frozen=True)
+class RecordedCells:
+    """Noisy cells as they are on record, one part a level; `cached` if they were there before."""
+
+    cells: LevelCells
+    version: int
+    cached: bool
+
+    @property
+    def levels(self) -> tuple[NoisyCells, ...]:
+        """The cells of each level."""
+        return self.cells.levels
+
+
+def recorded(
+    session: Session, analyst: str, plan: Plan, *, fresh: bool = False
+) -> RecordedCells | None:
+    """Return the cells on record for an analyst's question about the newest version of the data."""
+    if fresh:
+        return None
+    version, formerly = session.data.known_as()
+    older = [plan.first_digest(formerly)] if formerly else []
+    digest = plan.digest(session.name_of_data(version))
+    content = session.ledger.find(analyst, digest, *older)
+    if content is None:
+        return None
+    return RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
+
+
+def measure(
+    session: Session,
+    analyst: str,
+    plan: Plan,
+    meanwhile: Callable[[], None] = lambda: None,
+    *,
+    fresh: bool = False,
+) -> RecordedCells:
+    """Return the cells of a plan that is not on record; `meanwhile` is done while the engine is busy.
+
+    Nothing is charged before a worker has the data open, and can plan what it is asked.
+    """
+    if session.ledger.scratch:
+        raise rehearse(session, analyst, [plan], fresh=fresh)
+    opened = session.data.open()
+    digest = plan.digest(session.name_of_data(opened.version.number))
+    with session.ledger.asking(analyst, digest):
+        # it may have been opened as another version than was looked for, or for the first time;
+        # and whoever asked the same at the same time has left an answer
+        known = recorded(session, analyst, plan, fresh=fresh)
+        if known is not None:
+            return known
+        sent = [
+            compile_plan(level, opened.source, session.sampler.secret()) for level in plan.levels
+        ]
+        for level in plan.levels:
+            opened.trials.check(level)
+        with opened.workers.lease() as lease:
+            run = partial(_run, session, plan, opened, lease, sent, meanwhile)
+            cells = _charged(session, analyst, digest, plan, run)
+    return RecordedCells(cells, opened.version.number, cached=False)
+
+
+def _charged(
+    session: Session, analyst: str, digest: str, plan: Plan, run: Callable[[], LevelCells]
+) -> LevelCells:
+    """Reserve, run, spend; what fails keeps its charge."""
+    noted = charging(plan.charge)
+    reservation = session.ledger.reserve(analyst, digest, plan.charge)
+    try:  # at once: an interrupt before it would leave the reservation open
+        noted.stage = "charged"
+        cells = run()
+        session.ledger.spend(reservation, cells.to_bytes())
+        noted.stage = "answered"
+    except Unavailable:
+        session.ledger.void(reservation, ended_by="engine")
+        raise
+    except BaseException as fault:
+        session.ledger.give_up(reservation, fault)
+        raise
+    return cells
+
+
+def _run(
+    session: Session,
+    plan: Plan,
+    opened: OpenVersion,
+    lease: Lease,
+    sent: Sequence[Statement],
+    meanwhile: Callable[[], None],
+) -> LevelCells:
+    """Return noisy cells, or raise the one error there is; time shows only in steps."""
+    started = time.monotonic()
+    try:
+        deadline = started + session.policy.engine.deadline_seconds
+        cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline)
+        session.data.check(opened)
+        return cells
+    except Exception:
+        # whatever happened must not be told: it could depend on a row
+        raise unavailable() from None
+    finally:
+        wait_for_bucket(started)
+
+
+def noisy_cells(
+    lease: Lease,
+    plan: Plan,
+    sent: Sequence[Statement],
+    sampler: Sampler,
+    meanwhile: Callable[[], None],
+    deadline: float,
+) -> LevelCells:
+    """Return the noisy cells of every level; all of them have the time that one answer has."""
+    noisy = []
+    for number, (level, statement) in enumerate(zip(plan.levels, sent, strict=True)):
+        noise = partial(NoiseStage, level, sampler)
+        left = deadline - time.monotonic() if number else math.inf
+        busy = None if number else meanwhile
+        noisy.append(lease.stream(statement, noise, busy, left))
+    return LevelCells(tuple(noisy))
+
+
+def wait_for_bucket(started: float) -> None:
+    """Let time show only in steps: what took 3 ms and what took 9 ms look the same."""
+    elapsed = time.monotonic() - started
+    time.sleep(-elapsed % TIME_BUCKET_SECONDS)

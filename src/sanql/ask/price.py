@@ -1,0 +1,142 @@
+"""What a question may cost: from its request and the policy to a plan with a price."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sanql.account import Charge
+from sanql.answer import check_display
+from sanql.ask.bounded_question import (
+    BoundedQuestion,
+    check_bounds_known,
+    less_bounds,
+    saying_found,
+)
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.errors import Refused
+from sanql.numbers import show_upper
+from sanql.plan import (
+    Outline,
+    Plan,
+    check_selects,
+    check_strategy,
+    default_delta,
+    least_epsilon,
+    outline,
+    price,
+)
+from sanql.policy import ColumnUnit, Policy, Table
+
+
+def price_question(session: Session, request: Request, question: BoundedQuestion) -> Plan:
+    """Return the plan of a question at its price; everything that can be refused is refused here."""
+    with saying_found(question.found):
+        outlined = outline(
+            question.query,
+            question.tables,
+            session.policy.neighbours,
+            request.options.max_groups_contributed,
+            request.display.other is not None,
+        )
+        _check_unit(outlined.table, request.options.privacy_unit_column)
+        _check_groups(outlined.table, request.options.max_groups_contributed)
+        for level in outlined.levels:
+            check_strategy(level.keys, request.options.group_selection_strategy)
+        delta = _delta(session, request, question, outlined)
+        epsilon = _epsilon(session, request, question, outlined, delta)
+        plan = price(outlined, epsilon, delta)
+        check_display(plan, request.display)
+        return plan
+
+
+def _delta(
+    session: Session, request: Request, question: BoundedQuestion, outlined: Outline
+) -> Fraction:
+    """Return the delta that was asked for, or what suits the epsilon of a question that selects keys."""
+    if request.options.delta is not None:
+        return request.options.delta
+    if not outlined.selects_keys:
+        return Fraction(0)
+    if session.policy.delta_per_query is not None:
+        return session.policy.delta_per_query
+    budgets = session.budgets(request.analyst)
+    check_selects(budgets)
+    accounting = session.policy.accounting
+    typical = default_delta(None, budgets, accounting)
+    epsilon = _epsilon(session, request, question, outlined, typical)
+    return default_delta(epsilon, budgets, accounting)
+
+
+def _epsilon(
+    session: Session,
+    request: Request,
+    question: BoundedQuestion,
+    outlined: Outline,
+    delta: Fraction,
+) -> Fraction:
+    """Return what the question itself may cost: its epsilon less the price of bounds it needs.
+
+    An accuracy that needs less than the least that a question costs is had for that.
+    """
+    if request.options.epsilon is not None:
+        return less_bounds(request.options.epsilon, question)
+    if outlined.free:
+        return Fraction(1)  # nothing is charged and nothing is noisy: any number does
+    if request.options.accuracy is not None:
+        check_bounds_known(question)
+        least = least_epsilon(outlined, delta, request.options.accuracy)
+        return max(session.policy.epsilon_per_query_min, least)
+    raise Refused(
+        "epsilon_needed",
+        "the question does not say what it may cost",
+        "pass --epsilon 0.1 or epsilon=0.1, say, or an accuracy to reach",
+    )
+
+
+def is_raised_to_least(policy: Policy, request: Request, plan: Plan) -> bool:
+    """Return whether an accuracy is had for the least that a question costs, perhaps for less."""
+    return (
+        request.options.accuracy is not None and plan.charge.epsilon == policy.epsilon_per_query_min
+    )
+
+
+def check_least(policy: Policy, charge: Charge, apart: Fraction = Fraction(0)) -> None:
+    """Refuse a price below the least that a charged question costs in all.
+
+    Whether a question fails can tell something about the data however little it costs, so that
+    questions may not be had for next to nothing. `apart` is what of the epsilon that was typed
+    stands for bounds that are paid for already.
+    """
+    least = policy.epsilon_per_query_min
+    if 0 < charge.epsilon < least:
+        raise Refused(
+            "epsilon_below_least",
+            f"the question would cost epsilon {show_upper(charge.epsilon)}, and a question costs at "
+            f"least {show_upper(least)} here (epsilon_per_query_min)",
+            f"ask with epsilon {show_upper(least + apart)} or more; a repeat stays free",
+        )
+
+
+def _check_unit(table: Table, named: str | None) -> None:
+    unit = getattr(table.unit, "column", None)
+    if named is not None and (unit is None or named.lower() != unit.lower()):
+        raise Refused(
+            "unit_differs",
+            f"privacy_unit_column={named} is not the privacy unit of {table.name}",
+            "leave it out: the owner's policy decides the unit",
+        )
+
+
+def _check_groups(table: Table, asked: int | None) -> None:
+    """Refuse more groups than the policy lets count, rather than hold the question to fewer."""
+    most, rows = table.groups_per_unit_max, table.rows_per_unit_max
+    if asked is None or most is None or rows is None or not isinstance(table.unit, ColumnUnit):
+        return
+    if asked > most and most < rows:  # no unit is in more groups than it has rows
+        raise Refused(
+            "groups_above_policy",
+            f"max_groups_contributed = {asked} is more than the {most} groups of one unit that the "
+            f"policy lets count in {table.name}",
+            f"ask with at most {most}, or leave it out",
+        )

@@ -1,0 +1,34 @@
+"""A request: one analyst's question with every option read, whichever door it came through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sanql.answer import Display
+from sanql.options import AnswerOptions, read_options
+from sanql.parse import Asked
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question of one analyst, and everything that is asked of its answer."""
+
+    asked: Asked
+    analyst: str
+    options: AnswerOptions
+
+    @property
+    def display(self) -> Display:
+        """What is done to noisy values before they are shown."""
+        return Display(self.options.other, self.options.nonnegative, self.options.rounded)
+
+
+def read_request(asked: Asked, analyst: str, passed: Mapping[str, object] | None = None) -> Request:
+    """Return a request, its options read from the text and from what was passed beside it.
+
+    >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
+    >>> read_request(Asked(text), "ana", {"confidence": "0.9"}).options.epsilon
+    Fraction(1, 2)
+    """
+    return Request(asked, analyst, read_options(asked.split[1], passed))

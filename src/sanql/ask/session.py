@@ -1,0 +1,94 @@
+"""A session: one dataset open for questions, shared by all analysts and by threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sanql.account import Balance, Ledger, account_terms
+from sanql.ask.data import Data
+from sanql.catalog import Description
+from sanql.errors import Refused
+from sanql.mechanisms import ExactSampler, Sampler
+from sanql.policy import Budget, Policy, Table
+from sanql.sources import claim, open_claimed, still_claimed
+
+
+class Session:
+    """A policy, its data, its ledger and the source of noise: what every question needs.
+
+    It is nobody's in particular: who asks is said by each request.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        sampler: Sampler | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.sampler: Sampler = sampler or ExactSampler()
+        self.ledger: Ledger = open_claimed(policy, account_terms(policy))
+        self.ledger.call_before_charges(self._claim)
+        self.data = Data(policy, self.ledger, progress)
+        self._claimed: object = self  # what of the data was open when they were last claimed
+        self._closed = False
+
+    @property
+    def description(self) -> Description:
+        """The data's names and types; no row has been read for it."""
+        return self.data.describe()
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables of the policy; a public table without declared columns has the source's."""
+        known = self.data.columns()
+        return {
+            name: replace(table, columns=known[name])
+            if name in known and not table.columns
+            else table
+            for name, table in self.policy.tables.items()
+        }
+
+    def name_of_data(self, version: int) -> str:
+        """Return how digests call a version of the dataset."""
+        return f"{self.policy.name}, version {version}"
+
+    def balances(self, analyst: str) -> tuple[Balance, ...]:
+        """Return the accounts that an analyst is shown: their own, or else those they share."""
+        return self.ledger.balances_of(analyst)
+
+    def budgets(self, analyst: str) -> list[Budget]:
+        """Return every budget that a question of this analyst is charged to."""
+        own = self.policy.analysts.get(analyst)
+        return [
+            self.policy.budget,
+            *([own.budget] if own is not None and own.budget is not None else []),
+            *(
+                group.budget
+                for group in self.policy.coalitions.values()
+                if analyst in group.members
+            ),
+        ]
+
+    def check_open(self) -> None:
+        """Refuse whatever is asked after the end."""
+        if self._closed:
+            raise Refused(
+                "closed", "this San has been closed", "open the policy again with sanql.open(…)"
+            )
+
+    def close(self) -> None:
+        """Stop the engine and close the ledger."""
+        self._closed = True
+        self.data.close()
+        self.ledger.close()
+
+    def _claim(self) -> None:
+        """See that the data belong to the ledger's account, and still do, before each charge."""
+        opened = self.data.opened
+        if self._claimed is not opened or not still_claimed(self.ledger, self.policy):
+            claim(self.ledger, self.policy)
+            self.data.keep_secret()
+            self._claimed = opened

@@ -1,0 +1,148 @@
+"""The auditor's own accounts: what each has spent, recomputed from the records' plain words.
+
+Format 1 judges the whole history of an account by the limits in force: claims added up, or all
+charges counted together with half of delta for the conversion. Format 2 decides for each charge, when
+it comes, whether it is paid by itself or counted together with others; limits that change later
+change neither. The reasons are in `filter`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from sanql.audit.ledger.arithmetic import Cost, Meter, cost_of, epsilon_read_upper, proofs
+
+ACCOUNTINGS = ("pure", "renyi")
+"""The ways of counting that the auditor can recompute."""
+
+
+@dataclass(frozen=True)
+class AuditedCharge:
+    """One charge in the ledger's words."""
+
+    analyst: str
+    events: list[dict[str, Any]]
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass
+class AuditedAccount:
+    """One account: its budget in force, what it has paid, and what it counts together."""
+
+    kind: str
+    name: str
+    members: list[str] | None
+    epsilon: Fraction
+    delta: Fraction
+    charges: int = 0
+    paid: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    meter: Meter | None = None
+    metered: Cost = field(default_factory=Cost)
+
+    @property
+    def identity(self) -> tuple[str, str, tuple[str, ...] | None]:
+        """What stays the same when limits change."""
+        return self.kind, self.name, None if self.members is None else tuple(self.members)
+
+    def takes(self, analyst: str) -> bool:
+        """Return whether this analyst's charges count here."""
+        return self.members is None or analyst in self.members
+
+    def take(self, charge: AuditedCharge, accounting: str) -> None:
+        """Count a charge, as the accounting in force says."""
+        self.charges += 1
+        if accounting == "renyi" and self.meter is None:
+            self._open_for(charge)
+        if accounting == "renyi" and self.meter is not None:
+            cost = cost_of(charge.events, charge.epsilon, charge.delta, "renyi")
+            self.metered = self.metered + cost
+        else:
+            self.paid = (self.paid[0] + charge.epsilon, self.paid[1] + charge.delta)
+
+    def keeps_to_its_budget(self) -> bool:
+        """Return whether what was spent is within the budget in force."""
+        epsilon, delta = self.paid
+        if self.meter is None:
+            return epsilon <= self.epsilon and delta <= self.delta
+        counted = epsilon_read_upper(self.metered, self.meter)
+        return (
+            counted is not None
+            and epsilon + counted <= self.epsilon
+            and delta + self.metered.leaks + self.meter.delta <= self.delta
+        )
+
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """Return the least epsilon, with its delta, that is proved within the budget's delta."""
+        if self.meter is None:
+            return self.paid
+        found = [
+            (self.paid[0] + epsilon, self.paid[1] + delta)
+            for epsilon, delta in proofs(self.metered, self.meter)
+        ]
+        return min((pair for pair in found if pair[1] <= self.delta), default=found[0])
+
+    def _open_for(self, charge: AuditedCharge) -> None:
+        """Begin to count together at the first charge that uses up epsilon faster than delta."""
+        left = self.delta - self.paid[1]
+        if left > 0 and 8 * charge.delta * self.epsilon < 7 * charge.epsilon * self.delta:
+            self.meter = Meter(max(Fraction(0), self.epsilon - self.paid[0]), left / 8)
+
+
+def under_limits(
+    body: dict[str, Any],
+    format_: int,
+    before: list[AuditedAccount],
+    history: list[AuditedCharge],
+) -> tuple[list[AuditedAccount], str | None]:
+    """Return the accounts that a record of limits leaves, and what is wrong with it or None."""
+    if body["accounting"] not in ACCOUNTINGS:
+        word = str(body["accounting"])[:20]
+        return [], f"is counted by {word!r}, which this version does not know"
+    known = {account.identity: account for account in before}
+    found = []
+    for words in body["accounts"]:
+        account = _declared(words)
+        own = [charge for charge in history if account.takes(charge.analyst)]
+        earlier = known.get(account.identity)
+        if format_ == 1:
+            _judge_whole_past(account, own, body["accounting"])
+        elif earlier is not None:
+            account = replace(earlier, epsilon=account.epsilon, delta=account.delta)
+        elif not _begins_with(account, own, body["accounting"], words.get("spent_before")):
+            return [], f"the {account.kind} account {account.name!r} forgets what was spent before"
+        found.append(account)
+    return found, None
+
+
+def _declared(words: dict[str, Any]) -> AuditedAccount:
+    budget = Fraction(words["epsilon"]), Fraction(words["delta"])
+    return AuditedAccount(words["kind"], words["name"], words["members"], *budget)
+
+
+def _judge_whole_past(account: AuditedAccount, own: list[AuditedCharge], accounting: str) -> None:
+    if accounting == "renyi":
+        account.meter = Meter(account.epsilon, account.delta / 2)
+    for charge in own:
+        account.take(charge, accounting)
+
+
+def _begins_with(
+    account: AuditedAccount,
+    own: list[AuditedCharge],
+    accounting: str,
+    recorded: dict[str, str] | None,
+) -> bool:
+    """Let a new account begin with what is recorded; return whether its members' past is proved."""
+    total = Cost()
+    for charge in own:
+        total = total + cost_of(charge.events, charge.epsilon, charge.delta, accounting)
+    words = recorded or {"epsilon": "0", "delta": "0"}
+    account.paid = (Fraction(words["epsilon"]), Fraction(words["delta"]))
+    account.charges = len(own)
+    proved = proofs(total, Meter(account.epsilon, account.delta / 8))
+    if accounting == "pure":
+        proved = proved[:1]
+    return any(pair[0] <= account.paid[0] and pair[1] <= account.paid[1] for pair in proved)

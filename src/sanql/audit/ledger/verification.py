@@ -1,0 +1,360 @@
+"""The auditor: re-reads a ledger and recomputes every balance by its own, slower path.
+
+Nothing is shared with the code that keeps the accounts but the definitions they are judged by: the
+hashes' text, the filter's fixed orders and weights. Divergences come from the textbook formulas in
+40-digit decimals, sums from the whole history, and each record is judged against the limits in
+force when it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sanql.account import (
+    BEGINNING,
+    Head,
+    LedgerReader,
+    check_head,
+    check_readable,
+    damaged,
+    linked,
+    read_head,
+    read_pinned_text,
+    reader_at,
+)
+from sanql.audit.ledger.accounts import AuditedAccount, AuditedCharge, under_limits
+from sanql.audit.ledger.arithmetic import claim_holds
+from sanql.audit.ledger.exact import ExactAudit, VerifiedExact
+from sanql.audit.ledger.ownership import RECORD_KEYS as OWNERSHIP
+from sanql.audit.ledger.ownership import OwnershipAudit
+from sanql.audit.ledger.terms import TermsAudit
+from sanql.audit.ledger.versions import VersionAudit
+from sanql.errors import LedgerError
+
+_KINDS_OF_SCRATCH = {"open", "format", "limits", "tables", "reserve", "void", "failures_reset"}
+
+
+@dataclass(frozen=True)
+class RecordFault:
+    """The first thing wrong with a ledger, and the record it is wrong at."""
+
+    sequence: int
+    message: str
+    code: str = "ledger_damaged"  # of the error that whoever opens the ledger meets
+
+    def __str__(self) -> str:
+        return f"record {self.sequence}: {self.message}"
+
+
+@dataclass(frozen=True)
+class VerifiedAccount:
+    """One account as the auditor recomputed it."""
+
+    kind: str
+    name: str
+    charges: int
+    epsilon_spent_upper: Fraction
+    delta_spent_upper: Fraction
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the auditor found: records read, balances, and the first fault if there is one."""
+
+    path: Path
+    records: int
+    accounts: tuple[VerifiedAccount, ...]
+    fault: RecordFault | None
+    exact: tuple[VerifiedExact, ...] = ()
+    scratch: bool = False
+    account: str | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.fault is None
+
+
+def verify(
+    path: Path, elsewhere: Callable[[str | None], Iterable[Path]] = lambda _: ()
+) -> Verification:
+    """Return what an auditor finds in the ledger; faults are returned, not raised.
+
+    `elsewhere` says where more heads of an account may be pinned: a ledger that ends before one of them
+    has been put back to an earlier state. A ledger that this user may not read is not a faulty one:
+    LedgerUnreadable is raised.
+    """
+    if not check_readable(path):
+        wrong = RecordFault(1, f"the ledger {path.name} is missing", "ledger_missing")
+        return Verification(path, 0, (), wrong)
+    with reader_at(path) as reader:
+        return verify_reader(path, reader, elsewhere)
+
+
+def verify_reader(
+    path: Path,
+    reader: LedgerReader,
+    elsewhere: Callable[[str | None], Iterable[Path]] = lambda _: (),
+) -> Verification:
+    """Return what an auditor finds in a ledger of this name, wherever it is kept."""
+    audit = _Audit()
+    try:
+        head = _head(reader.head_text)
+        for row in reader.rows(0):
+            audit.take(row)
+        audit.check_answers(reader.answers())
+        if not reader.is_intact():
+            raise _Wrong(audit.sequence + 1, "the database file is damaged")
+        audit.check_head(head)
+        for place in elsewhere(audit.ownership.account):
+            audit.check_pinned(_head(partial(read_pinned_text, place)))
+    except _Wrong as wrong:
+        fault = RecordFault(wrong.sequence, wrong.message, wrong.code)
+        return Verification(path, audit.sequence, (), fault)
+    except reader.faults as error:  # a message of the place itself may quote the damage
+        reader.check_rights(error)
+        fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
+        return Verification(path, audit.sequence, (), fault)
+    exact, account = audit.exact.found(), audit.ownership.account
+    return Verification(path, audit.sequence, audit.balances(), None, exact, audit.scratch, account)
+
+
+def export(path: Path) -> Iterator[str]:
+    """Yield every record as one line of JSON, oldest first; LedgerError at the first bad one."""
+    if not check_readable(path):
+        raise LedgerError(
+            "ledger_missing", f"the ledger {path.name} is missing", "name another file"
+        )
+    head = read_head(path)
+    newest, pinned = BEGINNING, None
+    with reader_at(path) as reader:
+        try:
+            for record in linked(reader.rows(0), newest):
+                newest = Head(record.sequence, record.hash)
+                if head is not None and head.sequence == record.sequence:
+                    pinned = record.hash
+                yield json.dumps(asdict(record) | {"body": record.content}, sort_keys=True)
+        except reader.faults as fault:
+            reader.check_rights(fault)
+            raise damaged(newest.sequence + 1, "cannot be read") from fault
+    check_head(head, newest, pinned)
+
+
+class _Wrong(Exception):
+    def __init__(self, sequence: int, message: str, code: str = "ledger_damaged") -> None:
+        super().__init__(message)
+        self.sequence = sequence
+        self.message = message
+        self.code = code
+
+
+@dataclass
+class _Audit:
+    sequence: int = 0
+    hashes: dict[int, str] = field(default_factory=lambda: {0: "0" * 64})
+    format: int = 0
+    scratch: bool = False
+    accounting: str = ""
+    accounts: list[AuditedAccount] = field(default_factory=list)
+    history: list[AuditedCharge] = field(default_factory=list)
+    open_reservations: set[int] = field(default_factory=set)
+    answers: dict[int, tuple[int, str]] = field(default_factory=dict)
+    exact: ExactAudit = field(default_factory=ExactAudit)
+    versions: VersionAudit = field(default_factory=VersionAudit)
+    ownership: OwnershipAudit = field(default_factory=OwnershipAudit)
+    terms: TermsAudit = field(default_factory=TermsAudit)
+
+    def take(self, row: tuple[Any, ...]) -> None:
+        sequence, kind, body, previous, digest = row
+        expected = self.sequence + 1
+        if sequence != expected:
+            raise _Wrong(expected, "is missing")
+        if not all(isinstance(part, str) for part in row[1:]):
+            raise _Wrong(expected, "is not written as text")
+        if previous != self.hashes[self.sequence]:
+            raise _Wrong(sequence, "does not follow the record before it")
+        text = json.dumps([sequence, kind, body, previous], separators=(",", ":"))
+        if hashlib.sha256(text.encode()).hexdigest() != digest:
+            raise _Wrong(sequence, "has been changed: its hash does not match its content")
+        try:
+            self._judge(sequence, kind, json.loads(body))
+        except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as fault:
+            raise _Wrong(sequence, "makes no sense after the records before it") from fault
+        self.sequence = sequence
+        self.hashes[sequence] = digest
+
+    def check_answers(self, answers: Mapping[object, object]) -> None:
+        kept = dict(answers)
+        for reservation, (spend, digest) in self.answers.items():
+            content = kept.pop(reservation, None)
+            if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != digest:
+                raise _Wrong(
+                    spend, f"the answer to reservation {reservation} is damaged or missing"
+                )
+        if kept:
+            first = min(each for each in kept if isinstance(each, int))
+            raise _Wrong(first, "an answer is kept that was never recorded as spent")
+
+    def check_head(self, head: dict[str, Any] | None) -> None:
+        if head is None:
+            if self.sequence > 2:
+                message = "the pinned head is missing"
+                raise _Wrong(self.sequence, message, "ledger_head_missing")
+            return
+        self.check_pinned(head)
+
+    def check_pinned(self, head: dict[str, Any] | None) -> None:
+        if head is None:
+            return
+        if head["sequence"] > self.sequence:
+            raise _Wrong(
+                self.sequence + 1,
+                f"is missing: the ledger ends before it, but record {head['sequence']} was written",
+                "ledger_rolled_back",
+            )
+        if self.hashes.get(head["sequence"]) != head["hash"]:
+            raise _Wrong(head["sequence"], "is not the record that had been written")
+
+    def balances(self) -> tuple[VerifiedAccount, ...]:
+        return tuple(
+            VerifiedAccount(
+                account.kind,
+                account.name,
+                account.charges,
+                *account.spent(),
+            )
+            for account in self.accounts
+        )
+
+    def _judge(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
+        if (kind == "open") != (sequence == 1):
+            raise ValueError("a ledger is opened once, by its first record")
+        if self.ownership.closed:
+            raise _Wrong(sequence, "comes after the account had been closed")
+        if self.scratch and kind not in _KINDS_OF_SCRATCH:
+            raise _Wrong(sequence, "is of a kind that no scratch account has")
+        match kind:
+            case "open":
+                self._set_format(sequence, body)
+                self.versions.begun = self.format
+                self.scratch = "scratch" in body
+                self._check_terms(sequence, self.terms.open(body, self.format))
+                if self.scratch and (body["scratch"] is not True or self.format < 2):
+                    raise _Wrong(sequence, "does not say whether the account is a scratch account")
+            case "format":
+                self._set_format(sequence, body)
+            case "limits":
+                self._set_limits(sequence, body)
+            case "tables" if self.format > 1 and self.accounts:
+                self._check_terms(sequence, self.terms.take(body))
+            case "version":
+                self._open_version(sequence, body)
+            case "reserve":
+                self._judge_charge(sequence, body)
+            case "exact":
+                wrong = self.exact.take(sequence, body)
+                if self.ownership.exact_closed:
+                    wrong = "exact answers were closed by an account before this one"
+                if wrong is not None:
+                    raise _Wrong(sequence, wrong)
+                self.open_reservations.add(sequence)
+            case "spend":
+                self.open_reservations.remove(body["reservation"])
+                self.answers[body["reservation"]] = (sequence, body["sha256"])
+            case "void":
+                self.open_reservations.remove(body["reservation"])
+                if self.format > 1 and body["ended_by"] not in ("caller", "operator", "engine"):
+                    raise ValueError("a void says who ended it")
+            case "failures_reset" if self.format > 1:
+                datetime.fromisoformat(body["time"])
+            case _ if kind in OWNERSHIP and self.format >= 2:
+                self._judge_ownership(sequence, kind, body)
+            case _:
+                raise ValueError("unknown kind")
+        if kind in ("spend", "void"):
+            self.exact.settle(body["reservation"], kind, body)
+
+    def _set_format(self, sequence: int, body: dict[str, Any]) -> None:
+        if type(body["format"]) is not int or body["format"] not in (1, 2):
+            raise _Wrong(
+                sequence,
+                f"is written in format {str(body['format'])[:20]}, which this version does not know",
+            )
+        if body["format"] <= self.format:
+            raise ValueError("a ledger goes on in a later format")
+        self.format = body["format"]
+
+    def _check_terms(self, sequence: int, wrong: str | None) -> None:
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
+
+    def _open_version(self, sequence: int, body: dict[str, Any]) -> None:
+        wrong = "is of a kind that format 1 lacks" if self.format < 2 else self.versions.take(body)
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
+        if body.get("formerly"):
+            self.exact.formerly[body["formerly"]] = f"version {body['version']}"
+
+    def _set_limits(self, sequence: int, body: dict[str, Any]) -> None:
+        self.accounting = body["accounting"]
+        self.accounts, wrong = under_limits(body, self.format, self.accounts, self.history)
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
+
+    def _judge_ownership(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
+        wrong = self.ownership.take(kind, body)
+        if wrong is not None:
+            raise _Wrong(sequence, wrong)
+        if kind == "merge":
+            self.terms.merge()
+        for charged in body["charges"] if kind == "merge" else ():
+            # it was spent from another budget: it counts here, and need not have fitted
+            self._take_charge(sequence, charged)
+
+    def _judge_charge(self, sequence: int, body: dict[str, Any]) -> None:
+        self.open_reservations.add(sequence)
+        for account in self._take_charge(sequence, body):
+            if not account.keeps_to_its_budget():
+                raise _Wrong(
+                    sequence, f"the {account.kind} account {account.name!r} exceeds its budget"
+                )
+
+    def _take_charge(self, sequence: int, body: dict[str, Any]) -> list[AuditedAccount]:
+        """Count a charge; return the accounts it counts in."""
+        words = body["charge"]
+        charge = AuditedCharge(
+            body["analyst"], words["events"], Fraction(words["epsilon"]), Fraction(words["delta"])
+        )
+        if not claim_holds(charge.events, charge.epsilon, charge.delta):
+            raise _Wrong(sequence, "its events do not satisfy the epsilon and delta it claims")
+        touched = [account for account in self.accounts if account.takes(charge.analyst)]
+        if not any(account.kind == "dataset" for account in touched):
+            raise ValueError("there is no account of the dataset")
+        self.history.append(charge)
+        for account in touched:
+            account.take(charge, self.accounting)
+        return touched
+
+
+def _head(pinned_text: Callable[[], str | None]) -> dict[str, Any] | None:
+    """Return the head that is pinned, read anew from its text."""
+    try:
+        text = pinned_text()
+        head = None if text is None else json.loads(text)
+    except ValueError:
+        text, head = "", None
+    if text is None:
+        return None
+    if not isinstance(head, dict) or set(head) != {"sequence", "hash"}:
+        raise _Wrong(1, "the pinned head cannot be read", "ledger_head_damaged")
+    if type(head["sequence"]) is not int:
+        raise _Wrong(1, "the pinned head cannot be read", "ledger_head_damaged")
+    return head

@@ -1,0 +1,77 @@
+"""A policy's data as the compiler sees them: what each table is called, and how its columns are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from sanql.catalog.binding import BoundTable
+from sanql.catalog.owner_remarks import Remark
+from sanql.kernel import CATALOG, Stamp, quote_name
+from sanql.policy import Column
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the policy's tables and columns are read in SQL.
+
+    `scans` are expressions over a relation's columns that give the canonical type whatever a row
+    holds, and `types` what the engine calls those types; `columns` are the facts about public tables
+    whose columns the policy left to the source.
+    """
+
+    relations: Mapping[str, str]
+    scans: Mapping[str, Mapping[str, str]]
+    types: Mapping[str, Mapping[str, str]]
+    columns: Mapping[str, Mapping[str, Column]]
+
+
+@dataclass(frozen=True)
+class Description(Layout):
+    """The policy's tables and columns as found in the source: only names and types were read.
+
+    `schema` is what was found, before it was bound, in files with this `stamp` (None: in a copy made
+    of them); `remarks` are what the owner should know of it.
+    """
+
+    stamp: Stamp | None
+    schema: Mapping[str, object]
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True)
+class PreparedSource(Layout):
+    """A database file that an engine can open, and how the policy's tables are read in it.
+
+    `stamp` is what its files were when they were taken for the data; None leaves it to whoever opens.
+    """
+
+    database: Path
+    fingerprint: str
+    stamp: Stamp | None = None
+
+
+def layout(bound: Mapping[str, BoundTable], *, copied: bool) -> Layout:
+    """Return how tables are read, in place or in a copy, which holds canonical values already."""
+    return Layout(
+        relations=MappingProxyType({name: _relation(table) for name, table in bound.items()}),
+        scans=MappingProxyType(
+            {name: _scans(table, copied=copied) for name, table in bound.items()}
+        ),
+        types=MappingProxyType({name: table.types for name, table in bound.items()}),
+        columns=MappingProxyType(
+            {name: table.inferred for name, table in bound.items() if table.inferred is not None}
+        ),
+    )
+
+
+def _relation(table: BoundTable) -> str:
+    return f"{quote_name(CATALOG)}.{quote_name('main')}.{quote_name(table.name)}"
+
+
+def _scans(table: BoundTable, *, copied: bool) -> Mapping[str, str]:
+    if copied:
+        return MappingProxyType({column: quote_name(column) for column in table.types})
+    return MappingProxyType(dict(zip(table.types, table.projections[0].expressions, strict=True)))

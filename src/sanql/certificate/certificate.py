@@ -1,0 +1,382 @@
+"""The guarantee that travels with an answer: what is claimed, why it is true, and what it means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
+from sanql.certificate.limits_in_words import cut_unlike, cuts_in_words
+from sanql.certificate.rows_left_out import unseen_in_words
+from sanql.measurements import Measured, Measurement
+from sanql.mechanisms import NoNoise
+from sanql.numbers import show_upper
+from sanql.plan import (
+    Level,
+    Mechanism,
+    NoMechanism,
+    OneGroup,
+    Plan,
+    PrivateKeys,
+    PublicKeys,
+    check_known,
+    in_common,
+    unit_in_words,
+)
+from sanql.policy import ColumnUnit, Neighbours
+from sanql.question import PublicQuery, scans
+
+if TYPE_CHECKING:
+    from sanql.theory.closed_forms import Pair
+
+UNKNOWN_KEYS = "unknown keys, selected privately"
+PRIOR = 0.5
+FALSE_ALARM = 0.05
+TELLING = 500  # beyond this epsilon an answer may tell everything, and nothing is computed
+COARSE = Fraction(1, 100)  # a delta at which Gaussian noise shows a smaller epsilon than its own
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A claim with its mechanism, sensitivity, theorem, assumptions and meaning."""
+
+    definition: str
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: str
+    unit: str
+    mechanism: str
+    theorem: str
+    measurements: tuple[dict[str, object], ...]
+    aggregates: tuple[dict[str, object], ...]
+    keys: str
+    limits: dict[str, int]
+    assumptions: tuple[str, ...]
+    meaning: dict[str, object]
+    bounds: tuple[dict[str, object], ...] = ()
+    cuts: str = ""
+    cut_unlike: str = ""
+    unseen: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the certificate as plain data; epsilon and delta are rounded up."""
+        return {
+            "definition": self.definition,
+            "epsilon": number_upper(self.epsilon),
+            "delta": number_upper(self.delta),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "mechanism": self.mechanism,
+            "theorem": self.theorem,
+            "measurements": list(self.measurements),
+            "aggregates": list(self.aggregates),
+            "keys": self.keys,
+            "limits": self.limits,
+            "assumptions": list(self.assumptions),
+            "meaning": self.meaning,
+            "bounds": list(self.bounds),
+        }
+
+    def beside(self) -> list[str]:
+        """Return what a reader of the rows must know of those that are not in them."""
+        return [*self.unseen, *(line for line in (self.cuts, self.cut_unlike) if line)]
+
+    @property
+    def selects_keys(self) -> bool:
+        """Whether a key appears only where enough units share it, at some level at least."""
+        return UNKNOWN_KEYS in self.keys
+
+    def bounds_in_words(self) -> list[str]:
+        """Return a line for each column whose bounds San finds."""
+        return [_bounds_in_words(part) for part in self.bounds]
+
+
+def _bounds_in_words(part: dict[str, object]) -> str:
+    column, price = f"{part['table']}.{part['column']}", f"once, for epsilon {part['epsilon']:g}"
+    match part["bounds"]:
+        case [float(low), float(high)]:
+            return f"bounds of {column}: [{low:,.15g}, {high:,.15g}], found {price}"
+        case _:
+            return f"bounds of {column}: to be found {price}"
+
+
+def number_upper(value: Fraction) -> float:
+    """Return a number that, as it is printed, is not below an exact one.
+
+    >>> number_upper(Fraction(7, 10)), number_upper(Fraction(2, 3))
+    (0.7, 0.6666666666666667)
+    """
+    nearest = float(value)
+    return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)
+
+
+def number_lower(value: Fraction) -> float:
+    """Return a number that, as it is printed, is not above an exact one."""
+    nearest = float(value)
+    return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
+
+
+def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:
+    """Return the certificate of rows of public tables: there is nobody to protect."""
+    free = Charge((), Fraction(0), Fraction(0))
+    names = ", ".join(dict.fromkeys(scan.table for scan in scans(query.rows)))
+    return Certificate(
+        definition="pure differential privacy",
+        epsilon=free.epsilon,
+        delta=free.delta,
+        neighbours=neighbours,
+        unit="nobody: the tables are public",
+        mechanism=NoMechanism().name,
+        theorem="what does not depend on the private data reveals nothing of it",
+        measurements=(),
+        aggregates=(),
+        keys="as found",
+        limits={},
+        assumptions=(f"the policy declares {names} public",),
+        meaning=meaning(free, "nobody", neighbours),
+    )
+
+
+def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
+    """Return the certificate of a plan's answer; notes say what is done to noisy values."""
+    charge, levels = plan.charge, plan.levels
+    table, neighbours = plan.outline.table, plan.outline.neighbours
+    unseen, mechanism = unseen_in_words(plan), _mechanism(plan)
+    return Certificate(
+        definition=_definition(plan),
+        epsilon=charge.epsilon,
+        delta=charge.delta,
+        neighbours=neighbours,
+        unit=unit_in_words(table),
+        mechanism=mechanism.name,
+        theorem=mechanism.theorem,
+        measurements=tuple(
+            _of_level(plan, number) | _measurement(level, index, part)
+            for number, level in enumerate(levels)
+            for index, part in enumerate(level.measurements)
+        ),
+        aggregates=tuple(
+            _of_level(plan, number) | {"aggregate": aggregate.text, "from": estimate.in_words()}
+            for number, level in enumerate(levels)
+            for aggregate, estimate in zip(plan.query.aggregates, level.estimates, strict=True)
+        ),
+        keys="; ".join(f"{_prefix(plan, n)}{_keys(level)}" for n, level in enumerate(levels)),
+        limits={
+            f"{_prefix(plan, number)}{name}": limit
+            for number, level in enumerate(levels)
+            for name, limit in _limits(level).items()
+        },
+        assumptions=(
+            *dict.fromkeys(part for level in levels for part in _assumptions(level)),
+            *unseen,
+            *_levels_in_words(plan),
+            *notes,
+        ),
+        meaning=meaning(charge, unit_in_words(table), neighbours),
+        cuts=cuts_in_words(plan),
+        cut_unlike=_cut_unlike(plan),
+        unseen=unseen,
+    )
+
+
+def _of_level(plan: Plan, number: int) -> dict[str, object]:
+    """Return which of several levels is meant; of one there is nothing to say."""
+    return {"level": plan.names[number]} if plan.several else {}
+
+
+def _prefix(plan: Plan, number: int) -> str:
+    return f"{plan.names[number]}: " if plan.several else ""
+
+
+def _levels_in_words(plan: Plan) -> tuple[str, ...]:
+    """Return what a reader must know of several levels together."""
+    if not plan.several:
+        return ()
+    found = [
+        "limits on a unit hold level by level, so exact numbers of different levels need not add up"
+    ]
+    if any(level.outline.beside for level in plan.levels):
+        found.append(
+            "rows with other keys than the declared ones are left out of every level whose keys are "
+            "declared, also of totals"
+        )
+    shared = in_common(plan)
+    if shared:
+        names = ", ".join(plan.names[level] for level in sorted(set().union(*shared)))
+        found.append(
+            f"rows, values and sums of the levels {names} are fitted to each other (weighted least "
+            "squares), so that parts add up to totals; everything else is shown as measured. An "
+            "interval is that of the number as measured, widened to hold the number shown"
+        )
+    else:
+        found.append("all numbers are shown as measured, so parts need not add up to totals")
+    return tuple(found)
+
+
+def _cut_unlike(plan: Plan) -> str:
+    return cut_unlike(plan, in_common(plan)) if plan.several else ""
+
+
+def _definition(plan: Plan) -> str:
+    if plan.outline.free:
+        return "perfect privacy: the answer is the same on all neighbouring datasets"
+    if plan.charge.delta == 0:
+        return "epsilon-differential privacy"
+    return "(epsilon, delta)-differential privacy"
+
+
+def _mechanism(plan: Plan) -> Mechanism:
+    """Return the mechanism of the levels that have noise, which is one for all, if it is known."""
+    noisy = [level for level in plan.levels if not level.outline.free]
+    found = {level.priced.mechanism for level in noisy or plan.levels}
+    if len(found) != 1:
+        raise AssertionError(f"one answer has one mechanism, not {found}")
+    (mechanism,) = found
+    check_known(mechanism)
+    if mechanism == NoMechanism() and (plan.charge.events or not plan.outline.free):
+        raise AssertionError("an answer that depends on units has noise")
+    return mechanism
+
+
+def _measurement(level: Level, index: int, part: Measurement) -> dict[str, object]:
+    noise = level.noises[index]
+    bounds = part.sensitivity
+    described: dict[str, object] = {
+        "measures": part.kind.value,
+        "mechanism": noise.describe(),
+        "noise_standard_deviation": noise.standard_deviation * float(part.grid),
+        "sensitivity": {
+            "l1": float(bounds.l1 * part.grid),
+            "linf": float(bounds.linf * part.grid),
+            "l2": math.sqrt(bounds.l2_squared) * float(part.grid),
+        },
+        "grid": float(part.grid),
+        "argument": noise.argument,
+    }
+    if index == level.outline.measuring.selection and not isinstance(noise, NoNoise):
+        described["selects_keys"] = (
+            f"a key appears when its noisy count reaches {level.priced.threshold}"
+        )
+    return described
+
+
+def _keys(level: Level) -> str:
+    match level.outline.keys:
+        case OneGroup():
+            return "one group"
+        case PublicKeys():
+            return (
+                "declared keys: every one appears, empty or not; rows with other keys are left out"
+            )
+        case PrivateKeys():
+            if level.outline.free:
+                return "keys of public data"
+            others = (
+                "; what all others have together is one row more" if level.outline.other else ""
+            )
+            return (
+                f"{UNKNOWN_KEYS} on distinct units: a key appears when its noisy "
+                f"count of units reaches {level.priced.threshold}{others}"
+            )
+
+
+def _limits(level: Level) -> dict[str, int]:
+    if not isinstance(level.outline.table.unit, ColumnUnit):
+        return {}
+    limits = level.outline.limits
+    return {
+        "groups_per_unit": limits.groups,
+        "rows_per_unit": limits.rows,
+        "rows_per_group": limits.rows_per_group,
+    }
+
+
+def _assumptions(level: Level) -> tuple[str, ...]:
+    table = level.outline.table
+    if table.public:
+        return (f"the owner declares the table {table.name} public",)
+    found = ["values outside a column's declared bounds are read as the nearest bound"]
+    if isinstance(table.unit, ColumnUnit):
+        found += [
+            f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
+            "a unit beyond its limits keeps some of its groups, drawn at random for this answer, and "
+            "has its counts and sums scaled down in proportion",
+        ]
+    if level.outline.neighbours == "change-one":
+        found.append("the number of units is public")
+    if any(part.kind is Measured.SUM for part in level.measurements):
+        found.append("sums are exact on the stated grid")
+    found.append("intervals cover the noise, not what limits and bounds took away")
+    if isinstance(level.outline.keys, PrivateKeys):
+        found.append(
+            "intervals of keys selected privately hold given that the key is shown: where the count "
+            "that selects is near the threshold, its interval reaches further down"
+        )
+    return tuple(found)
+
+
+def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
+    """Return what a charge means: the best belief and the best test of an informed attacker.
+
+    Where one cell is measured, both are those of the noise actually used; otherwise those of the
+    strongest guarantees that the events together are proved to give.
+    """
+    from sanql.theory.meaning import posterior_band_of
+
+    failure = min(1e-3, 1000 * number_upper(charge.delta))
+    pairs = _pairs(charge) if charge.epsilon <= TELLING else []
+    bands = [posterior_band_of(pair, PRIOR, failure=failure) for pair in pairs]
+    low = max((band[0] for band in bands), default=0.0)
+    high = min((band[1] for band in bands), default=1.0)
+    missed = max((pair.tradeoff(FALSE_ALARM) for pair in pairs), default=0.0)
+    exception = f", except with probability {failure:g}" if failure else ""
+    return {
+        "prior": PRIOR,
+        "posterior": [low, high],
+        "posterior_failure": failure,
+        "false_alarm": FALSE_ALARM,
+        "missed_at_least": missed,
+        "words": (
+            f"Somebody who thinks it {PRIOR:.0%} likely that {_fact(unit, neighbours)}, and knows "
+            f"everything else, can come to think it at most {_percent_up(high)} and at least "
+            f"{_percent_down(low)} likely{exception}. A test of it with {FALSE_ALARM:.0%} "
+            f"false alarms misses at least {_percent_down(missed)} of the time. "
+            f"(epsilon = {show_upper(charge.epsilon)}, delta = {show_upper(charge.delta)})"
+        ),
+    }
+
+
+def _fact(unit: str, neighbours: str) -> str:
+    """Return what an attacker wants to know, in words."""
+    return (
+        f"{unit} is in the data" if neighbours == "add-remove" else f"{unit} is what they suspect"
+    )
+
+
+def _pairs(charge: Charge) -> list[Pair]:
+    """Return pairs of output laws at least as easy to tell apart as any two neighbours' answers."""
+    from sanql.theory.closed_forms import GuaranteedPair
+    from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
+
+    found: list[Pair] = [GuaranteedPair(number_upper(charge.epsilon), number_upper(charge.delta))]
+    match charge.events:
+        case (LaplaceEvent(scale, l1, linf),) if l1 == linf:
+            found.append(DiscreteLaplacePair(number_lower(scale), l1))
+        case (GaussianEvent(sigma2, squared),) if squared == 1 and sigma2 < 10**8:
+            found.append(DiscreteGaussianPair(math.sqrt(number_lower(sigma2)) * (1 - 2**-50)))
+        case events if any(isinstance(event, GaussianEvent) for event in events):
+            delta = max(COARSE, charge.delta)
+            found.append(
+                GuaranteedPair(number_upper(epsilon_upper(events, delta)), number_upper(delta))
+            )
+    return found
+
+
+def _percent_up(share: float) -> str:
+    return f"{math.ceil(share * 1000) / 10:g}%"
+
+
+def _percent_down(share: float) -> str:
+    return f"{math.floor(share * 1000) / 10:g}%"

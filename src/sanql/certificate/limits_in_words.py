@@ -1,0 +1,110 @@
+"""What contribution limits may take away, in words: intervals cover noise and nothing of this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sanql.measurements import Measured
+from sanql.plan import Level, OneGroup, Plan, PublicKeys, limits_joined
+from sanql.policy import ColumnUnit
+from sanql.question import Derived, From, Grouped, Rows, Selected
+from sanql.statistics import statistic_of
+
+
+def cuts_in_words(plan: Plan) -> str:
+    """Return the limits that may cut an answer; nothing where none can.
+
+    Whether they did cut depends on the rows, so the line is there whenever they could.
+    """
+    said = [_of_level(level) for level in plan.levels]
+    if plan.several and len(set(said)) > 1:
+        named = zip(plan.names, said, strict=True)
+        said = [f"{words} in {name}" for name, words in named if words]
+    found = ", ".join(dict.fromkeys(words for words in said if words))
+    return f"limits: {found}; what they cut is not in the intervals" if found else ""
+
+
+def cut_unlike(plan: Plan, fitted: Iterable[Mapping[int, int]]) -> str:
+    """Return a line where levels are fitted to each other, and limits may cut some of them more.
+
+    A unit that is in more groups of a level than count loses rows there that a coarser level keeps; with
+    no fewer groups than rows, as many of its rows count in every level. Counted as a unit in the one
+    group that counts, it loses nothing.
+    """
+    cut = {
+        plan.names[level]
+        for places in fitted
+        for level, number in places.items()
+        if plan.levels[level].measurements[number].kind is not Measured.UNITS
+        and _loses_groups(plan.levels[level])
+    }
+    if not cut:
+        return ""
+    names = ", ".join(name for name in plan.names if name in cut)
+    return (
+        f"levels are fitted to each other, and limits on groups may cut {names} more than the others: "
+        "totals may be off (counts too low); for an undisturbed total ask for it by itself"
+    )
+
+
+def _loses_groups(level: Level) -> bool:
+    """Return whether a unit's rows may be left out because they are in too many groups."""
+    return _groups_cut(level) and level.outline.limits.groups < level.outline.limits.rows
+
+
+def _of_level(level: Level) -> str:
+    unit = level.outline.table.unit
+    alone = _one_row(level.query.source)
+    if not isinstance(unit, ColumnUnit) or level.outline.free or alone:
+        return ""
+    limits = level.outline.limits
+    # counted as a unit, somebody counts once in a group, however many rows they have
+    rows_count = not all(statistic_of(part).by_unit for part in level.query.aggregates)
+    said = [_counted(_rows_that_count(level), "row")] if rows_count else []
+    if rows_count and limits.rows_per_group < limits.rows:
+        said[0] += f" ({limits.rows_per_group} in a group)"
+    if _groups_cut(level) and (limits.groups < limits.rows or not rows_count):
+        said.append(_counted(limits.groups, "group"))
+    return f"{' and '.join(said)} a {unit.column}" if said else ""
+
+
+def _rows_that_count(level: Level) -> int:
+    """Return how many rows of a unit count; where a subquery makes one of them, in the subquery."""
+    match level.query.source:
+        case Derived(_, Grouped(one_each=True) as inner):
+            return limits_joined(inner.source, level.outline.tables)[0]
+        case _:
+            return level.outline.limits.rows
+
+
+def _one_row(source: From | Rows) -> bool:
+    """Return whether a unit has one row by construction, so that nothing can be cut.
+
+    That a table is declared `unique` is no such thing: should the data have a unit twice, one row of
+    it counts, and nothing would say so. A subquery that is grouped by the unit alone has one row for
+    each; what it counts and sums up of their rows is held within limits all the same.
+    """
+    match source:
+        case Derived(_, rows):
+            return _one_row(rows)
+        case Grouped():
+            return source.one_each and not source.aggregates and len(source.keys) == 1
+        case Selected():
+            return _one_row(source.source)
+        case _:
+            return False
+
+
+def _groups_cut(level: Level) -> bool:
+    """Return whether a unit may be in more groups than count."""
+    match level.outline.keys:
+        case OneGroup():
+            return False
+        case PublicKeys(count=int(count)):
+            return level.outline.limits.groups < count
+        case _:
+            return True
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

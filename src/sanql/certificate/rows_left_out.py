@@ -1,0 +1,71 @@
+"""Rows that are not in the numbers, in words: NULL keys, what joins repeat, what noise helped to choose.
+
+Everything is said by what is declared and asked, never by what the rows hold: whether there are such
+rows is about somebody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sanql.plan import KeyColumn, Level, Plan, PublicKeys, repeated
+from sanql.question import AggregateRef, ColumnRef, Expr, IntervalEnd, KeyRef, Query, walk
+
+
+def unseen_in_words(plan: Plan) -> tuple[str, ...]:
+    """Return a sentence for each kind of row that an answer leaves out; nothing where none can be."""
+    if plan.outline.free:
+        return ()
+    names = dict.fromkeys(
+        _name(plan.query, key) for level in plan.levels for key in _never_null(level)
+    )
+    missing = [f"rows whose {' or '.join(names)} is NULL are in no group"] if names else []
+    return (*missing, *repeated(plan.query, plan.outline.tables), *_chosen_by_noise(plan.query))
+
+
+def _chosen_by_noise(query: Query) -> Iterator[str]:
+    """Yield that intervals do not hold where noisy values decide which rows are left."""
+    clauses = []
+    if query.having is not None and _is_noisy(query.having):
+        clauses.append("HAVING")
+    ordered = any(_is_noisy(item.expression) for item in query.order)
+    if ordered and (query.limit is not None or query.offset):
+        clauses.append("LIMIT" if query.limit is not None else "OFFSET")
+    if clauses:
+        yield (
+            f"intervals are not valid after selection by {' and '.join(clauses)}: noise helped to choose "
+            "the rows that are left"
+        )
+
+
+def _is_noisy(expression: Expr) -> bool:
+    return any(isinstance(part, AggregateRef | IntervalEnd) for part in walk(expression))
+
+
+def _never_null(level: Level) -> Iterator[Expr]:
+    """Yield the keys that may be NULL in a row while NULL is not among the groups that are known.
+
+    A key that is selected privately has NULL among its values like any other.
+    """
+    keys = level.outline.keys
+    if isinstance(keys, PublicKeys):
+        for key, column in zip(level.query.keys, keys.columns, strict=True):
+            if key.facts.nullable and not _shows_null(column):
+                yield key
+
+
+def _shows_null(column: KeyColumn) -> bool:
+    return isinstance(column.values, tuple) and None in column.values
+
+
+def _name(query: Query, key: Expr) -> str:
+    """Return what the analyst calls a key: its column, or its column of the answer.
+
+    The columns of a subquery have names of San's own, which the analyst has never seen.
+    """
+    if isinstance(key, ColumnRef) and key.stored:
+        return key.name
+    for output in query.outputs:
+        if isinstance(output.expression, KeyRef) and query.keys[output.expression.index] == key:
+            return output.name
+    return "key"

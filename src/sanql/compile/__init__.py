@@ -1,0 +1,15 @@
+"""Plan → Statement: one SQL statement over integers whose result is the exact cells."""
+
+from sanql.compile.cells import CELL_LIMIT
+from sanql.compile.exact_cells import compile_exact_release
+from sanql.compile.expressions.emitter import ENGINE_TYPES, Emitter
+from sanql.compile.statement import compile_plan, compile_public_query
+
+__all__ = [
+    "CELL_LIMIT",
+    "ENGINE_TYPES",
+    "Emitter",
+    "compile_exact_release",
+    "compile_plan",
+    "compile_public_query",
+]

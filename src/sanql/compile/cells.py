@@ -1,0 +1,128 @@
+"""Exact cells as SQL: contributions added up for each group, with one integer a measurement."""
+
+from __future__ import annotations
+
+from sanql.compile.group_keys import KeyWriter, place
+from sanql.compile.measured_values import value_column
+from sanql.measurements import Measured, Measurement
+from sanql.plan import Level, PublicKeys
+from sanql.policy import ColumnUnit
+
+CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
+
+
+class CellWriter:
+    """Writes the cells of a level over its bounded contributions, or over rows that are units."""
+
+    def __init__(self, level: Level, group_keys: KeyWriter) -> None:
+        self._plan = level
+        self._group_keys = group_keys
+        self._keys = [f"k{index}" for index in range(len(level.query.keys))]
+        self._by_unit = isinstance(level.outline.table.unit, ColumnUnit)
+
+    def cells(self, source: str) -> str:
+        """Return what each group adds up to, as `cells`."""
+        columns = list(self._keys)
+        for index, part in enumerate(self._plan.measurements):
+            if not part.by_bins and part.of is None:
+                columns.append(f"{self._total(index, part)} AS m{index}")
+        grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
+        # an aggregate makes one row however many there are, also where nothing is measured
+        listed = ", ".join(columns) or "system.main.count(*) * 0 AS present"
+        return f"cells AS (SELECT {listed} FROM {source}{grouping})"
+
+    def final(self) -> str:
+        """Return the last SELECT: keys as they are shown, and one integer a measurement."""
+        keys = self._plan.outline.keys
+        source = "cells"
+        key_columns = [f"cells.{key}" for key in self._keys]
+        if isinstance(keys, PublicKeys):
+            places = [place(keys, index) for index in range(len(keys.columns))]
+            domains = " CROSS JOIN ".join(dict.fromkeys(place for place, _ in places))
+            key_columns = [f"{place}.{column}" for place, column in places]
+            same = " AND ".join(
+                f"cells.k{i} IS NOT DISTINCT FROM {text}" for i, text in enumerate(key_columns)
+            )
+            source = f"{domains} LEFT JOIN cells ON {same}"
+        columns = [
+            f"{self._group_keys.shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)
+        ]
+        for index, part in enumerate(self._plan.measurements):
+            if part.of is not None:
+                continue  # made of another measurement's cells once they are back
+            if part.by_bins:
+                source += f" LEFT JOIN lists{index} ON {self._same(key_columns, f'lists{index}')}"
+                columns.append(f"coalesce(lists{index}.leaves, []::BIGINT[]) AS l{index}")
+                columns.append(f"coalesce(lists{index}.counts, []::BIGINT[]) AS m{index}")
+                continue
+            exact = f"cells.m{index}"
+            if part.kind is Measured.DISTINCT and self._by_unit:
+                exact = f"distinct{index}.d"
+                same = self._same(key_columns, f"distinct{index}")
+                source += f" LEFT JOIN distinct{index} ON {same}"
+            cell = f"coalesce({exact}, 0)"
+            if part.kind is Measured.SUM:
+                cell = (
+                    f"system.main.greatest(-{CELL_LIMIT}, system.main.least({CELL_LIMIT}, {cell}))"
+                )
+            columns.append(f"CAST({cell} AS BIGINT) AS m{index}")
+        return f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}"
+
+    def zeros(self) -> str:
+        """Return a SELECT of cells that are all 0, without a private row."""
+        keys = self._plan.outline.keys
+        columns = [f"0::BIGINT AS m{index}" for index in range(len(self._plan.measurements))]
+        rows = ""
+        if isinstance(keys, PublicKeys):
+            places = [place(keys, index) for index in range(len(keys.columns))]
+            shown = [
+                self._group_keys.shown(i, f"{at}.{name}") for i, (at, name) in enumerate(places)
+            ]
+            columns = [f"{key} AS k{index}" for index, key in enumerate(shown)] + columns
+            rows = f" FROM {' CROSS JOIN '.join(dict.fromkeys(at for at, _ in places))}"
+        return f"SELECT {', '.join(columns) or '1 AS present'}{rows}"
+
+    def _total(self, index: int, part: Measurement) -> str:
+        if part.kind is Measured.DISTINCT:
+            # by unit it is joined on later; an aggregate keeps this one row for each group
+            return (
+                "system.main.count(*) * 0"
+                if self._by_unit
+                else f"system.main.count(DISTINCT x{index})"
+            )
+        if part.kind is Measured.UNITS and part.expression is None:
+            return "system.main.count(*)"
+        if self._by_unit:
+            counts = f"system.main.sum(w{value_column(self._plan.measurements, index)})"
+            if part.kind is Measured.VALUES:
+                return counts
+            return _less_centre(f"system.main.sum(m{index})", counts, part)
+        match part.kind:
+            case Measured.ROWS:
+                return "system.main.count(*)"
+            case Measured.VALUES:
+                return f"system.main.count(x{value_column(self._plan.measurements, index)})"
+            case Measured.SUM:
+                sums, counts = f"system.main.sum(x{index})", f"system.main.count(x{index})"
+                return _less_centre(sums, counts, part)
+            case _:
+                raise AssertionError(f"{part.kind} are not added up here")
+
+    def _same(self, key_columns: list[str], table: str) -> str:
+        """Return the condition that a row of a table belongs to a group."""
+        pairs = zip(key_columns, self._keys, strict=True)
+        return (
+            " AND ".join(f"{ours} IS NOT DISTINCT FROM {table}.{key}" for ours, key in pairs)
+            or "TRUE"
+        )
+
+
+def _less_centre(sums: str, counts: str, part: Measurement) -> str:
+    """Return the sum of x - centre, from the sum and the number of x; once a cell is enough.
+
+    A pair's sum scaled to w of its v values stays between w * low and w * high for whole bounds
+    (`LimitWriter.bounded`), so the centred sum stays within its own.
+    """
+    if part.kind is not Measured.SUM or part.centre == 0:
+        return sums
+    return f"{sums} - {counts}::HUGEINT * {part.centre}"

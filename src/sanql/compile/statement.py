@@ -1,0 +1,124 @@
+"""A level as one SQL statement whose result is the exact cells: keys and one integer a measurement.
+
+Read the common table expressions from top to bottom:
+
+    input     rows that count, with unit, keys and gridded values
+    pairs     one row for each unit and group
+    heavy     units in more groups than they may be, with the hash below which their groups stay
+    kept      the pairs that stay
+    crowded   units with more rows than may count
+    sized     the number of rows of each pair that count
+    rounded   the number of values of each pair that count
+    bounded   each pair's contribution, scaled to that number
+    cells     one row for each group
+
+Limits are written by `limits.py`, cells by `cells.py`. Quantiles take the rows that count bin by bin
+instead (`quantile_bins.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sanql.catalog import Layout
+from sanql.compile.cells import CellWriter
+from sanql.compile.group_keys import KeyWriter, listing
+from sanql.compile.limits import LimitWriter
+from sanql.compile.measured_values import SqlLayer, measured_value, value_column
+from sanql.compile.public_first import PublicTables
+from sanql.compile.quantile_bins import bin_counts
+from sanql.compile.relations import RelationWriter
+from sanql.kernel import Statement
+from sanql.measurements import Measured
+from sanql.plan import Level, PublicKeys
+from sanql.policy import ColumnUnit, Table
+from sanql.question import PublicQuery
+
+
+def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
+    """Return the statement that computes a plan's exact cells."""
+    public = PublicTables()
+    relations = RelationWriter(layout, level.outline.tables, public=public)
+    group_keys = KeyWriter(level, layout, relations)
+    cells = CellWriter(level, group_keys)
+    parts = group_keys.domains()
+    if level.outline.reads_no_rows:
+        sql = (f"WITH {', '.join(parts)} " if parts else "") + cells.zeros()
+    else:
+        parts.append(f"input AS ({_input(level, relations, group_keys)})")
+        parts += _limited(level, cells, f"({secret})::BIGINT")
+        sql = "WITH " + ",\n".join(parts) + "\n" + cells.final()
+    return Statement(sql, tuple(relations.emitter.parameters), tuple(public.made))
+
+
+def compile_public_query(
+    query: PublicQuery, layout: Layout, tables: Mapping[str, Table]
+) -> Statement:
+    """Return the statement that reads public tables as they are."""
+    relations = RelationWriter(layout, tables)
+    columns = ", ".join(f"rows_in.c{index}" for index in range(query.width))
+    order = ", ".join(
+        f"rows_in.c{place.index} {'DESC' if place.descending else 'ASC'} "
+        f"NULLS {'FIRST' if place.nulls_first else 'LAST'}"
+        for place in query.order
+    )
+    sql = f"SELECT {columns} FROM ({relations.rows(query.rows)}) AS rows_in"
+    sql += f" ORDER BY {order}" if order else ""
+    sql += f" LIMIT {query.limit}" if query.limit is not None else ""
+    sql += f" OFFSET {query.offset}" if query.offset else ""
+    return Statement(sql, tuple(relations.emitter.parameters))
+
+
+def _limited(level: Level, cells: CellWriter, secret: str) -> list[str]:
+    """Return what lies between the rows that count and the cells, and the cells."""
+    by_unit = isinstance(level.outline.table.unit, ColumnUnit)
+    limits = LimitWriter(level, secret)
+    parts = [*limits.pairs(), *limits.bounded()] if by_unit else []
+    parts.append(cells.cells("bounded" if by_unit else "input"))
+    keys = [f"k{index}" for index in range(len(level.query.keys))]
+    for index, measurement in enumerate(level.measurements):
+        if measurement.kind is Measured.DISTINCT and by_unit:
+            parts += limits.distinct_values(index)
+        if measurement.by_bins:
+            parts += bin_counts(index, keys, secret, by_unit)
+    return parts
+
+
+def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> str:
+    """Return the rows that count, with unit, keys and gridded values."""
+    query = level.query
+    relations.enter(query.source, query.where)
+    unit = relations.unit(query.source)
+    columns = [f"{unit} AS u"] if unit is not None else []
+    columns += [f"{group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
+    layers: dict[str, tuple[SqlLayer, ...]] = {}
+    for index, part in enumerate(level.measurements):
+        if part.expression is not None and value_column(level.measurements, index) == index:
+            value = measured_value(part, relations.emitter, group_keys)
+            columns.append(f"{value.text} AS x{index}")
+            layers[f"x{index}"] = value.above
+    listed = []
+    keys = level.outline.keys
+    if isinstance(keys, PublicKeys):
+        for index, column in enumerate(keys.columns):
+            if column.filtered:
+                key = group_keys.grouped(query.keys[index])
+                listed.append(f"{key} IN (SELECT {listing(keys, index)})")
+    for index, other in enumerate(level.outline.beside):
+        listed.append(f"{group_keys.grouped(other.key)} IN (SELECT v0 FROM beside{index})")
+    rows = relations.filtered(query.source, query.where, listed)
+    text = f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}"
+    body = relations.once(text)
+    cut = [f"{key} AS k{index}" for index, key in group_keys.shortened().items()]
+    # around the rows, so that what a key or a value is made of is written once
+    return _layered(body, cut, layers)
+
+
+def _layered(body: str, cut: Sequence[str], layers: Mapping[str, Sequence[SqlLayer]]) -> str:
+    """Return rows with columns replaced: each layer is written over the names of the one before."""
+    depth = max(map(len, layers.values()), default=0)
+    for level in range(max(depth, bool(cut))):
+        made = [f"{above[level](x)} AS {x}" for x, above in layers.items() if level < len(above)]
+        replaced = ", ".join([*cut, *made] if level == 0 else made)
+        body = f"SELECT * REPLACE ({replaced}) FROM ({body})"
+    return body

@@ -1,0 +1,56 @@
+"""Subqueries in conditions and values as SQL: EXISTS, IN and values, of the asking row's own unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sanql.compile.public_first import PublicTables, stands_alone
+from sanql.question import Ask, Expr, Grouped, Identifier, Selected, Subquery, walk
+
+if TYPE_CHECKING:
+    from sanql.compile.relations import RelationWriter
+
+
+def subquery_sql(writer: RelationWriter, asked: Subquery) -> str:
+    """Return what is asked of a subquery's rows, those of the asking row's unit alone."""
+    if writer.public is not None and stands_alone(asked.rows):
+        return _looked_up(writer, asked, writer.public)
+    outer = writer.unit(asked.unit_of) if asked.unit_of is not None else None
+    rows = writer.tied(asked.rows)
+    if asked.ask is Ask.VALUE:
+        assert isinstance(rows, Grouped)  # noqa: S101  (the binder made it one aggregate)
+        writer.enter(rows.source, rows.where)
+        return f"({writer.grouped(rows, _tie(writer, rows, outer))})"
+    if asked.ask is Ask.EXISTS and isinstance(rows, Selected) and rows.qualify is None:
+        writer.enter(rows.source, rows.where)
+        tie = _tie(writer, rows, outer)
+        return f"EXISTS ({writer.once(writer.select(rows.source, rows.where, ['1'], tie))})"
+    name = writer.fresh("w")
+    conditions = [f"{name}.u = {outer}"] if outer is not None else []
+    column = "i0" if isinstance(asked.operand, Identifier) else "c0"
+    if isinstance(asked.operand, Identifier):  # NULL identifies nobody
+        conditions.append(f"{name}.i0 IS NOT NULL")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    rows_text = f"({writer.rows(rows)}) AS {name}{where}"
+    if asked.operand is None:
+        return f"EXISTS (SELECT 1 FROM {rows_text})"
+    return f"({writer.emitter.sql(asked.operand)} IN (SELECT {name}.{column} FROM {rows_text}))"
+
+
+def _tie(writer: RelationWriter, rows: Selected | Grouped, outer: str | None) -> list[str]:
+    return [f"{writer.unit(rows.source)} = {outer}"] if outer is not None else []
+
+
+def _looked_up(writer: RelationWriter, asked: Subquery, public: PublicTables) -> str:
+    """Return what is asked of public tables alone: a constant, or a list that is finished."""
+    if asked.operand is not None:
+        place = writer.finished(asked.rows, public)
+        return f"({writer.emitter.sql(asked.operand)} IN (SELECT c0 FROM {place}))"
+    apart = writer.apart()
+    sql = f"SELECT {subquery_sql(apart, asked)} AS c0"
+    return f"(SELECT c0 FROM {public.add(sql, apart.emitter.parameters)})"
+
+
+def asks(condition: Expr) -> bool:
+    """Return whether a condition asks a subquery."""
+    return any(isinstance(part, Subquery) for part in walk(condition))

@@ -1,0 +1,145 @@
+"""One table as SQL: its unit, found along foreign keys, and the columns that are read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanql.catalog import Layout
+from sanql.compile.expressions.emitter import scanned
+from sanql.compile.expressions.values import one_zero
+from sanql.errors import Refused
+from sanql.policy import ColumnUnit, Table, ViaUnit
+from sanql.question import TYPES, Type, column_facts
+
+# UHUGEINT is none of them: beside another it is compared as a HUGEINT, which fails, or as a DOUBLE
+INTEGERS = frozenset(
+    [
+        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    ]
+)  # fmt: skip
+
+
+class TableReader:
+    """Writes tables of a source, each with `u`, the unit of a row, where it has one."""
+
+    def __init__(self, source: Layout, tables: Mapping[str, Table]) -> None:
+        self._source = source
+        self._tables = tables
+        self._unit_type: str | None = None
+
+    def table(
+        self, name: str, named: Mapping[str, str], *, unit_elsewhere: bool, matched_once: bool
+    ) -> str:
+        """Return a table with its unit and these columns, under these names.
+
+        Its unit is left out where a join leads to it anyway; a public table that rows may match only
+        once has one row for each key.
+        """
+        table = self._tables[name]
+        columns = {column: self._stored(table, column) for column in named}
+        relation = self._source.relations[table.name]
+        listed = [f"{text} AS {named[column]}" for column, text in columns.items()]
+        if isinstance(table.unit, ColumnUnit | ViaUnit):
+            self._check_unit_type(table)
+        match table.unit:
+            case ViaUnit() as unit if not self.is_direct(unit) and not unit_elsewhere:
+                own = [f"{self._stored(table, unit.column)} AS v", *listed]
+                shown = ", ".join(["o.u AS u", *(f"s.{column}" for column in named.values())])
+                return (
+                    f"(SELECT {shown} FROM (SELECT {', '.join(own)} FROM {relation}) AS s "
+                    f"JOIN ({self._owners(self._tables[unit.table], unit.key)}) AS o ON s.v = o.k)"
+                )
+            case ColumnUnit(column) | ViaUnit(column) if not unit_elsewhere:
+                whose = self._stored(table, column)
+                return (
+                    f"(SELECT {', '.join([f'{whose} AS u', *listed])} FROM {relation} "
+                    f"WHERE {whose} IS NOT NULL)"
+                )
+            case _:
+                shown = ", ".join(listed) or "1 AS present"
+                if table.public and table.key is not None and matched_once:
+                    return self._one_for_each_key(table, shown, list(columns.values()))
+                return f"(SELECT {shown} FROM {relation})"
+
+    def is_direct(self, unit: ViaUnit) -> bool:
+        """Return whether a foreign key refers to the unit's own column, and so is the unit."""
+        referred = self._tables[unit.table].unit
+        return isinstance(referred, ColumnUnit) and referred.column.lower() == unit.key.lower()
+
+    def _one_for_each_key(self, table: Table, shown: str, read: list[str]) -> str:
+        """Return a public table with one row for each key, so that no row is matched twice.
+
+        Which one is decided by what is read of it, never by the order in which rows are met.
+        """
+        key = next(c for c in table.columns.values() if c.name.lower() == table.key.lower())  # type: ignore[union-attr]
+        place = scanned(self._stored(table, key.name), column_facts(key))
+        relation = self._source.relations[table.name]
+        return (
+            f"(SELECT DISTINCT ON ({place}) {shown} FROM {relation} "
+            f"ORDER BY {', '.join([place, *read])})"
+        )
+
+    def _owners(self, table: Table, key: str) -> str:
+        """Return which unit each value of a table's key leads to."""
+        relation = self._source.relations[table.name]
+        named = f"{self._stored(table, key)} AS k"
+        match table.unit:
+            case ViaUnit() as unit if not self.is_direct(unit):
+                following = self._owners(self._tables[unit.table], unit.key)
+                via = self._stored(table, unit.column)
+                return (
+                    f"SELECT s.k, o.u FROM (SELECT {named}, {via} AS v FROM {relation}) AS s "
+                    f"JOIN ({following}) AS o ON s.v = o.k"
+                )
+            case ColumnUnit(column) | ViaUnit(column):
+                whose = self._stored(table, column)
+                return f"SELECT {named}, {whose} AS u FROM {relation} WHERE {whose} IS NOT NULL"
+            case _:
+                raise AssertionError("the policy checked that references lead to a unit")
+
+    def check_alike(self, one: str, left: str, other: str, right: str) -> None:
+        """Refuse two identifiers that their tables store as different types."""
+        kinds = self.type_of(one, left), self.type_of(other, right)
+        if not _alike(*kinds):
+            raise _differ(f"{one}.{left}", f"{other}.{right}", *kinds)
+
+    def _check_unit_type(self, table: Table) -> None:
+        """Refuse units that two tables store as different types: a cast could fail, or merge two."""
+        unit = table.unit
+        name = table.name
+        while isinstance(unit, ViaUnit) and not self.is_direct(unit):
+            kinds = self.type_of(name, unit.column), self.type_of(unit.table, unit.key)
+            if not _alike(*kinds):
+                raise _differ(f"{name}.{unit.column}", f"{unit.table}.{unit.key}", *kinds)
+            name, unit = unit.table, self._tables[unit.table].unit
+        assert isinstance(unit, ColumnUnit | ViaUnit)  # noqa: S101  (asked of tables with a unit)
+        kind = self.type_of(name, unit.column)
+        self._unit_type = self._unit_type or kind
+        if not _alike(self._unit_type, kind):
+            raise _differ(f"{name}.{unit.column}", "another table's", kind, self._unit_type)
+
+    def type_of(self, table: str, column: str) -> str:
+        """Return how a column is stored."""
+        types = self._source.types[table]
+        return next(kind for known, kind in types.items() if known.lower() == column.lower())
+
+    def _stored(self, table: Table, name: str) -> str:
+        stored = self._source.scans[table.name]
+        text = next(text for known, text in stored.items() if known.lower() == name.lower())
+        kinds = [c.type for known, c in table.columns.items() if known.lower() == name.lower()]
+        return one_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text
+
+
+def _differ(one: str, other: str, first: str, second: str) -> Refused:
+    return Refused(
+        "units_differ",
+        f"{one} is stored as {first} and {other} as {second}; compared, a value could be lost",
+        "let the owner store what identifies the unit as one type; of a CSV file, declare it in both "
+        'tables, such as pid = { type = "integer" }',
+    )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether the engine compares two stored types without a cast that could fail."""
+    return one == other or (one in INTEGERS and other in INTEGERS)

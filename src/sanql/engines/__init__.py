@@ -1,0 +1,32 @@
+"""Statement → exact cells: where the kernel runs."""
+
+from sanql.engines.failures import unavailable
+from sanql.engines.open import open_engine
+from sanql.engines.pool import Lease, Pool
+from sanql.engines.preparation import (
+    Progress,
+    describe,
+    entry_name,
+    first_fingerprint,
+    is_prepared,
+    prepare,
+)
+from sanql.engines.protocol import Engine, ResultCollector, Server
+from sanql.engines.trials import Trials
+
+__all__ = [
+    "Engine",
+    "Lease",
+    "Pool",
+    "Progress",
+    "ResultCollector",
+    "Server",
+    "Trials",
+    "describe",
+    "entry_name",
+    "first_fingerprint",
+    "is_prepared",
+    "open_engine",
+    "prepare",
+    "unavailable",
+]

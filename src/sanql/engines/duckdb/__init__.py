@@ -1,0 +1,1 @@
+"""The kernel in worker processes of this machine."""

@@ -1,0 +1,57 @@
+"""The engine of worker processes, which the operating system confines and which are killed when late."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+from sanql.engines.duckdb.process import ServingProcess, WorkerProcess
+from sanql.engines.failures import not_ready
+from sanql.kernel import JSON, READY, ChannelLost, Copy, Inspect, Serve, WorkerRequest
+
+_DESCRIBE_SECONDS_MAX = 300.0
+_REPLY_BYTES_MAX = 64 << 20
+
+
+class WorkerEngine:
+    """Runs the kernel in processes of its own, one for each request about a source or server."""
+
+    def describe(self, request: Inspect) -> dict[str, object] | None:
+        """Return the names and types in a source, as a worker found them; None where it found none."""
+        worker = _started(request)
+        try:
+            deadline = time.monotonic() + _DESCRIBE_SECONDS_MAX
+            kind, payload = worker.receive(_REPLY_BYTES_MAX, deadline)
+            found = json.loads(bytes(payload)) if kind == JSON else None
+        except ChannelLost:
+            found = None
+        finally:
+            worker.discard()
+        return found if isinstance(found, dict) else None
+
+    def copy(self, request: Copy, begun: Callable[[str], None]) -> bool:
+        """Return whether a worker has copied a source to its end."""
+        worker = _started(request)
+        try:
+            while True:
+                kind, payload = worker.receive(_REPLY_BYTES_MAX, None)
+                if kind == READY:
+                    return True
+                begun(str(json.loads(bytes(payload))))
+        except ChannelLost:
+            return False
+        finally:
+            worker.discard()
+
+    def serve(self, request: Serve) -> ServingProcess:
+        """Return a worker process that is opening a database."""
+        return ServingProcess(request)
+
+
+def _started(request: WorkerRequest) -> WorkerProcess:
+    """Return a worker process; Unavailable where the machine does not let one begin."""
+    try:
+        return WorkerProcess(request)
+    except OSError:
+        raise not_ready() from None

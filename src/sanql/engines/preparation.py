@@ -1,0 +1,236 @@
+"""A policy's data made ready for an engine: checked, and copied once if they are not used in place.
+
+An entry of the cache is named by what the bytes are (sources/stamps.py) and by what shapes their
+preparation, so files that were touched or copied are not prepared again. Which version of the data they
+are, and whether they may be read at all, is decided elsewhere (ask/data.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.account import WHOLE
+from sanql.catalog import BoundTable, Description, PreparedSource, bind, layout, remarks_on
+from sanql.engines.open import open_engine
+from sanql.engines.protocol import Engine
+from sanql.errors import Fault, PolicyError
+from sanql.kernel import Stamp, database_files, stamp
+from sanql.policy import fold, identifiers
+from sanql.sources import (
+    Cache,
+    Source,
+    Stamped,
+    Stamps,
+    admit_unopened,
+    changing_files,
+    check_files_readable,
+    locate,
+    vanished_file,
+)
+
+if TYPE_CHECKING:
+    from sanql.policy import Policy
+
+Progress = Callable[[str], None]
+
+# Part of every entry's name: raise it when the same files would be prepared differently.
+_PREPARATION_VERSION = 3
+_ATTEMPTS_MAX = 3
+
+
+def describe(
+    policy: Policy,
+    stamps: Mapping[str, str] | None = None,
+    admit: Callable[[Source], object] | None = None,
+    engine: Engine | None = None,
+) -> Description:
+    """Check a policy against its source; raise PolicyError with every fault, touching no cache.
+
+    A database is described as if it were read in place: whether it is copied hangs on its rows, and what
+    is written over a description may be shown. Where tables with these `stamps` have been prepared, what
+    was found then is found again, without looking at the source. Where types must be read from rows, the
+    source is to `admit` it first.
+    """
+    source = locate(policy)
+    prepared = None if stamps is None else Cache(policy.ledger).schema(entry_name(policy, stamps))
+    looked = None if prepared is not None else _stamp(source)
+    if prepared is None and source.reads_rows:
+        (admit if admit is not None else partial(admit_unopened, policy))(source)
+    schema = prepared if prepared is not None else _inspect(policy, source, engine)
+    formats = source.formats(policy)
+    bound = bind(policy, formats, schema)
+    found = layout(bound, copied=not source.in_place)
+    return Description(
+        **vars(found), stamp=looked, schema=schema, remarks=remarks_on(policy, formats, bound)
+    )
+
+
+def is_prepared(policy: Policy, stamps: Mapping[str, str]) -> bool:
+    """Return whether tables with these stamps have been looked at for this policy."""
+    return Cache(policy.ledger).schema(entry_name(policy, stamps)) is not None
+
+
+def prepare(
+    policy: Policy,
+    progress: Progress | None = None,
+    known: Description | None = None,
+    stamps: Stamps | None = None,
+    stamped: Stamped | None = None,
+    source: Source | None = None,
+    engine: Engine | None = None,
+) -> PreparedSource:
+    """Return the policy's source, ready to open; what is not used in place is copied the first time.
+
+    A description of the same files saves looking at them again, and so does what they are `stamped`
+    as; files that are something else by now are a PolicyError then. A `source` that was admitted is
+    what is read, wherever the policy's path leads by now.
+    """
+    cache = Cache(policy.ledger)
+    stamps = stamps if stamps is not None else Stamps(policy.ledger)
+    for _ in range(_ATTEMPTS_MAX):
+        here = locate(policy) if source is None else source
+        found = stamped if stamped is not None else stamps.of(here)
+        prepared = _recall(policy, here, found, cache)
+        if prepared is not None:
+            return prepared
+        with cache.writing():
+            if _recall(policy, here, found, cache) is None:
+                schema = _known_schema(known, found) or _inspect(policy, here, engine)
+                _build(policy, here, found, cache, schema, stamps, progress, engine)
+            cache.clear(keep=entry_name(policy, found.hashes))
+    raise changing_files()
+
+
+def _recall(policy: Policy, source: Source, found: Stamped, cache: Cache) -> PreparedSource | None:
+    """Return the prepared source if its entry is complete."""
+    fingerprint = entry_name(policy, found.hashes)
+    schema = cache.schema(fingerprint)
+    if schema is None:
+        return None
+    bound = bind(policy, source.formats(policy), schema)
+    copied = source.is_copied(bound, schema)
+    if copied:
+        database = cache.database(fingerprint)
+        if not database.is_file():
+            return None
+        own = stamp(database_files(database.resolve()))
+    else:
+        database, own = source.paths()[0], found.stamp
+    cache.touch(fingerprint)
+    read = layout(bound, copied=copied)
+    return PreparedSource(**vars(read), database=database, fingerprint=fingerprint, stamp=own)
+
+
+def _known_schema(known: Description | None, found: Stamped) -> Mapping[str, object] | None:
+    """Return what is known of a source, if it was found in the very files that are there now."""
+    return known.schema if known is not None and known.stamp == found.stamp else None
+
+
+def _build(
+    policy: Policy,
+    source: Source,
+    found: Stamped,
+    cache: Cache,
+    schema: Mapping[str, object],
+    stamps: Stamps,
+    progress: Progress | None,
+    engine: Engine | None,
+) -> None:
+    """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
+    fingerprint = entry_name(policy, found.hashes)
+    bound = bind(policy, source.formats(policy), schema)
+    if source.is_copied(bound, schema):
+        target = cache.building(fingerprint)
+        try:
+            _copy(policy, source, bound, target, progress, engine)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+    if stamps.of(locate(policy)) == found:
+        cache.record(fingerprint, schema)
+
+
+def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str, object]:
+    """Return the names and types in a source, as an engine found them."""
+    check_files_readable(source)
+    found = (engine or open_engine()).describe(source.inspection(policy))
+    if found is None:
+        raise PolicyError(
+            [
+                Fault(
+                    "dataset.source",
+                    f"{policy.source!r} cannot be opened",
+                    "check that it is whole, readable and not being written by another program",
+                )
+            ]
+        )
+    return found
+
+
+def _copy(
+    policy: Policy,
+    source: Source,
+    bound: Mapping[str, BoundTable],
+    target: Path,
+    progress: Progress | None,
+    engine: Engine | None,
+) -> None:
+    """Copy what is read of a source into a new database; PolicyError where that is not possible."""
+    request = source.copying(policy, bound, target)
+    total = sum(len(table.projections) for table in request.tables)
+    begun: list[str] = []
+
+    def begin(table: str) -> None:
+        begun.append(table)
+        if progress is not None:
+            progress(f"preparing {table}: {len(begun)} of {total}")
+
+    if not (engine or open_engine()).copy(request, begin):
+        raise PolicyError([source.not_copied(begun[-1] if begun else next(iter(bound)))])
+
+
+def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
+    """Return the name of a prepared copy: what the bytes are, and everything that shapes it."""
+    known = {fold(name): found for name, found in hashes.items()}
+    own = [(table.name, known.get(fold(table.name))) for table in policy.tables.values()]
+    content = json.dumps([_PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy)])
+    return hashlib.sha256(content.encode()).hexdigest()[:40]
+
+
+def first_fingerprint(policy: Policy, source: Source) -> str:
+    """Return the name that version 0.1.0 gave a source, by which older ledgers may know it."""
+    try:
+        stamps = [(str(path), _stamp_of_first(path)) for path in source.paths()]
+    except OSError:
+        raise vanished_file() from None
+    content = json.dumps([1, stamps, _declared(policy)])
+    return hashlib.sha256(content.encode()).hexdigest()[:40]
+
+
+def _stamp_of_first(path: Path) -> tuple[int, int, int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _declared(policy: Policy) -> list[tuple[object, ...]]:
+    return [
+        (
+            table.name,
+            table.public,
+            identifiers(table, policy.tables),
+            [(column.name, column.type, column.bytes_max) for column in table.columns.values()],
+        )
+        for table in policy.tables.values()
+    ]
+
+
+def _stamp(source: Source) -> Stamp:
+    try:
+        return stamp(source.paths())
+    except OSError:
+        raise vanished_file() from None

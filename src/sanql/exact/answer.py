@@ -1,0 +1,223 @@
+"""Exact answers: unions of recorded cells, computed exactly, in whatever form was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sanql.account import Balance, Charge
+from sanql.answer import Answer, arrange, run_on_cells
+from sanql.compile import ENGINE_TYPES, Emitter
+from sanql.exact.cells import ExactCells, Released
+from sanql.exact.plan import ExactPlan, Reading
+from sanql.exact.terms import ExactCertificate, certificate_of
+from sanql.kernel import Statement
+from sanql.policy import Table, show_number
+from sanql.policy.exact import ExactValues
+from sanql.question import TYPES, ColumnRef, Expr
+from sanql.visible import visible
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from sanql.account import ExactEntry
+
+DIGITS = 38
+
+
+@dataclass(frozen=True, repr=False)
+class ExactAnswer(Answer):
+    """Exact statistics with the certificate of the release they are made of."""
+
+    certificate: ExactCertificate  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; exact decimals travel as text."""
+        plain = super().to_dict()
+        plain["release"] = "exact"
+        plain["rows"] = [[_plain(value) for value in row] for row in plain["rows"]]
+        for column in plain["columns"]:
+            if column["type"].startswith("decimal"):
+                column["type"] = "decimal"
+        return plain
+
+    def footer(self) -> list[str]:
+        """Return what stands under the rows: no limits cut exact cells."""
+        return [visible(self.summary())]
+
+    def summary(self) -> str:
+        """Return one line: that there is no noise, what differs from SQL, and the guarantee."""
+        return "; ".join(
+            [
+                "exact, no noise",
+                *self.as_of(),
+                *self.certificate.notes,
+                "a repeat of recorded cells" if self.cached else "now on record",
+                self.certificate.guarantee(),
+                *self.certificate.in_all(),
+                "no budget is spent",
+            ]
+        )
+
+
+def exact_answer(
+    plan: ExactPlan,
+    table: Table,
+    released: Released,
+    book: list[ExactEntry],
+    remaining: tuple[Balance, ...],
+    version: int | None,
+) -> ExactAnswer:
+    """Return the answer to an exact question from the cells of its release, as of their version."""
+    return ExactAnswer(
+        table=_shown(plan, table, released.cells),
+        ends={},
+        confidence=Fraction(1),
+        noise={},
+        charge=Charge((), Fraction(0), Fraction(0)),
+        remaining=remaining,
+        certificate=certificate_of(released.entry.claim, book, notes_on(plan)),
+        cached=released.cached,
+        version=version,
+    )
+
+
+def notes_on(plan: ExactPlan) -> list[str]:
+    """Return in what the numbers differ from SQL's: a record without a value counts all the same.
+
+    It cannot be otherwise: how many values are missing is data, and only sums over records whose
+    number is public are certified. No policy says that a column has a value in every record.
+    """
+    if not isinstance(plan.exact, ExactValues):
+        return []
+    value = show_number(plan.exact.missing * plan.exact.grid)
+    if Reading.MEAN in plan.readings:
+        return [
+            f"AVG is over all records: those without a value count as {value}, where SQL leaves "
+            "them out"
+        ]
+    if Reading.TOTAL in plan.readings and plan.exact.missing:
+        return [f"records without a value count as {value}, where SQL leaves them out"]
+    return []
+
+
+def _shown(plan: ExactPlan, table: Table, cells: ExactCells) -> pyarrow.Table:
+    return arrange(plan.query, _groups(plan, table, cells))
+
+
+def _groups(plan: ExactPlan, table: Table, cells: ExactCells) -> pyarrow.Table:
+    """Return k0… and a0… of every group: its cells added up, in whole numbers."""
+    import pyarrow as pa
+
+    names = {name: f"c{index}" for index, name in enumerate(plan.exact.cells.names)}
+
+    def leaf(expression: Expr) -> str:
+        assert isinstance(expression, ColumnRef)  # noqa: S101  (WHERE and keys have columns only)
+        return (
+            f"{names[expression.name]}::{ENGINE_TYPES[TYPES[table.columns[expression.name].type]]}"
+        )
+
+    emitter = Emitter(leaf)
+    keys = [f"{emitter.sql(key)} AS k{index}" for index, key in enumerate(plan.query.keys)]
+    where = f" WHERE {emitter.sql(plan.where)}" if plan.where is not None else ""
+    grouping = f" GROUP BY {', '.join(f'k{i}' for i in range(len(keys)))}" if keys else ""
+    sums = (
+        "coalesce(sum(records), 0)::VARCHAR AS records, coalesce(sum(total), 0)::VARCHAR AS total"
+    )
+    sql = f"SELECT {', '.join([*keys, sums])} FROM cells{where}{grouping}"
+    found = run_on_cells(sql, emitter.parameters, _base(plan, cells))
+    columns = {f"k{index}": found.column(f"k{index}") for index in range(len(keys))}
+    records = [int(text) for text in found.column("records").to_pylist()]
+    totals = [int(text) for text in found.column("total").to_pylist()]
+    for index, reading in enumerate(plan.readings):
+        columns[f"a{index}"] = _column(plan, reading, records, totals)
+    if not columns:
+        columns["present"] = pa.array([True] * found.num_rows)
+    return pa.table(columns)
+
+
+def _base(plan: ExactPlan, cells: ExactCells) -> pyarrow.Table:
+    import pyarrow as pa
+
+    keys = plan.exact.cells.keys()
+    columns = {
+        f"c{index}": pa.array([key[index] for key in keys])
+        for index in range(len(plan.exact.cells.columns))
+    }
+    whole = pa.decimal128(DIGITS, 0)
+    columns["records"] = pa.array([Decimal(n) for n in cells.records], whole)
+    columns["total"] = pa.array([Decimal(n) for n in cells.totals], whole)
+    return pa.table(columns)
+
+
+def _column(
+    plan: ExactPlan, reading: Reading, records: list[int], totals: list[int]
+) -> pyarrow.Array:
+    import pyarrow as pa
+
+    if reading is Reading.RECORDS:
+        return pa.array(records, pa.int64())
+    assert isinstance(plan.exact, ExactValues)  # noqa: S101  (a histogram has nothing to add up)
+    grid = plan.exact.grid
+    if reading is Reading.MEAN:
+        # a quotient of whole numbers, rounded once to the nearest double
+        means = [float(t * grid / n) if n else None for n, t in zip(records, totals, strict=True)]
+        return pa.array(means, pa.float64())
+    places = _places(grid)
+    if places == 0 and grid.denominator == 1:
+        return pa.array([total * int(grid) for total in totals], pa.int64())
+    scaled = [Decimal(int(total * grid * 10**places)).scaleb(-places) for total in totals]
+    return pa.array(scaled, pa.decimal128(DIGITS, places))
+
+
+def _places(grid: Fraction) -> int:
+    """Return how many decimals a multiple of the grid can have; policies write decimals."""
+    places = 0
+    while (grid * 10**places).denominator != 1:
+        places += 1
+    return places
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Decimal) else value
+
+
+@dataclass(frozen=True, repr=False)
+class ExactExplanation:
+    """What an exact answer would be made of and guarantee; nothing was read for it."""
+
+    plan: ExactPlan
+    certificate: ExactCertificate
+    cached: bool
+    statement: Statement
+    noise: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "release": "exact",
+            "declaration": self.plan.exact.name,
+            "cells": self.plan.exact.cells.count,
+            "cached": self.cached,
+            "certificate": self.certificate.to_dict(),
+            "with_noise": self.noise,
+            "sql": self.statement.sql,
+            "parameters": [str(value) for value in self.statement.parameters],
+        }
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        recorded = "recorded already" if self.cached else "not released yet"
+        count = self.plan.exact.cells.count
+        lines = "\n".join(
+            [
+                f"exact, no noise: from {count:,} {'cell' if count == 1 else 'cells'}, {recorded}",
+                *self.certificate.sentences(),
+                *([self.noise] if self.noise else []),
+            ]
+        )
+        return visible(lines, lines=True)

@@ -1,0 +1,112 @@
+"""Exact cells: taken once, put on record, and from then on the only thing exact answers are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sanql.account import ExactEntry, Ledger
+from sanql.engines import unavailable
+from sanql.exact.terms import CELL_SMALL, certified_claim, claim_of, terms_of, too_small
+from sanql.policy.exact import Exact, ExactHistogram
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class ExactCells:
+    """Of every cell, in the order of the declaration: its records and the sum of their values."""
+
+    records: tuple[int, ...]
+    totals: tuple[int, ...]
+
+    def to_bytes(self) -> bytes:
+        """Return the cells in a form that reads back identically."""
+        return json.dumps({"records": self.records, "totals": self.totals}).encode("ascii")
+
+    @classmethod
+    def from_bytes(cls, recorded: bytes) -> ExactCells:
+        """Return cells recorded earlier."""
+        content = json.loads(recorded)
+        return cls(tuple(content["records"]), tuple(content["totals"]))
+
+
+@dataclass(frozen=True)
+class Released:
+    """Cells that are on record, and whether they had been before this question."""
+
+    entry: ExactEntry
+    cells: ExactCells
+    cached: bool
+
+
+def recorded_cells(
+    exact: Exact, version: int, formerly: str, analyst: str, ledger: Ledger
+) -> Released | None:
+    """Return the cells of a declared release that are on record; None where they may be computed.
+
+    Whatever the book forbids, and what it knows to be too small, is refused here.
+    """
+    entry = ledger.exact.find(analyst, claim_of(exact, version, formerly))
+    if entry is not None and entry.refusal is not None:
+        raise too_small(exact)
+    recorded = None if entry is None else ledger.exact.answer_of(entry)
+    if entry is None or recorded is None:
+        return None
+    return Released(entry, ExactCells.from_bytes(recorded), cached=True)
+
+
+def release_cells(
+    exact: Exact,
+    version: int,
+    formerly: str,
+    analyst: str,
+    ledger: Ledger,
+    run: Callable[[], pyarrow.Table],
+) -> Released:
+    """Return the cells of a declared release: from the ledger, or computed after it is reserved.
+
+    `run` computes the cells; it is called only when the reservation is on disk.
+    """
+    entry = ledger.exact.reserve(analyst, certified_claim(exact, version, formerly))
+    if entry.refusal is not None:
+        raise too_small(exact)
+    recorded = ledger.exact.answer_of(entry)
+    if recorded is not None:
+        return Released(entry, ExactCells.from_bytes(recorded), cached=True)
+    cells = _computed(exact, entry, ledger, run)
+    ledger.exact.spend(entry, cells.to_bytes())
+    return Released(entry, cells, cached=False)
+
+
+def _computed(
+    exact: Exact, entry: ExactEntry, ledger: Ledger, run: Callable[[], pyarrow.Table]
+) -> ExactCells:
+    least = terms_of(exact).least
+    try:
+        cells = _read(exact, run())
+    except Exception:
+        # whatever happened must not be told: it could depend on a row
+        ledger.exact.void(entry, None, ended_by="engine")
+        raise unavailable() from None
+    if isinstance(exact, ExactHistogram):
+        shown = tuple(count if count >= least else 0 for count in cells.records)
+        return ExactCells(shown, cells.totals)
+    if min(cells.records) < least:
+        ledger.exact.void(entry, CELL_SMALL, ended_by="engine")
+        raise too_small(exact)
+    return cells
+
+
+def _read(exact: Exact, table: pyarrow.Table) -> ExactCells:
+    """Return the engine's cells in the declared order; a cell it does not mention has no records."""
+    places = {key: place for place, key in enumerate(exact.cells.keys())}
+    records, totals = [0] * len(places), [0] * len(places)
+    keys = [f"k{index}" for index in range(len(exact.cells.columns))]
+    for row in table.to_pylist():
+        place = places[tuple(row[key] for key in keys)]
+        records[place], totals[place] = int(row["records"]), int(row["total"] or 0)
+    return ExactCells(tuple(records), tuple(totals))

@@ -1,0 +1,29 @@
+"""What tells that files have changed, and which files a database consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sanql.kernel.messages import FileIdentity, Stamp
+
+
+def stamp(paths: Iterable[Path]) -> Stamp:
+    """Return path, device, inode, size and times of every file: what changes when bytes do."""
+    return tuple((str(path), identify(path)) for path in paths)
+
+
+def database_files(database: Path) -> tuple[Path, ...]:
+    """Return every file whose bytes a DuckDB database consists of, a write-ahead log included."""
+    log = database.with_name(database.name + ".wal")
+    return (database, log) if log.exists() else (database,)
+
+
+def identify(path: Path) -> FileIdentity:
+    """Return what changes when a file is replaced or rewritten.
+
+    The last number is the time of the last change of any kind, which no program can set back.
+    """
+    status = path.stat()
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, *times

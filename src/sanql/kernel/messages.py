@@ -1,0 +1,142 @@
+"""What the parent asks of a worker process, and the kinds of reply it may get.
+
+Requests travel pickled, for only the parent ever writes them. Replies never are: a worker that a
+hostile file has taken over must not be able to make the parent run anything, so they are one byte
+of kind followed by JSON or an Arrow stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Format = Literal["parquet", "csv"]
+FileIdentity = tuple[int, int, int, int, int]
+Stamp = tuple[tuple[str, FileIdentity], ...]
+
+READY = b"r"
+TABLE = b"t"  # some rows of a result; more may follow
+END = b"e"  # of a result
+JSON = b"j"
+PROGRESS = b"p"
+FAILED = b"f"
+
+
+@dataclass(frozen=True)
+class Serve:
+    """Answer queries from a database until the pipe closes; it must be the one with this stamp."""
+
+    database: Path
+    stamp: Stamp
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Say at once whether this is what you have open, and that you wait for a query."""
+
+    stamp: Stamp
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A SELECT over public tables, whose rows are there, finished, before the query is planned."""
+
+    name: str
+    sql: str
+    parameters: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One SELECT with its parameters, and the public tables that it reads besides the source's.
+
+    Those are made of public tables alone, and finished before the SELECT is planned.
+    """
+
+    sql: str
+    parameters: tuple[object, ...] = ()
+    public: tuple[PublicTable, ...] = ()
+
+    def in_full(self) -> str:
+        """Return all that the engine is told, in order."""
+        made = (f"CREATE TEMP TABLE {table.name} AS {table.sql};\n" for table in self.public)
+        return "".join(made) + self.sql
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """The files of one table; `infer` allows reading a public CSV's values for its types."""
+
+    table: str
+    format: Format
+    paths: tuple[Path, ...]
+    infer: bool = False
+
+
+@dataclass(frozen=True)
+class InspectDatabase:
+    """Report the names and types in a DuckDB file, and of these tables how long texts may be."""
+
+    database: Path
+    tables: tuple[str, ...]
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class InspectFiles:
+    """Report the names and types in Parquet and CSV files."""
+
+    tables: tuple[TableFiles, ...]
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The columns one file is read for, and the expressions over them, in the order stored.
+
+    `bytes_max` says of which of the columns no value counts beyond so many bytes.
+    """
+
+    columns: tuple[str, ...]
+    expressions: tuple[str, ...]
+    bytes_max: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class CopiedTable:
+    """How one table is copied: its columns' stored types, and what fills them from each of its files.
+
+    A table of a database is one file.
+    """
+
+    name: str
+    types: Mapping[str, str]
+    projections: tuple[Projection, ...]
+
+
+@dataclass(frozen=True)
+class CopyFiles:
+    """Copy declared columns of Parquet and CSV files into a new DuckDB file."""
+
+    files: tuple[TableFiles, ...]
+    target: Path
+    tables: tuple[CopiedTable, ...]
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class CopyDatabase:
+    """Copy declared columns of a DuckDB file into a new one, with as much of texts as is read."""
+
+    database: Path
+    target: Path
+    tables: tuple[CopiedTable, ...]
+    memory_bytes: int
+
+
+Inspect = InspectDatabase | InspectFiles
+Copy = CopyDatabase | CopyFiles
+WorkerRequest = Serve | Inspect | Copy

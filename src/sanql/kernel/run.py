@@ -1,0 +1,90 @@
+"""A statement run on an open connection: what is public first, to its end, and then the rest.
+
+The planner chooses how to compute a statement by the sizes and values of all that it reads. What
+reads only public tables is therefore a statement of its own: when the one that reads private rows is
+planned, the public part is a finished table, and nothing about anybody can change a bit of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sanql.kernel.arrow_values import split_batch
+from sanql.kernel.lockdown import quote_name
+from sanql.kernel.messages import PublicTable, Statement
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+PIECE_BYTES = 1 << 20  # of a result that are given away together
+_BATCH_ROWS = 1 << 10
+
+
+def result(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[pyarrow.Table]:
+    """Yield the result of a statement piece by piece, made while it is read; at least one piece.
+
+    A piece has about a megabyte; one row is never divided.
+    """
+    with ready(cursor, statement) as select:
+        # cursor.execute() would plan it once and not twice, but hold the whole result in memory
+        found = cursor.sql(select, params=list(statement.parameters))
+        batches = found.to_arrow_reader(_BATCH_ROWS)
+        yield from _pieces(batches)
+        batches.close()
+
+
+@contextmanager
+def running(connection: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[None]:
+    """Run a statement; within, the connection has its result. What is not one SELECT is an error."""
+    with ready(connection, statement) as select:
+        connection.execute(select, list(statement.parameters))
+        yield
+
+
+@contextmanager
+def ready(
+    connection: duckdb.DuckDBPyConnection, statement: Statement
+) -> Iterator[duckdb.Statement]:
+    """Give a statement that may be run: one SELECT, whose public tables are there until the end."""
+    try:
+        for table in statement.public:
+            _make(connection, table)
+        yield _only_select(connection, statement.sql)
+    finally:
+        for table in statement.public:
+            connection.execute(f"DROP TABLE IF EXISTS temp.main.{quote_name(table.name)}")
+
+
+def _pieces(batches: pyarrow.RecordBatchReader) -> Iterator[pyarrow.Table]:
+    """Yield the rows of a result some at a time; at least once, for the names."""
+    import pyarrow
+
+    waiting: list[pyarrow.RecordBatch] = []
+    size = sent = 0
+    for batch in batches:
+        for part in split_batch(batch, PIECE_BYTES):
+            waiting.append(part)
+            size += part.nbytes
+            if size >= PIECE_BYTES:
+                yield pyarrow.Table.from_batches(waiting, batches.schema)
+                waiting, size, sent = [], 0, sent + 1
+    if waiting or not sent:
+        yield pyarrow.Table.from_batches(waiting, batches.schema)
+
+
+def _make(connection: duckdb.DuckDBPyConnection, table: PublicTable) -> None:
+    _only_select(connection, table.sql)
+    made = f"CREATE TEMP TABLE {quote_name(table.name)} AS {table.sql}"
+    connection.execute(made, list(table.parameters))
+
+
+def _only_select(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    import duckdb
+
+    (statement,) = connection.extract_statements(sql)
+    if statement.type != duckdb.StatementType.SELECT:
+        raise PermissionError
+    return statement

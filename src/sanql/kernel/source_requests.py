@@ -1,0 +1,82 @@
+"""Requests before there are questions: what a source holds, and copies of it.
+
+The connection that reads the source is confined first, by whoever runs this: a worker process by the
+operating system and the engine, any other process by the engine alone. What reads sources is imported
+where it is used: a worker that answers questions starts faster without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.kernel.lockdown import allow_only, attach, connect, limit
+from sanql.kernel.messages import Copy, CopyDatabase, Inspect, InspectDatabase, TableFiles
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The memory and the files that a request needs, besides the databases that are attached.
+
+    The engine does not count long texts that it reads, and a thread keeps those it read last:
+    `long_texts` leaves half of the memory to them, and lets one thread read.
+    """
+
+    memory_bytes: int
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    long_texts: bool = False
+
+
+Confine = Callable[["duckdb.DuckDBPyConnection", Needs], None]
+
+
+def inspect_source(request: Inspect, confine: Confine) -> dict[str, object]:
+    """Return the names and types in a source."""
+    from sanql.kernel.schema import database_schema, files_schema
+
+    with closing(connect()) as connection:
+        if isinstance(request, InspectDatabase):
+            attach(connection, request.database, read_only=True)
+            confine(connection, Needs(request.memory_bytes))
+            return database_schema(connection, request.tables)
+        confine(connection, Needs(request.memory_bytes, _paths(request.tables)))
+        return files_schema(connection, request.tables)
+
+
+def copy_source(request: Copy, confine: Confine) -> Iterator[str]:
+    """Copy what is read of a source into a new database; yield a table's name as it begins."""
+    from sanql.kernel.copy_files import copy_files
+    from sanql.kernel.long_texts import ORIGINAL, copy_database
+
+    memory, writable = request.memory_bytes, (request.target.parent,)
+    with closing(connect()) as connection:
+        attach(connection, request.target, read_only=False)
+        if isinstance(request, CopyDatabase):
+            attach(connection, request.database, read_only=True, name=ORIGINAL)
+            confine(connection, Needs(memory, writable=writable, long_texts=True))
+            yield from copy_database(connection, request.tables, memory)
+        else:
+            confine(connection, Needs(memory, _paths(request.files), writable))
+            yield from copy_files(connection, request)
+
+
+def confine_engine(
+    connection: duckdb.DuckDBPyConnection, needs: Needs, spill: Path | None, threads: int
+) -> None:
+    """Let the engine use no more than is needed, and reach no other files."""
+    memory_bytes = needs.memory_bytes
+    if needs.long_texts:
+        memory_bytes, threads = memory_bytes // 2, 1
+    limit(connection, memory_bytes, spill, threads)
+    allow_only(connection, needs.readable)
+
+
+def _paths(tables: tuple[TableFiles, ...]) -> tuple[Path, ...]:
+    return tuple(path for files in tables for path in files.paths)

@@ -1,0 +1,169 @@
+"""The process that touches rows: started with the parent's process id and a spill directory.
+
+It reads one request from its standard input and serves it. Whatever goes wrong, the reply is the
+same single byte: what DuckDB says about an error quotes data, so it is never put into words here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import resource
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from sanql.kernel.channel import ChannelLost, receive, send
+from sanql.kernel.confine import die_with_parent, limit_files, limit_memory
+from sanql.kernel.files import database_files, stamp
+from sanql.kernel.hidden_modules import hide_modules
+from sanql.kernel.lockdown import attach, connect, limit, lock, processors, question_cursor
+from sanql.kernel.messages import (
+    END,
+    FAILED,
+    JSON,
+    PROGRESS,
+    READY,
+    TABLE,
+    Confirm,
+    Copy,
+    CopyDatabase,
+    CopyFiles,
+    Inspect,
+    InspectDatabase,
+    InspectFiles,
+    Serve,
+    Statement,
+    WorkerRequest,
+)
+from sanql.kernel.run import result
+from sanql.kernel.source_requests import Needs, confine_engine, copy_source, inspect_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+    import pyarrow
+
+REQUEST_BYTES_MAX = 64 << 20
+_REQUESTS = 0
+_FOR_QUERIES = ("datetime", "decimal", "pyarrow", "uuid")
+_FOR_FILES = (
+    "pyarrow.compute",
+    "pyarrow.dataset",
+    "pyarrow.parquet",
+    "sanql.kernel.copy_files",
+    "sanql.kernel.schema",
+)
+
+
+def main() -> None:
+    """Serve one request, then end."""
+    parent, spill = int(sys.argv[1]), Path(sys.argv[2])
+    warnings.simplefilter("ignore")  # whatever a library would say goes nowhere
+    hide_modules("numpy", "pandas")  # Arrow needs neither here, and starts twice as fast without
+    replies = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        request: WorkerRequest = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)
+        match request:
+            case Serve():
+                _serve(request, parent, spill, replies)
+            case InspectDatabase() | InspectFiles():
+                _inspect(request, parent, spill, replies)
+            case CopyDatabase() | CopyFiles():
+                _copy(request, parent, spill, replies)
+            case _:
+                assert_never(request)
+    except ChannelLost:
+        pass  # the parent is gone, or has no more questions
+    except BaseException:
+        send(replies, FAILED)
+    os._exit(0)  # no tear-down of the engine's threads: nothing is left to save
+
+
+def _serve(request: Serve, parent: int, spill: Path, replies: int) -> None:
+    connection = _open(request, parent, spill)
+    send(replies, READY)
+    while True:
+        asked: Confirm | Statement = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)
+        if isinstance(asked, Statement):
+            for frame in _answer(connection, asked):
+                send(replies, TABLE + frame)
+            send(replies, END)
+        elif asked.stamp == request.stamp:
+            send(replies, READY)
+        else:
+            raise ChannelLost
+
+
+def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection:
+    """Return the connection all queries use, locked before the first of them arrives."""
+    connection = connect()
+    attach(connection, request.database, read_only=True)
+    if stamp(database_files(request.database)) != request.stamp:
+        raise ChannelLost  # the source was replaced after the parent had looked at it
+    threads = processors()
+    limit_memory(request.memory_bytes, threads)
+    _import_last(_FOR_QUERIES)
+    confined = limit_files([], [spill])
+    die_with_parent(parent, _REQUESTS, spill)
+    limit(connection, request.memory_bytes, spill if confined else None, threads)
+    lock(connection, files_confined=confined)
+    # The first conversion to Arrow loads modules; do it now, while there is time.
+    list(_answer(connection, Statement("SELECT ?::BIGINT AS warm", (1,))))
+    return connection
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[bytes]:
+    """Yield the result piece by piece, each an Arrow stream of its own; it must be one SELECT."""
+    cursor = question_cursor(connection)
+    for rows in result(cursor, statement):
+        yield _frame(rows)
+    cursor.close()
+
+
+def _frame(rows: pyarrow.Table) -> bytes:
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())
+
+
+def _inspect(request: Inspect, parent: int, spill: Path, replies: int) -> None:
+    found = inspect_source(request, lambda opened, needs: _confine(opened, needs, parent, spill))
+    send(replies, JSON + json.dumps(found).encode())
+
+
+def _copy(request: Copy, parent: int, spill: Path, replies: int) -> None:
+    for table in copy_source(request, lambda opened, needs: _confine(opened, needs, parent, spill)):
+        send(replies, PROGRESS + json.dumps(table).encode())
+    send(replies, READY)
+
+
+def _confine(connection: duckdb.DuckDBPyConnection, needs: Needs, parent: int, spill: Path) -> None:
+    """Confine a preparing worker to the declared files; it needs DuckDB's file system for them."""
+    threads = processors()
+    limit_memory(needs.memory_bytes, threads)
+    _import_last(_FOR_FILES)
+    limit_files(needs.readable, [spill, *needs.writable])
+    die_with_parent(parent, _REQUESTS, spill)
+    confine_engine(connection, needs, spill, threads)
+
+
+def _import_last(modules: tuple[str, ...]) -> None:
+    """Import what is still to be used, and never again: libraries probe for others on the way."""
+    for module in modules:
+        importlib.import_module(module)
+    sys.meta_path.clear()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Measurements: the integers that are computed for every group, and how far one unit moves them."""
+
+from sanql.measurements.bands import (
+    Band,
+    Reals,
+    added,
+    at_least,
+    clipped,
+    divided,
+    off_grid,
+    point,
+    scaled,
+    shared_confidence,
+    valued,
+)
+from sanql.measurements.grid import bounds_of, grid_for
+from sanql.measurements.limits import Limits
+from sanql.measurements.measurement import Measured, Measurement
+from sanql.measurements.noisy_cells import REST, NoisyCells
+from sanql.measurements.quantile_picks import (
+    ROW,
+    Leaves,
+    Turn,
+    cut,
+    inward,
+    ladder,
+    pick_levels,
+    rank_error_upper,
+    sensitivity_of_ladder,
+    sensitivity_of_picks,
+)
+from sanql.measurements.sensitivity import (
+    Sensitivity,
+    Setting,
+    sensitivity_of_counts,
+    sensitivity_of_distinct,
+    sensitivity_of_histogram,
+    sensitivity_of_most,
+    sensitivity_of_rest,
+    sensitivity_of_sums,
+    sensitivity_of_units,
+)
+
+__all__ = [
+    "REST",
+    "ROW",
+    "Band",
+    "Leaves",
+    "Limits",
+    "Measured",
+    "Measurement",
+    "NoisyCells",
+    "Reals",
+    "Sensitivity",
+    "Setting",
+    "Turn",
+    "added",
+    "at_least",
+    "bounds_of",
+    "clipped",
+    "cut",
+    "divided",
+    "grid_for",
+    "inward",
+    "ladder",
+    "off_grid",
+    "pick_levels",
+    "point",
+    "rank_error_upper",
+    "scaled",
+    "sensitivity_of_counts",
+    "sensitivity_of_distinct",
+    "sensitivity_of_histogram",
+    "sensitivity_of_ladder",
+    "sensitivity_of_most",
+    "sensitivity_of_picks",
+    "sensitivity_of_rest",
+    "sensitivity_of_sums",
+    "sensitivity_of_units",
+    "shared_confidence",
+    "valued",
+]

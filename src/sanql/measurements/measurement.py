@@ -1,0 +1,78 @@
+"""The kinds of integer that the engine computes for each group, and what is declared of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from sanql.measurements.quantile_picks import Leaves
+from sanql.measurements.sensitivity import Sensitivity
+from sanql.question import Expr, LiteralValue
+
+
+class Measured(StrEnum):
+    """The kinds of integer that the engine computes for each group."""
+
+    ROWS = "rows"
+    VALUES = "rows with a value"
+    UNITS = "units"
+    SUM = "sum"
+    DISTINCT = "distinct values"
+    PICKS = "rows on either side of a value"
+    LADDER = "rows between values around the picked ones"
+    REST = "units in groups that do not appear"
+    HISTOGRAM = "rows with each public value"
+    MOST = "the public value that most rows have"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One integer per group, its sensitivity, and how much its error matters.
+
+    A SUM adds `round(x / grid) - centre`, enclosed in [low, high]. `size` is the magnitude of one
+    row's part, by which errors of different measurements are compared. PICKS are not one integer but
+    the quantiles' leaves (quantile_picks.py), and a LADDER counts rows around the picks of measurement
+    `of`. The REST is made of the counts of units of measurement `of` (plan/other_groups.py). A HISTOGRAM
+    is one integer for each of the public `values` of its expression, and MOST is the place of the value
+    that has the largest of them.
+    """
+
+    kind: Measured
+    expression: Expr | None
+    sensitivity: Sensitivity
+    grid: Fraction = Fraction(1)
+    centre: int = 0
+    low: int = 0
+    high: int = 1
+    total: tuple[int, int] | None = None
+    weight: float = 1.0
+    leaves: Leaves | None = None
+    fractions: tuple[Fraction, ...] = ()
+    of: int | None = None
+    values: tuple[LiteralValue, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The largest part of one row, in steps of the grid."""
+        return max(abs(self.low), abs(self.high), 1)
+
+    @property
+    def always_zero(self) -> bool:
+        """Whether it is a sum of which every part is 0."""
+        return self.kind is Measured.SUM and (0, 0) in ((self.low, self.high), self.total)
+
+    @property
+    def by_bins(self) -> bool:
+        """Whether the engine counts its rows bin by bin: leaf by leaf, or value by value."""
+        return self.leaves is not None or bool(self.values)
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return self.leaves.count if self.leaves is not None else len(self.values)
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether all that leaves of it is which noisy score is the largest."""
+        return self.kind in (Measured.PICKS, Measured.MOST)

@@ -1,0 +1,170 @@
+"""Quantiles of one value: which are picked in which order, on which leaves, and what one unit moves.
+
+The value's bounds are cut into equal *leaves*, each leaf into *places*; the rows of a leaf are spread
+over its places in a fixed order, so that one row more is one row more in one place. A place p scores
+-max(0, below(p) - a·n, a·n - upto(p)): how many rows it is away from holding the a-quantile of n rows,
+where `below` and `upto` count the rows before it and up to it. The largest noisy score is picked.
+
+Several quantiles are picked from the middle outward (Kaplan, Schnapp & Stemmer, ICML 2022): the first
+pick splits the rows in two, and each side goes on with its own quantiles. A row is on one side only, so
+a level of m picks moves no more than one pick does, and 2^k - 1 quantiles cost k levels.
+
+One row adds 1 - a or -a to below(p) - a·n, for its own side only, so what a unit moves in one level,
+over all groups and sides, is what it moves in a *sum* of values between -max a and max (1 - a)
+(sensitivity.py). A maximum of functions that move by at most d moves by at most d.
+
+Minimum and maximum aim a few rows inward: below the smallest value all places are equally good, and
+noise would choose among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from sanql.measurements.sensitivity import (
+    Sensitivity,
+    Setting,
+    sensitivity_of_counts,
+    sensitivity_of_sums,
+)
+
+ROW = 2**20  # scores are counted in so many parts of a row
+PLACES = 2**18  # in one group
+PLACES_IN_ALL = 2**20
+PLACES_MIN = 2**8
+SPLITS_MAX = 2**10
+LEAVES_MAX = 2**16
+LEAVES_MAX_OF_SEVERAL = 2**12
+UNKNOWN_GROUPS = 2**8
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Equal parts of a value's bounds: leaf i holds grid steps from bottom + i·width on."""
+
+    grid: Fraction
+    bottom: int
+    top: int
+    width: int
+    splits: int
+
+    @property
+    def count(self) -> int:
+        """How many leaves there are."""
+        return (self.top - self.bottom) // self.width + 1
+
+    @property
+    def places(self) -> int:
+        """How many places there are."""
+        return self.count * self.splits
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One pick: the quantile at `index`, the `share`-quantile (in parts of ROW) of the rows between
+    two earlier picks; None stands for an end."""
+
+    index: int
+    share: int
+    after: int | None
+    before: int | None
+
+
+def cut(grid: Fraction, bottom: int, top: int, several: bool, groups: int | None) -> Leaves:
+    """Return leaves as fine as the number of groups allows."""
+    known = UNKNOWN_GROUPS if groups is None else groups
+    places = min(PLACES, max(PLACES_MIN, PLACES_IN_ALL // max(1, known)))
+    most = min(places, LEAVES_MAX_OF_SEVERAL if several else LEAVES_MAX)
+    points = top - bottom + 1
+    width = -(-points // most)
+    leaves = Leaves(grid, bottom, top, width, 1)
+    if width == 1 and not several:
+        return leaves  # a leaf is one value, and nothing goes on from within it
+    splits = 2 ** max(0, (places // leaves.count).bit_length() - 1)
+    return replace(leaves, splits=min(SPLITS_MAX, splits))
+
+
+@lru_cache(maxsize=64)
+def pick_levels(fractions: tuple[Fraction, ...]) -> tuple[tuple[Turn, ...], ...]:
+    """Return the picks of each level, for quantiles in ascending order.
+
+    >>> quartiles = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+    >>> [[turn.index for turn in level] for level in pick_levels(quartiles)]
+    [[1], [0, 2]]
+    """
+    found: list[list[Turn]] = []
+    for depth, turn in _turns(fractions, 0, len(fractions), 0):
+        while len(found) <= depth:
+            found.append([])
+        found[depth].append(turn)
+    return tuple(map(tuple, found))
+
+
+def _turns(
+    fractions: tuple[Fraction, ...], start: int, stop: int, depth: int
+) -> Iterator[tuple[int, Turn]]:
+    if start >= stop:
+        return
+    middle = (start + stop) // 2
+    after, before = (start - 1 if start > 0 else None), (stop if stop < len(fractions) else None)
+    low = fractions[after] if after is not None else Fraction(0)
+    high = fractions[before] if before is not None else Fraction(1)
+    share = (fractions[middle] - low) / (high - low) if high > low else Fraction(1, 2)
+    yield depth, Turn(middle, math.floor(share * ROW), after, before)
+    yield from _turns(fractions, start, middle, depth + 1)
+    yield from _turns(fractions, middle + 1, stop, depth + 1)
+
+
+def sensitivity_of_picks(setting: Setting, fractions: tuple[Fraction, ...]) -> Sensitivity:
+    """Return how far one unit moves the scores of all levels together, in parts of ROW.
+
+    Each level adds its own; beyond the first, a row may also move from one side to another, as it may
+    from one group to another.
+    """
+    total = 0
+    for number, level in enumerate(pick_levels(fractions)):
+        here = setting if number == 0 else replace(setting, one_group=False)
+        low = -max(turn.share for turn in level)
+        high = max(ROW - turn.share for turn in level)
+        total += sensitivity_of_sums(here, low, high, None).l1
+    return Sensitivity(total, total, total**2)
+
+
+def sensitivity_of_ladder(setting: Setting) -> Sensitivity:
+    """Return how far one unit moves counts of rows between fixed values: those of more groups."""
+    return sensitivity_of_counts(replace(setting, one_group=False))
+
+
+def inward(leaves: Leaves, scale: Fraction) -> int:
+    """Return how many rows inside the extreme an extreme is aimed, at least one.
+
+    At that distance noise of this scale seldom prefers any of the places outside.
+    """
+    return max(1, math.ceil(math.log(leaves.places) * float(scale) / ROW))
+
+
+def rank_error_upper(leaves: Leaves, scale: Fraction, confidence: Fraction) -> Fraction:
+    """Return how many rows a single pick is off at most, at a confidence.
+
+    Some place scores zero, and each of the others beats it with probability at most exp(-score/scale).
+    """
+    chances = math.log(leaves.places) - math.log1p(-float(confidence))
+    return Fraction(math.ceil(chances * float(scale)), ROW)
+
+
+def ladder(leaves: Leaves, picked: list[int]) -> list[int]:
+    """Return the leaves at which rows are counted around picked leaves: ever further apart.
+
+    The counts are of the leaves before the first, between each two, and from the last on.
+    """
+    found = set()
+    for leaf in picked:
+        step = 1
+        while step <= leaves.count:
+            found |= {leaf + step, leaf + 1 - step}
+            step *= 2
+    return sorted(bound for bound in found if 0 < bound < leaves.count)

@@ -1,0 +1,166 @@
+"""How far one unit can move a measurement: L1, L-infinity and squared L2, as exact integers.
+
+Notation: a unit's row counts are a vector r with |r|_1 <= n1, |r|_inf <= n8, |r|_2^2 <= n2 (limits.py);
+a sum's grid values lie in [low, high], p = max(high, 0), q = max(-low, 0), M = max(p, q).
+
+add-remove. One unit's vector v appears or disappears: the norms of v itself. For sums |v_i| <= M r_i.
+
+change-one. v is replaced by v'. Always |v - v'|_1 <= |v|_1 + |v'|_1.
+In one cell, both values lie in one interval, so the difference is at most its length.
+Squared L2 of a count: entries of v and v' are nonnegative, so (v_i - v'_i)^2 <= v_i^2 + v'_i^2, and
+the sum is at most 2 n2. Of a sum: |v_i - v'_i| <= max(p r_i + q r'_i, q r_i + p r'_i). Splitting the
+cells by which is larger and maximising over the angles of (r, r') gives at most
+(p^2 + q^2 + sqrt((p^2 - q^2)^2 + 4 p^2 q^2)) n2 = 2 (p^2 + q^2) n2. With one row in one group there is
+no splitting: the row stays in its cell (high - low, or p + q if it may be absent) or moves to another.
+
+merged. Where groups that do not appear are added up in one cell more (plan/other_groups.py), a unit's
+row counts are added up likewise, whichever groups these are: still |r|_1 <= n1, so |r|_inf <= n1 and
+|r|_2^2 <= n1^2. A sum over a unit's rows lies between -q r_i and p r_i in a merged cell as in any other,
+and nothing else is used above: the same formulas hold with n8 = n1 and n2 = n1^2. Cells saturate before
+they are added up, which shrinks each cell's difference and keeps it between the same ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sanql.measurements.limits import Limits
+from sanql.policy import Neighbours
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The most one unit can change a measurement's cells, in steps of its grid."""
+
+    l1: int
+    linf: int
+    l2_squared: int
+
+    @property
+    def zero(self) -> bool:
+        """Whether no unit can change anything: the value is public."""
+        return self.l1 == 0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a sensitivity depends on besides the measurement."""
+
+    neighbours: Neighbours
+    limits: Limits
+    one_group: bool
+    always_present: bool  # every unit has exactly one row, and it counts
+    merged: bool = False  # groups may be added up in one cell
+
+    @property
+    def row_norms(self) -> tuple[int, int, int]:
+        """Return (L1, L-infinity, squared L2) of a unit's row counts, in cells merged or not."""
+        total, largest, squared = self.limits.row_norms
+        return (total, total, total**2) if self.merged else (total, largest, squared)
+
+
+def sensitivity_of_units(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of counting distinct units in each group."""
+    if setting.always_present:
+        return _always_one(setting)
+    if setting.one_group:
+        return Sensitivity(1, 1, 1)
+    cells = setting.limits.groups * (1 if setting.neighbours == "add-remove" else 2)
+    return Sensitivity(cells, 1, cells)
+
+
+def _always_one(setting: Setting) -> Sensitivity:
+    if setting.one_group:
+        return Sensitivity(0, 0, 0)
+    return Sensitivity(2, 1, 2)
+
+
+def sensitivity_of_counts(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of counting rows, or rows with a value, in each group."""
+    if setting.always_present:
+        return _always_one(setting)
+    n1, n8, n2 = setting.row_norms
+    if setting.neighbours == "add-remove" or setting.one_group:
+        return Sensitivity(n1, n8, n2)
+    return Sensitivity(2 * n1, n8, 2 * n2)
+
+
+def sensitivity_of_sums(
+    setting: Setting, low: int, high: int, total: tuple[int, int] | None
+) -> Sensitivity:
+    """Return the sensitivity of summing grid values between low and high in each group.
+
+    `total`, when given, encloses what one unit may add to one group.
+    """
+    n1, n8, n2 = setting.row_norms
+    up, down = max(high, 0), max(-low, 0)
+    largest = max(up, down)
+    if setting.neighbours == "add-remove":
+        found = Sensitivity(n1 * largest, n8 * largest, n2 * largest**2)
+    elif setting.one_group:
+        width = high - low if setting.always_present else up + down
+        found = Sensitivity(n8 * width, n8 * width, (n8 * width) ** 2)
+    else:
+        single = n1 == 1
+        squared = max((up + down) ** 2, 2 * largest**2) if single else 2 * (up**2 + down**2)
+        found = Sensitivity(2 * n1 * largest, n8 * (up + down), n2 * squared)
+    return found if total is None else _with_total(found, setting, total)
+
+
+def _with_total(found: Sensitivity, setting: Setting, total: tuple[int, int]) -> Sensitivity:
+    low, high = total
+    largest, width, groups = max(high, -low), high - low, setting.limits.groups
+    together = groups if setting.merged else 1  # groups of one unit that may share a cell
+    if setting.neighbours == "add-remove":
+        other = Sensitivity(groups * largest, together * largest, groups * together * largest**2)
+    elif setting.one_group:
+        other = Sensitivity(width, width, width**2)
+    else:
+        # a merged cell holds r_i groups' totals, as it would r_i rows' values
+        worst = max(width**2, 2 * largest**2) if together == 1 else 2 * (low**2 + high**2)
+        other = Sensitivity(2 * groups * largest, together * width, groups * together * worst)
+    return Sensitivity(
+        min(found.l1, other.l1),
+        min(found.linf, other.linf),
+        min(found.l2_squared, other.l2_squared),
+    )
+
+
+def sensitivity_of_rest(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of units added up over the groups that do not appear: one number."""
+    groups = setting.limits.groups
+    return Sensitivity(groups, groups, groups**2)
+
+
+def sensitivity_of_distinct(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of counting distinct values, at most `rows` of them from one unit."""
+    values = setting.limits.rows
+    if setting.one_group or setting.neighbours == "add-remove":
+        return Sensitivity(values, values, values**2)
+    return Sensitivity(2 * values, values, 2 * values**2)
+
+
+def sensitivity_of_histogram(setting: Setting) -> Sensitivity:
+    """Return the sensitivity of counting rows by group and public value: one vector over both.
+
+    A row is in one group and has one value, so the cells of a unit are its row counts r split further:
+    c_gv >= 0 with sum_v c_gv <= r_g. Splitting lengthens no norm: |c|_1 <= |r|_1 <= n1, each cell is at
+    most n8, and sum_v c_gv^2 <= r_g^2, so |c|_2^2 <= n2. A unit that changes may leave all its cells and
+    enter others, also within one group, which makes them the counts of several groups. What is counted
+    by value has no place in the row of other groups, so groups are never merged.
+    """
+    apart = replace(setting, one_group=False, always_present=False, merged=False)
+    return sensitivity_of_counts(apart)
+
+
+def sensitivity_of_most(setting: Setting) -> Sensitivity:
+    """Return how far one unit moves the scores by which one value is picked in each group, in all.
+
+    A score is the number of rows with a value. In group g no score moves by more than d_g, the largest
+    of |c_gv - c'_gv| over v. Where a unit comes or goes, sum_g d_g <= sum_g r_g <= n1. Where it
+    changes, both counts of a cell lie between 0 and r_g or r'_g, so d_g <= max(r_g, r'_g): at most n8 in
+    one group, at most n1 + n1 over several. That is what it moves counts of rows by, had it no value in
+    some rows.
+    """
+    total = sensitivity_of_counts(replace(setting, always_present=False, merged=False)).l1
+    return Sensitivity(total, total, total**2)

@@ -1,0 +1,122 @@
+"""The one place exact values meet noise: exact cells in, noisy cells out, nothing else kept.
+
+Cells come from the engine some groups at a time. What is here at once is one such batch, and of the
+batches before what may leave: so it takes no more room than the answer, however many groups there are
+that the threshold hides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from sanql.engines import unavailable
+from sanql.measurements import Measured, NoisyCells
+from sanql.mechanisms import Integers, Sampler, add_saturating
+from sanql.noise.histograms import finish_bins
+from sanql.noise.other_groups import Rest, append_rest
+from sanql.plan import Level, OneGroup, PublicKeys
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def add_noise(level: Level, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
+    """Return the noisy cells of exact ones that are all here."""
+    stage = NoiseStage(level, sampler)
+    stage.take(exact)
+    return stage.finish()
+
+
+class NoiseStage:
+    """Takes exact cells batch by batch, and gives noisy ones: only the keys that pass their threshold.
+
+    Every cell of theirs has a draw of its own. Draws are independent, so what is left out needs none
+    beyond the one that leaves it out, and it does not matter which batch a group comes in.
+    """
+
+    def __init__(self, level: Level, sampler: Sampler) -> None:
+        self._level = level
+        self._sampler = sampler
+        self._groups = 0
+        self._noisy: list[pyarrow.Table] = []
+        self._rest = Rest(level)
+
+    def take(self, exact: pyarrow.Table) -> None:
+        """Add noise to the cells of some groups, and forget those of the groups that do not appear."""
+        import pyarrow as pa
+
+        self._groups += exact.num_rows
+        self._check_no_more()
+        selection, threshold = self._level.outline.measuring.selection, self._level.priced.threshold
+        selected = None
+        if selection is not None:
+            assert threshold is not None  # noqa: S101  (what selects has one)
+            noisy = self._with_noise(exact, selection)
+            appears = noisy >= threshold
+            if self._level.outline.other:
+                self._rest.add(exact.filter(pa.array(~appears)))
+            exact = exact.filter(pa.array(appears))
+            selected = pa.array(noisy[appears])
+        shown = _sorted(pa.table(self._columns(exact, selected)))
+        self._noisy.append(finish_bins(self._level, shown, self._sampler))
+
+    def finish(self) -> NoisyCells:
+        """Return all noisy cells, in the order of their keys: the engine's depends on the data."""
+        import pyarrow as pa
+
+        if self._expected not in (None, self._groups):
+            raise unavailable()
+        table = _sorted(pa.concat_tables(self._noisy))
+        self._noisy = []
+        if self._level.outline.other:
+            table = append_rest(self._level, table, self._rest, self._sampler)
+        return NoisyCells(table.combine_chunks())
+
+    @property
+    def _expected(self) -> int | None:
+        """How many groups there are where that must not depend on the data."""
+        keys = self._level.outline.keys
+        if isinstance(keys, PublicKeys):
+            return keys.count
+        return 1 if isinstance(keys, OneGroup) else None
+
+    def _check_no_more(self) -> None:
+        if self._expected is not None and self._groups > self._expected:
+            raise unavailable()
+
+    def _columns(
+        self, exact: pyarrow.Table, selected: pyarrow.Array | None
+    ) -> dict[str, pyarrow.Array | pyarrow.ChunkedArray]:
+        """Return the columns of the groups that appear: their keys, noisy integers, and exact bins."""
+        import pyarrow as pa
+
+        columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
+        for index, part in enumerate(self._level.measurements):
+            match part.kind:
+                case Measured.PICKS | Measured.HISTOGRAM | Measured.MOST:
+                    columns[f"m{index}"] = exact.column(f"m{index}")
+                case Measured.LADDER | Measured.REST:
+                    pass
+                case _ if index == self._level.outline.measuring.selection:
+                    columns[f"m{index}"] = selected
+                case (
+                    Measured.ROWS
+                    | Measured.VALUES
+                    | Measured.UNITS
+                    | Measured.SUM
+                    | Measured.DISTINCT
+                ):
+                    columns[f"m{index}"] = pa.array(self._with_noise(exact, index))
+                case _:
+                    assert_never(part.kind)
+        return columns or {"present": exact.column("present")}
+
+    def _with_noise(self, exact: pyarrow.Table, index: int) -> Integers:
+        values = exact.column(f"m{index}").to_numpy()
+        drawn = self._sampler.sample(self._level.noises[index], len(values))
+        return add_saturating(values, drawn)
+
+
+def _sorted(table: pyarrow.Table) -> pyarrow.Table:
+    keys = [name for name in table.column_names if name.startswith("k")]
+    return table.sort_by([(name, "ascending") for name in keys]) if keys else table

@@ -1,0 +1,20 @@
+"""Options as typed → AnswerOptions: what may be asked of an answer besides its content.
+
+Imports nothing heavy: commands show their help from it.
+"""
+
+from sanql.options.read import ClauseOption, read_clause, read_options
+from sanql.options.table import OPTIONS, AnswerOptions, Number, Option, Options
+from sanql.options.values import Accuracy
+
+__all__ = [
+    "OPTIONS",
+    "Accuracy",
+    "AnswerOptions",
+    "ClauseOption",
+    "Number",
+    "Option",
+    "Options",
+    "read_clause",
+    "read_options",
+]

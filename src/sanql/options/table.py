@@ -1,0 +1,162 @@
+"""The one table of options: what may be asked of an answer besides its content.
+
+An option that is added here can be written in the clause of a question's text, passed in Python and given
+to the command; its value is read once, whichever door it came through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypedDict
+
+from sanql.numbers import parse_delta, parse_epsilon
+from sanql.options.values import (
+    CONFIDENCE,
+    Accuracy,
+    as_typed,
+    parse_confidence,
+    parse_groups,
+    parse_nonnegative,
+    parse_other,
+    parse_rounded,
+)
+
+Number = str | int | float | Fraction
+
+
+class Options(TypedDict, total=False):
+    """What may be passed beside the text of a question, as typed."""
+
+    epsilon: Number | None
+    delta: Number | None
+    accuracy: object
+    confidence: Number | None
+    max_groups_contributed: int | str | None
+    other: str | None
+    nonnegative: bool | None
+    rounded: Number | None
+    exact: bool
+    fresh: bool
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: how it is read, what it means in the clause, and how the command takes it.
+
+    One without a `clause` cannot stand in the text, one without `flags` only there.
+    """
+
+    name: str
+    read: Callable[[Any], Any]
+    clause: str = ""
+    flags: tuple[str, ...] = ()
+    help: str = ""
+    switch: bool = False
+    synonym: str = ""
+
+
+OPTIONS = (
+    Option(
+        "epsilon",
+        parse_epsilon,
+        "the question's price, as passed beside it",
+        ("--epsilon", "-e"),
+        "The whole question's epsilon.",
+    ),
+    Option(
+        "delta",
+        parse_delta,
+        "the chance that selecting keys may fail, as passed beside the question",
+        ("--delta", "-d"),
+        "The whole question's delta.",
+    ),
+    Option(
+        "accuracy",
+        as_typed,  # read together with the confidence
+        flags=("--accuracy",),
+        help="A half-width to reach instead of epsilon: '50', or '2% of 10000', with ' at 0.99' and, "
+        "for averages, ' over 500 rows'.",
+    ),
+    Option(
+        "confidence",
+        parse_confidence,
+        flags=("--confidence",),
+        help="Of the intervals; 0.95 if not given.",
+    ),
+    Option(
+        "max_groups_contributed",
+        parse_groups,
+        "in how many groups one unit may count, no more than the policy allows; also `kappa`",
+        ("--max-groups",),
+        "Groups one unit may be in.",
+        synonym="kappa",
+    ),
+    Option("privacy_unit_column", str, "checked: the policy decides the unit"),
+    Option(
+        "release",
+        str,
+        "`'exact'` for an answer without noise where the owner declares one (exact.md), or `'noisy'`",
+    ),
+    Option(
+        "group_selection_strategy",
+        str,
+        "`LAPLACE_THRESHOLD` is what happens to keys that are not public; `PUBLIC_GROUPS` is refused "
+        "unless they are",
+    ),
+    Option(
+        "other",
+        parse_other,
+        "the name of one row more, which adds up the groups that do not appear",
+        ("--other",),
+        "One row more, so named, adds up other groups.",
+    ),
+    Option(
+        "nonnegative",
+        parse_nonnegative,
+        "`TRUE` shows counts, and sums that cannot be negative, as 0 where noise took them below",
+        ("--nonnegative",),
+        "Show 0 where noise takes a count below it.",
+        switch=True,
+    ),
+    Option(
+        "rounded",
+        parse_rounded,
+        "counts and sums are shown to a multiple of this",
+        ("--rounded",),
+        "Show counts and sums to a multiple of this.",
+    ),
+    Option(
+        "exact",
+        bool,
+        flags=("--exact",),
+        help="Without noise, where the owner has declared it safe.",
+        switch=True,
+    ),
+    Option(
+        "fresh",
+        bool,
+        flags=("--fresh",),
+        help="Measure and pay again, whatever is on record.",
+        switch=True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """Every option of one request, read; what was not given is None, or what holds without it."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    accuracy: Accuracy | None = None
+    confidence: Fraction = CONFIDENCE
+    max_groups_contributed: int | None = None
+    privacy_unit_column: str | None = None
+    group_selection_strategy: str | None = None
+    other: str | None = None
+    nonnegative: bool = False
+    rounded: Fraction | None = None
+    exact: bool = False
+    fresh: bool = False

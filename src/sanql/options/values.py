@@ -1,0 +1,197 @@
+"""Values of options, read from the forms that people type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.errors import Refused
+
+_NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
+CONFIDENCE = Fraction(95, 100)
+LABEL_MAX = 100
+ROUNDED_MIN, ROUNDED_MAX = Fraction(1, 10**6), Fraction(10**12)
+KEYS = ("half_width", "relative", "guess", "confidence", "rows")
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The half-width an analyst wants at a confidence: absolute, or relative to a guessed answer.
+
+    `rows` is a guess of the rows in the smallest group that matters; only averages need it.
+    """
+
+    half_width: Fraction
+    confidence: Fraction = Fraction(95, 100)
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the wish can be met by some epsilon."""
+        if self.half_width <= 0 or not 0 < self.confidence < 1:
+            raise Refused(
+                "accuracy_invalid",
+                f"accuracy ±{float(self.half_width):g} at {float(self.confidence):g} is impossible",
+                "ask for a half-width above 0 at a confidence between 0 and 1",
+            )
+        if self.rows is not None and self.rows < 1:
+            raise Refused(
+                "accuracy_invalid", "the guess of rows must be at least 1", "guess more rows"
+            )
+
+
+def as_typed(typed: object) -> object:
+    """Return a value as it is, to be read together with another one."""
+    return typed
+
+
+def parse_confidence(typed: object) -> Fraction:
+    """Return a confidence between 0 and 1.
+
+    >>> parse_confidence("0.95")
+    Fraction(19, 20)
+    """
+    value = _number(typed, "confidence")
+    if not 0 < value < 1 or value > 1 - Fraction(1, 10**9):
+        raise Refused(
+            "confidence_invalid",
+            f"confidence {str(typed)[:40]} does not lie between 0 and 1",
+            "pass, for example, 0.95",
+        )
+    return value
+
+
+def parse_accuracy(typed: object, confidence: object = None) -> Accuracy:
+    """Return the accuracy wished for, at its own confidence or else the one given beside it.
+
+    A number is a half-width. A mapping may say {"half_width": 50}, or {"relative": 0.02, "guess":
+    10000}, and add "confidence" and "rows". Text is read as `50`, or `2% of 10000`, with optional
+    ` at 0.99` and ` over 500 rows`.
+
+    >>> parse_accuracy("2% of 10000 at 0.9")
+    Accuracy(half_width=Fraction(200, 1), confidence=Fraction(9, 10), rows=None)
+    """
+    if isinstance(typed, Accuracy):
+        return typed
+    if isinstance(typed, str):
+        typed = _from_text(typed)
+    if not isinstance(typed, Mapping):
+        typed = {"half_width": typed}
+    unknown = [key for key in typed if key not in KEYS]
+    if unknown or ("half_width" in typed) == ("relative" in typed):
+        raise _unreadable(typed)
+    if "relative" in typed:
+        if "guess" not in typed:
+            raise Refused(
+                "accuracy_invalid",
+                "a relative accuracy needs a guess of the answer",
+                "add it: 2% of 10000, or {'relative': 0.02, 'guess': 10000}",
+            )
+        width = _number(typed["relative"], "accuracy") * _number(typed["guess"], "guess")
+    else:
+        width = _number(typed["half_width"], "accuracy")
+    rows = typed.get("rows")
+    return Accuracy(
+        width,
+        parse_confidence(typed.get("confidence", confidence or CONFIDENCE)),
+        int(_number(rows, "rows")) if rows is not None else None,
+    )
+
+
+def parse_other(typed: object) -> str:
+    """Return the label of the row of other groups."""
+    if isinstance(typed, str) and 0 < len(typed) <= LABEL_MAX and typed.isprintable():
+        return typed
+    raise Refused(
+        "other_invalid",
+        f"other = {str(typed)[:40]!r} cannot name a row",
+        f"pass a text of 1 to {LABEL_MAX} letters, for example '(other)'",
+    )
+
+
+def parse_nonnegative(typed: object) -> bool:
+    """Return whether numbers that cannot be negative are lifted to zero.
+
+    >>> parse_nonnegative("true")
+    True
+    """
+    text = str(typed).upper()
+    if text in ("TRUE", "FALSE"):
+        return text == "TRUE"
+    raise Refused(
+        "nonnegative_invalid",
+        f"nonnegative = {str(typed)[:40]!r} is neither TRUE nor FALSE",
+        "write nonnegative = TRUE, or leave it out",
+    )
+
+
+def parse_rounded(typed: object) -> Fraction:
+    """Return the number whose multiples are shown.
+
+    >>> parse_rounded("0.5")
+    Fraction(1, 2)
+    """
+    value = _number(typed, "rounded")
+    if ROUNDED_MIN <= value <= ROUNDED_MAX:
+        return value
+    raise Refused(
+        "rounded_invalid",
+        f"rounded = {str(typed)[:40]} does not lie between 0.000001 and 1e12",
+        "pass the number whose multiples are to be shown, for example 10",
+    )
+
+
+_TEXT = re.compile(
+    r"\s*(?P<width>[\d.e+-]+)\s*(?:(?P<percent>%)\s*of\s*(?P<guess>[\d.e+]+))?"
+    r"(?:\s+at\s+(?P<confidence>[\d.]+))?(?:\s+over\s+(?P<rows>\d+)(?:\s+rows)?)?\s*",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def _from_text(text: str) -> Mapping[str, object]:
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise _unreadable(text)
+    found: dict[str, object] = {
+        name: match[name] for name in ("confidence", "rows") if match[name] is not None
+    }
+    if match["percent"]:
+        found["relative"] = _number(match["width"], "accuracy") / 100
+        found["guess"] = match["guess"]
+    else:
+        found["half_width"] = match["width"]
+    return found
+
+
+def _number(typed: object, name: str) -> Fraction:
+    if isinstance(typed, Fraction):
+        return typed
+    text = typed if isinstance(typed, str) else repr(typed)
+    if isinstance(typed, bool) or not _NUMBER.fullmatch(text):
+        raise Refused(
+            f"{name}_invalid",
+            f"{name} {text[:40]!r} is not a number above zero",
+            "write plain digits, for example 0.95 or 50",
+        )
+    return Fraction(text)
+
+
+def _unreadable(typed: object) -> Refused:
+    return Refused(
+        "accuracy_invalid",
+        f"the accuracy {str(typed)[:60]!r} cannot be read",
+        "write 50, or 2% of 10000, with optional ' at 0.99' and ' over 500 rows'",
+    )
+
+
+def parse_groups(typed: object) -> int:
+    """Return max_groups_contributed as a whole number, or refuse what is not one."""
+    plain = str(typed)
+    if plain.isascii() and plain.isdecimal() and len(plain) < 8 and int(plain) >= 1:
+        return int(plain)
+    raise Refused(
+        "groups_invalid",
+        f"max_groups_contributed = {plain[:40]!r} is not a whole number of at least 1",
+        "write, for example, max_groups_contributed = 3",
+    )

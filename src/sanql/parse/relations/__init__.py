@@ -1,0 +1,1 @@
+"""FROM and subqueries: relations that are per unit by construction."""

@@ -1,0 +1,155 @@
+"""Windows: functions over the rows of one unit, in an order without ties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sanql.errors import Refused
+from sanql.parse.expressions.refusals import typed_name, unknown_construct
+from sanql.parse.statistics.unit_aggregates import UNIT_AGGREGATES, bind_unit_aggregate
+from sanql.parse.text.places import place_of
+from sanql.question import BIGINT_RANGE, Expr, Facts, Literal, Ordering, Type, Window, is_private
+
+if TYPE_CHECKING:
+    from sanql.parse.expressions.binder import Binder
+
+PLACES: dict[type[exp.Expression], str] = {
+    exp.RowNumber: "row_number",
+    exp.Rank: "rank",
+    exp.DenseRank: "dense_rank",
+}
+PICKS: dict[type[exp.Expression], str] = {
+    exp.Lag: "lag",
+    exp.Lead: "lead",
+    exp.FirstValue: "first_value",
+    exp.LastValue: "last_value",
+}
+
+ARGUMENTS = frozenset(["this", "offset", "default", "big_int"])
+OFFSET_MAX = 1_000_000
+PLACE = Facts(Type.INTEGER, Fraction(1), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
+
+
+def bind_window(
+    node: exp.Window,
+    binder: Binder,  # type: ignore[type-arg]
+    limit: int | None,
+) -> Window:
+    """Return a window function; its partition must hold rows of one unit only.
+
+    `limit` is how many rows of a unit may count, which bounds its counts and sums.
+    """
+    source = binder.scope.source
+    assert source is not None  # noqa: S101  (windows stand in SELECT, after FROM)
+    extra = {name for name, value in node.args.items() if value} - {
+        "this", "partition_by", "order", "over", "spec",
+    }  # fmt: skip
+    if extra:
+        raise unknown_construct(node)
+    partition = [binder.key(part) for part in node.args.get("partition_by") or ()]
+    whose = [binder.visible(part) for part in node.args.get("partition_by") or ()]
+    known = [c.identity for c in whose if c is not None and c.identity is not None]
+    if is_private(source) and all(identity.facts.nullable for identity in known):
+        raise Refused(
+            "window_across_units",
+            "a window without the unit in PARTITION BY looks at rows of several units"
+            + (", and an outer join may leave out the one named" if known else ""),
+            "add the unit's column to PARTITION BY",
+        )
+    order = node.args.get("order")
+    orderings = tuple(_ordering(item, binder) for item in order.expressions) if order else ()
+    _check_frame(node)
+    function, args, facts = _function(node.this, binder, bool(orderings), limit)
+    return Window(function, args, tuple(partition), orderings, source, facts)
+
+
+def check_no_windows(select: exp.Select, grouped: bool) -> None:
+    """Refuse windows over the statistics of a question: there is nothing yet that computes with noise."""
+    clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    for clause in filter(None, clauses):
+        for window in clause.find_all(exp.Window):
+            if window.find_ancestor(exp.Select) is select and (grouped or _counts_inside(window)):
+                raise Refused(
+                    "window_over_aggregates",
+                    "windows over noisy aggregates are not supported yet",
+                    "ask for the counts or sums by themselves, with the same GROUP BY, and compute "
+                    "shares, ranks and running totals outside: that costs nothing more",
+                    place_of(window),
+                )
+
+
+def _counts_inside(window: exp.Window) -> bool:
+    """Return whether a window has aggregates besides its own function: SUM(COUNT(*)) OVER ()."""
+    own = window.this
+    while isinstance(own, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        own = own.this
+    return any(part is not own for part in window.find_all(exp.AggFunc))
+
+
+def _check_frame(node: exp.Window) -> None:
+    spec = node.args.get("spec")
+    if spec is not None:
+        raise Refused(
+            "window_frame",
+            "a frame (ROWS BETWEEN …) is not supported",
+            "leave it out: with ORDER BY a window runs up to the current row",
+        )
+
+
+def _ordering(item: exp.Expression, binder: Binder) -> Ordering:  # type: ignore[type-arg]
+    return Ordering(
+        binder.key(item.this), bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
+    )
+
+
+def _function(
+    node: exp.Expression,
+    binder: Binder,  # type: ignore[type-arg]
+    ordered: bool,
+    limit: int | None,
+) -> tuple[str, tuple[Expr, ...], Facts]:
+    kind = type(node)
+    if {name for name, value in node.args.items() if value} - ARGUMENTS:
+        raise unknown_construct(node)
+    if kind in PLACES:
+        if not ordered:
+            raise Refused(
+                "window_order", f"{PLACES[kind].upper()} needs an order", "add ORDER BY to OVER (…)"
+            )
+        return PLACES[kind], (), PLACE
+    if isinstance(node, UNIT_AGGREGATES):
+        part = bind_unit_aggregate(node, binder, limit)
+        if part.distinct:
+            raise unknown_construct(node)
+        return part.function, () if part.argument is None else (part.argument,), part.facts
+    if kind not in PICKS:
+        raise Refused(
+            "construct_unsupported",
+            f"{typed_name(node)} is not supported over a window",
+            "over a window use ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, COUNT, "
+            "SUM, AVG, MIN or MAX",
+        )
+    value = binder.row(node.this)
+    facts = replace(value.facts, nullable=True)
+    args: tuple[Expr, ...] = (value,)
+    offset = node.args.get("offset")
+    if offset is not None:
+        steps = binder.row(offset)
+        if (
+            not isinstance(steps, Literal)
+            or not isinstance(steps.value, int)
+            or not 0 <= steps.value <= OFFSET_MAX
+        ):
+            raise Refused(
+                "window_offset",
+                f"the offset must be a constant from 0 to {OFFSET_MAX:,}",
+                "write LAG(x, 1)",
+            )
+        args = (value, steps)
+    if node.args.get("default") is not None:
+        raise Refused("window_offset", "a default is not supported", "use COALESCE(LAG(x), 0)")
+    return PICKS[kind], args, facts

@@ -1,0 +1,1 @@
+"""Aggregates and groups: what a statistic asks for, in its many spellings."""

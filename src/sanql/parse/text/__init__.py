@@ -1,0 +1,1 @@
+"""What is typed, before it means anything: limits, grammar, options, parameters, places."""

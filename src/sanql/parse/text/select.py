@@ -1,0 +1,114 @@
+"""From a text to the grammar's tree of its one SELECT, parameters put in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sanql.errors import Refused
+from sanql.parse.text.grammar import Dialect
+from sanql.parse.text.listing import not_a_select
+from sanql.parse.text.parameters import Asked, put_in
+from sanql.parse.text.places import at, place_of_token
+from sanql.parse.text.proportions import too_deep
+from sanql.policy import Table
+
+
+def read(asked: str | Asked, tables: Mapping[str, Table]) -> exp.Select:
+    """Return the tree of a text, its parameters put in."""
+    asked = asked if isinstance(asked, Asked) else Asked(asked)
+    tokens, _ = asked.split
+    start = place_of_token(asked.tokens[0]) if asked.tokens else (1, 1)
+    try:
+        select = _select(_only_statement(tokens), asked.sql, tables)
+        with at(select):
+            put_in(select, asked)
+    except RecursionError:
+        raise too_deep().at(start) from None
+    except Refused as refused:
+        raise (refused if refused.place is not None else refused.at(start)) from None
+    return select
+
+
+def statements(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Return the words of a text statement by statement; nothing between semicolons is none."""
+    found: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [each for each in found if each]
+
+
+def tree_of(tokens: list[Token], sql: str) -> exp.Expr | None:
+    """Return a statement as the grammar reads it."""
+    try:
+        return next(iter(Dialect().parser().parse(tokens, sql)), None)
+    except sqlglot.errors.SqlglotError as error:
+        raise _unreadable(error) from None
+
+
+def _only_statement(tokens: Sequence[Token]) -> list[Token]:
+    found = statements(tokens)
+    if len(found) != 1:
+        raise Refused(
+            "one_statement",
+            f"a question is one SELECT, and {len(found):,} statements were given",
+            "ask one question at a time",
+            place_of_token(found[1][0]) if len(found) > 1 else None,
+        )
+    return found[0]
+
+
+def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.Select:
+    statement = tree_of(tokens, sql)
+    while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
+        statement = statement.this
+    if not isinstance(statement, exp.Select):
+        raise not_a_select(statement, tables)
+    return statement
+
+
+def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
+    details = (getattr(error, "errors", None) or [{}])[0]
+    word = str(details.get("highlight") or "")
+    line, column = details.get("line"), details.get("col")
+    place = (line, max(1, column - len(word) + 1)) if line and column else None
+    if "number of provided arguments" in str(details.get("description")):
+        name = re.search(r"(\w+)\s*\([^()]*$", str(details.get("start_context")))
+        what = name[1][:60] if name is not None else "a function"
+        return Refused(
+            "arguments_wrong",
+            f"{what} has too many operands",
+            "docs/functions.md lists what each function takes",
+            place,
+        )
+    if word.isdecimal() and re.search(r"\bTOP\s*$", str(details.get("start_context")), re.I):
+        return Refused(
+            "not_sql",
+            f"TOP {word[:60]} is not how rows are limited here",
+            f"write LIMIT {word[:60]} at the end of the question",
+            place,
+        )
+    near = f" at {word[:60]!r}" if word else ""
+    hint = _misspelt(str(details.get("start_context"))) if line == 1 else ""
+    return Refused(
+        "not_sql",
+        f"the question cannot be read as SQL{near}",
+        f"{hint}check spelling, commas, quotes and brackets",
+        place,
+    )
+
+
+def _misspelt(context: str) -> str:
+    """Return a hint where the first word of what was read is nearly SELECT."""
+    first = re.match(r"\s*([A-Za-z]+)\b", context)
+    word = first[1][:20].upper() if first is not None else "SELECT"
+    near = word != "SELECT" and get_close_matches(word, ["SELECT"], cutoff=0.75)
+    return "did you mean SELECT? " if near else ""

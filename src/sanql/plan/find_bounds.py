@@ -1,0 +1,178 @@
+"""Bounds that San finds: units counted by the binary order of magnitude of a column's values.
+
+The counts are an answer of their own (bins.py): of the whole table, at the price the policy states,
+on the analyst's account and in the ledger, so that they are paid for once. The bounds are the
+smallest range of bins that encloses every one whose noisy count is `least_seen` or more. That is
+post-processing, as is whatever is then asked with them: a value outside is read as the nearer end,
+exactly as with bounds that the owner declares, so the sensitivities of the question are those of
+declared bounds, whatever the data.
+
+Bins count in steps of the column: 1 for an integer, the precision where there is one, and 2^-30
+otherwise. Bin 0 holds what is nearer to zero than a step, bin k what is at least 2^(k-1) and less
+than 2^k steps above it, bin -k the same below. The outermost are open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sanql.functions import call
+from sanql.numbers import show_upper
+from sanql.parse import derived_item, table_item
+from sanql.plan.bins import bin_of, count_units, least_seen
+from sanql.plan.plan import Plan
+from sanql.policy import Column, Neighbours, Table
+from sanql.question import (
+    Derived,
+    Expr,
+    Facts,
+    Field,
+    Literal,
+    Scan,
+    Selected,
+    Type,
+    integer_literal,
+)
+
+STEP_OF_REALS = Fraction(1, 2**30)
+MOST_OF_REALS = 90  # up to 2^60
+MOST_OF_STEPS = 52  # sums are exact so far
+UNIT_SUM_BITS = 61  # what the rows of one unit can add up to stays below 2^62 steps
+
+Place = tuple[str, str]
+"""A table and a column of it, by name."""
+Ends = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """Orders of magnitude: bins from -most to most, counted in steps."""
+
+    step: Fraction
+    most: int
+    gridded: bool
+
+    @property
+    def count(self) -> int:
+        """How many bins there are."""
+        return 2 * self.most + 1
+
+    def below(self, number: int) -> tuple[str, Fraction]:
+        """Return how a value compares that lies below a bin: `value op end`."""
+        if number > 0:
+            return "less", self.step * 2 ** (number - 1)
+        return "less_equal", -self.step * 2**-number
+
+    def range_of(self, first: int, last: int) -> Ends:
+        """Return the values from one bin to another, at least one step apart."""
+        low = self.step * 2 ** (first - 1) if first > 0 else -self._outer(-first)
+        high = self._outer(last) if last >= 0 else -self.step * 2 ** (-last - 1)
+        return low, max(high, low + self.step)
+
+    def _outer(self, number: int) -> Fraction:
+        """Return the end of a bin that is further from zero; on a grid it is the last step within."""
+        if number == 0:
+            return Fraction(0)
+        end = self.step * Fraction(2) ** number
+        return end - self.step if self.gridded else end
+
+
+@dataclass(frozen=True)
+class Search:
+    """The question that finds a column's bounds."""
+
+    place: Place
+    magnitudes: Magnitudes
+    plan: Plan
+
+    @property
+    def least(self) -> int:
+        """The noisy count from which a bin counts as holding somebody."""
+        return least_seen(self.plan, self.magnitudes.count)
+
+    def ends(self, bins: Sequence[int], counts: Sequence[int]) -> Ends | None:
+        """Return the bounds that noisy counts show, or None where no bin has enough units."""
+        seen = [number for number, count in zip(bins, counts, strict=True) if count >= self.least]
+        return self.magnitudes.range_of(min(seen), max(seen)) if seen else None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return what a certificate says of bounds that are still to be found."""
+        table, column = self.place
+        return {
+            "table": table,
+            "column": column,
+            "bounds": None,
+            "epsilon": float(show_upper(self.plan.charge.epsilon)),
+            "rule": (
+                f"units counted by order of magnitude, {self.plan.noises[0].describe()}; the range "
+                f"of all orders with a noisy count of {self.least} or more"
+            ),
+            "release": "of its own: charged once, free for the same analyst from then on",
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """The bounds of a column, with the question that found them."""
+
+    search: Search
+    ends: Ends
+
+    def to_dict(self) -> dict[str, object]:
+        """Return what a certificate says of them."""
+        low, high = self.ends
+        return self.search.to_dict() | {"bounds": [float(low), float(high)]}
+
+
+def search(
+    place: Place, tables: Mapping[str, Table], neighbours: Neighbours, epsilon: Fraction
+) -> Search:
+    """Return the question that finds the bounds of a column at a price."""
+    table = tables[place[0]]
+    magnitudes = magnitudes_of(table, table.columns[place[1]])
+    rows = _values(table, place[1], tables)
+    value = derived_item(rows, "found", 1).columns[0].value
+    assert value is not None  # noqa: S101  (the only field is a value)
+    cuts = [magnitudes.below(number) for number in range(1 - magnitudes.most, magnitudes.most + 1)]
+    whole = value.facts.type is Type.INTEGER
+    below = [call(op, value, _constant(end, whole)) for op, end in cuts]
+    bins = bin_of(below, -magnitudes.most)
+    return Search(
+        place, magnitudes, count_units(bins, Derived(1, rows), tables, neighbours, epsilon)
+    )
+
+
+def _values(table: Table, column: str, tables: Mapping[str, Table]) -> Selected:
+    """Return the values of a column that are there, read once however often they are compared."""
+    visible = table_item(table, table.name, 0, tables).find(column)
+    assert visible is not None and visible.value is not None  # noqa: S101  (the policy has it)
+    there = call("not", call("is_null", visible.value))
+    return Selected(Scan(0, table.name, private=True), there, (Field(column, visible.value, None),))
+
+
+def magnitudes_of(table: Table, column: Column) -> Magnitudes:
+    """Return the bins of a column: as far as the rows of one unit can be added up exactly."""
+    step = Fraction(1) if column.type == "integer" else column.precision
+    if step is None:
+        return Magnitudes(STEP_OF_REALS, MOST_OF_REALS, gridded=False)
+    rows = table.rows_per_unit_max or 1
+    return Magnitudes(step, min(MOST_OF_STEPS, UNIT_SUM_BITS - (rows - 1).bit_length()), True)
+
+
+def _constant(end: Fraction, whole: bool) -> Expr:
+    if whole:
+        return integer_literal(int(end))
+    return Literal(end, Facts(Type.REAL, end, end, nullable=False))
+
+
+def with_bounds(tables: Mapping[str, Table], ends: Mapping[Place, Ends]) -> Mapping[str, Table]:
+    """Return the tables with these bounds on columns, as if the owner had declared them."""
+    changed = dict(tables)
+    for (name, column), (low, high) in ends.items():
+        known = changed[name].columns[column]
+        bounds = (int(low), int(high)) if known.type == "integer" else (low, high)
+        columns = {**changed[name].columns, column: replace(known, bounds=bounds)}
+        changed[name] = replace(changed[name], columns=columns)
+    return changed

@@ -1,0 +1,131 @@
+"""Discrete Gaussian noise: measurements share a rho, and one conversion gives (epsilon, delta).
+
+What is picked as the largest noisy score (quantiles) has an epsilon of its own, and Gaussian noise gets
+what is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.account import (
+    Charge,
+    Event,
+    FailureEvent,
+    GaussianEvent,
+    SelectionEvent,
+    gaussian_rho_lower,
+)
+from sanql.mechanisms import DiscreteGaussian, Noise, NoNoise, gaussian_threshold
+from sanql.plan.mechanism import (
+    Mechanism,
+    Priced,
+    free,
+    is_free,
+    picking,
+    pure_shares,
+    pure_weights,
+    selecting,
+    split,
+)
+from sanql.statistics import Measuring
+
+
+@dataclass(frozen=True)
+class GaussianMechanism(Mechanism):
+    """Discrete Gaussian noise; a key that appears by chance alone is a failure that delta pays for."""
+
+    name = "discrete Gaussian"
+    theorem = (
+        "The measurements' concentrated-privacy costs add up and convert to (epsilon, "
+        "delta) by the bound of Canonne, Kamath & Steinke (2020), optimised over the "
+        "order; selection's failure probability is added to delta."
+    )
+
+    def price(
+        self, levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction
+    ) -> tuple[Priced, ...] | None:
+        """Return noise for every level, or None where there is no delta or no rho left."""
+        if delta == 0:
+            return None
+        keys = selecting(levels)
+        conversion = delta / 2 if keys else delta
+        failure = (delta - conversion) / max(1, keys)
+        pure_parts = split([sum(pure_weights(measuring)) for measuring in levels])
+        pure = [
+            _pure_epsilons(measuring, epsilon * share)
+            for measuring, share in zip(levels, pure_parts, strict=True)
+        ]
+        rho = _rho(epsilon - sum(map(sum, pure), Fraction(0)), conversion)
+        if rho is None:
+            return None
+        weights = [sum(_weights(*pair)) for pair in zip(levels, pure, strict=True)]
+        found = []
+        for measuring, own, share in zip(levels, pure, split(weights), strict=True):
+            if is_free(measuring):
+                found.append(free(measuring))
+                continue
+            noises, threshold, events = _noises(measuring, own, rho * share, failure)
+            found.append(Priced(noises, threshold, Charge(events, epsilon, delta), self))
+        return tuple(found)
+
+
+def _pure_epsilons(measuring: Measuring, epsilon: Fraction) -> list[Fraction]:
+    """Return what each measurement that is picked spends of an epsilon; the others nothing."""
+    if is_free(measuring):
+        return [Fraction(0) for _ in measuring.measurements]
+    return [
+        epsilon * share if part.is_picked else Fraction(0)
+        for part, share in zip(measuring.measurements, pure_shares(measuring), strict=True)
+    ]
+
+
+def _rho(epsilon: Fraction, delta: Fraction) -> Fraction | None:
+    """Return what Gaussian noise may spend, where anything is left for it."""
+    if epsilon == 0:
+        return None
+    rho = gaussian_rho_lower(epsilon, delta)
+    return rho if rho > 0 else None
+
+
+def _weights(measuring: Measuring, pure: Sequence[Fraction]) -> list[float]:
+    return [
+        0.0 if own else math.sqrt(part.weight * part.sensitivity.l2_squared) / part.size
+        for part, own in zip(measuring.measurements, pure, strict=True)
+    ]
+
+
+def _noises(
+    measuring: Measuring, pure: Sequence[Fraction], rho: Fraction, failure: Fraction
+) -> tuple[tuple[Noise, ...], int | None, tuple[Event, ...]]:
+    """Return noises, the threshold of keys and the events that spend rho, and failure on keys."""
+    noises: list[Noise] = []
+    events: list[Event] = []
+    threshold = None
+    shares = split(_weights(measuring, pure))
+    for index, (part, share) in enumerate(zip(measuring.measurements, shares, strict=True)):
+        squared = Fraction(part.sensitivity.l2_squared)
+        if part.sensitivity.zero:
+            noises.append(NoNoise())
+            continue
+        if part.is_picked:
+            noises.append(picking(part, pure[index]))
+            events.append(SelectionEvent(pure[index], Fraction(0), 1))
+            continue
+        noise = DiscreteGaussian(_round_up(squared / (2 * rho * share)))
+        noises.append(noise)
+        events.append(GaussianEvent(noise.sigma2, squared))
+        if index == measuring.selection:
+            cells = part.sensitivity.l1
+            threshold = gaussian_threshold(noise.sigma2, failure / cells)
+            events.append(FailureEvent(failure))
+    return tuple(noises), threshold, tuple(events)
+
+
+def _round_up(value: Fraction) -> Fraction:
+    """Return the value rounded up to a short fraction, so that sampling stays quick."""
+    bits = max(0, 24 - math.floor(math.log2(value)))
+    return Fraction(math.ceil(value * 2**bits), 2**bits)

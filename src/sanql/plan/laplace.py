@@ -1,0 +1,72 @@
+"""Discrete Laplace noise: every measurement has an epsilon of its own, and epsilons add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sanql.account import Charge, LaplaceEvent, SelectionEvent
+from sanql.mechanisms import DiscreteLaplace, Noise, NoNoise, truncated_geometric
+from sanql.plan.mechanism import (
+    Mechanism,
+    Priced,
+    free,
+    is_free,
+    picking,
+    pure_shares,
+    pure_weights,
+    selecting,
+    split,
+)
+from sanql.statistics import Measuring
+
+
+@dataclass(frozen=True)
+class LaplaceMechanism(Mechanism):
+    """Discrete Laplace noise, and truncated geometric noise for the count that selects keys."""
+
+    name = "discrete Laplace"
+    theorem = (
+        "Epsilons and deltas of the measurements add up (basic composition); what is "
+        "computed from noisy values costs nothing more (post-processing)."
+    )
+
+    def price(
+        self, levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction
+    ) -> tuple[Priced, ...]:
+        """Return noise for every level; levels share epsilon, those that select keys delta."""
+        shares = split([sum(pure_weights(measuring)) for measuring in levels])
+        each = delta / max(1, selecting(levels))
+        return tuple(
+            free(measuring) if is_free(measuring) else self._level(measuring, epsilon * share, each)
+            for measuring, share in zip(levels, shares, strict=True)
+        )
+
+    def _level(self, measuring: Measuring, epsilon: Fraction, delta: Fraction) -> Priced:
+        parts = measuring.measurements
+        shares = pure_shares(measuring)
+        noises: list[Noise] = []
+        events: list[LaplaceEvent | SelectionEvent] = []
+        threshold = None
+        spent_delta = Fraction(0)
+        for index, (part, share) in enumerate(zip(parts, shares, strict=True)):
+            bounds = part.sensitivity
+            if bounds.zero:
+                noises.append(NoNoise())
+            elif index == measuring.selection:
+                cells = bounds.l1  # a unit moves each of at most l1 counts by one
+                each = truncated_geometric(epsilon * share / cells, delta / cells)
+                noises.append(each)
+                threshold = each.limit + 1
+                spent_delta = delta
+                events.append(SelectionEvent(epsilon * share / cells, delta / cells, cells))
+            elif part.is_picked:
+                noises.append(picking(part, epsilon * share))
+                events.append(SelectionEvent(epsilon * share, Fraction(0), 1))
+            else:
+                noise = DiscreteLaplace(bounds.l1 / (epsilon * share))
+                noises.append(noise)
+                events.append(LaplaceEvent(noise.scale, bounds.l1, bounds.linf))
+        charge = Charge(tuple(events), epsilon, spent_delta)
+        return Priced(tuple(noises), threshold, charge, self)

@@ -1,0 +1,151 @@
+"""One grouping set of a question: whose rows count, which groups there are, and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from sanql.account import Charge
+from sanql.measurements import Limits, Measurement, Sensitivity, Setting
+from sanql.mechanisms import Noise
+from sanql.plan.chosen_keys import check_nulls
+from sanql.plan.keys import Beside, Keys, OneGroup, PrivateKeys, PublicKeys, keys_of, listed_values
+from sanql.plan.limits import limits_of
+from sanql.plan.mechanism import Priced
+from sanql.plan.other_groups import check_rest, with_rest
+from sanql.plan.reading import reading
+from sanql.policy import Neighbours, RowUnit, Table
+from sanql.question import Query, Scan
+from sanql.statistics import Estimate, Measuring, PlannedNoise, measure
+
+
+@dataclass(frozen=True)
+class LevelOutline:
+    """Everything about one grouping set of an answer that does not depend on epsilon."""
+
+    query: Query
+    table: Table  # what the question reads, seen as one table
+    tables: Mapping[str, Table]
+    neighbours: Neighbours
+    keys: Keys
+    limits: Limits
+    measuring: Measuring
+    other: bool = False  # one row more holds what the groups that do not appear have together
+    beside: tuple[Beside, ...] = ()  # keys of other levels whose public values a row must have
+
+    @property
+    def selects_keys(self) -> bool:
+        """Whether unknown keys must be selected privately, which needs a delta."""
+        return self.measuring.selection is not None and not self.free
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing in the answer depends on any unit."""
+        return all(part.sensitivity.zero for part in self.measuring.measurements)
+
+    @property
+    def reads_no_rows(self) -> bool:
+        """Whether all numbers are 0 whatever the private rows are, so that none need be read.
+
+        It costs nothing, so it must not read them: how long that takes can depend on them, and nobody
+        would have paid. What else is free counts or adds up a constant over all rows of a table under
+        change-one, however many; that reads nothing of them but their number.
+        """
+        return not self.table.public and all(
+            part.always_zero for part in self.measuring.measurements
+        )
+
+
+@dataclass(frozen=True)
+class Level:
+    """One grouping set of an answer: what is measured under which limits, and with which noise."""
+
+    outline: LevelOutline
+    priced: Priced
+
+    @cached_property
+    def query(self) -> Query:
+        """The question that this level answers."""
+        return self.outline.query
+
+    @cached_property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What the engine computes for every group."""
+        return self.outline.measuring.measurements
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """How each aggregate is computed from noisy measurements."""
+        return self.outline.measuring.estimates
+
+    @cached_property
+    def noises(self) -> tuple[Noise, ...]:
+        """The noise of each measurement."""
+        return self.priced.noises
+
+    @cached_property
+    def planned_noise(self) -> PlannedNoise:
+        """The noise of each measurement, as estimates look at it."""
+        return PlannedNoise(self.outline.measuring, self.noises, self.priced.threshold)
+
+    @cached_property
+    def charge(self) -> Charge:
+        """What this level costs of the whole answer, by its own events."""
+        return self.priced.charge
+
+
+def outline_level(
+    query: Query,
+    tables: Mapping[str, Table],
+    neighbours: Neighbours,
+    groups_asked: int | None = None,
+    other: bool = False,
+    beside: tuple[Beside, ...] = (),
+) -> LevelOutline:
+    """Return what must be measured for one grouping set, with sensitivities.
+
+    A row that lacks a public value of a key `beside` is left out, as by a condition in WHERE.
+    """
+    assert not query.sets  # noqa: S101  (grouping_sets.py makes one question of each set)
+    table = reading(query.source, tables)
+    check_nulls(query.where)
+    keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
+    limits = limits_of(table, keys, groups_asked)
+    setting = Setting(
+        neighbours=neighbours,
+        limits=limits,
+        one_group=isinstance(keys, OneGroup),
+        always_present=neighbours == "change-one"
+        and isinstance(table.unit, RowUnit)
+        and isinstance(query.source, Scan)
+        and query.where is None
+        and not beside
+        and isinstance(keys, OneGroup | PrivateKeys),
+        merged=other,
+    )
+    groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
+    measuring = measure(
+        query.aggregates,
+        table,
+        tables,
+        setting,
+        isinstance(keys, PrivateKeys),
+        groups,
+        partial(listed_values, tables=tables),
+    )
+    if table.public:
+        measuring = _insensitive(measuring)
+    outlined = LevelOutline(
+        query, table, tables, neighbours, keys, limits, measuring, other, beside
+    )
+    if other:
+        check_rest(outlined.selects_keys)
+        return replace(outlined, measuring=with_rest(measuring, setting))
+    return outlined
+
+
+def _insensitive(measuring: Measuring) -> Measuring:
+    zero = Sensitivity(0, 0, 0)
+    parts = tuple(replace(part, sensitivity=zero) for part in measuring.measurements)
+    return replace(measuring, measurements=parts)

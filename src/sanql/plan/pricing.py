@@ -1,0 +1,62 @@
+"""Turning (epsilon, delta) into noise: the split over measurements and the choice of mechanism.
+
+Errors of different measurements are compared in units of one row's largest part, and weighted by how
+often they enter the answer. With discrete Laplace noise the weighted variance is
+sum a_i 2 (l1_i / e_i)^2 under sum e_i = epsilon, least at e_i ∝ (a_i l1_i^2)^(1/3). With discrete
+Gaussian noise it is sum a_i l2_i^2 / (2 r_i) under sum r_i = rho, least at r_i ∝ sqrt(a_i) l2_i. The
+cheaper of the two is taken; without delta only the first exists. What is picked as the largest noisy
+score (quantiles) has an epsilon of its own either way, and Gaussian noise gets the rest.
+
+Several levels (grouping_sets.py) are priced as one list of measurements: their epsilons, or their rhos
+and then one conversion, add up to the whole question's. The same rule splits the budget among levels:
+under sum_l e_l = epsilon, a level whose least error is (sum_i (a_i l1_i^2)^(1/3))^3 / e_l^2 gets e_l in
+proportion to that sum over i, which is what one split over all measurements would give it. Levels that
+select keys share delta equally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sanql.account import Charge
+from sanql.plan.gaussian import GaussianMechanism
+from sanql.plan.laplace import LaplaceMechanism
+from sanql.plan.mechanism import Mechanism, NoMechanism, Priced
+from sanql.statistics import Measuring
+
+MECHANISMS: tuple[Mechanism, ...] = (NoMechanism(), LaplaceMechanism(), GaussianMechanism())
+"""All that there are; the first is taken wherever it can be."""
+
+
+def price_levels(
+    levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction
+) -> tuple[tuple[Priced, ...], Charge]:
+    """Return the least noisy way to answer all levels within (epsilon, delta), and its price.
+
+    The charge of a level has its own events; together they are the events of the whole.
+    """
+    nothing, *noisy = MECHANISMS
+    exact = nothing.price(levels, epsilon, delta)
+    if exact is not None:
+        return exact, Charge((), Fraction(0), Fraction(0))
+    priced = [mechanism.price(levels, epsilon, delta) for mechanism in noisy]
+    candidates = [each for each in priced if each is not None]
+    best = min(candidates, key=lambda each: sum(map(expected_error, levels, each)))
+    events = tuple(event for priced in best for event in priced.charge.events)
+    spent = delta if any(priced.charge.delta for priced in best) else Fraction(0)
+    return best, Charge(events, epsilon, spent)
+
+
+def expected_error(measuring: Measuring, priced: Priced) -> float:
+    """Return the weighted variance of an answer, plus the square of what selection hides."""
+    total = 0.0
+    for part, noise in zip(measuring.measurements, priced.noises, strict=True):
+        total += part.weight * (noise.standard_deviation / part.size) ** 2
+    return total + float(priced.threshold or 0) ** 2
+
+
+def check_known(mechanism: Mechanism) -> None:
+    """Raise for a mechanism that is not listed: nothing is claimed of what nobody has proved."""
+    if mechanism not in MECHANISMS:
+        raise AssertionError(f"the mechanism {mechanism!r} is not one of those that are known")

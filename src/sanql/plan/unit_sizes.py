@@ -1,0 +1,169 @@
+"""How many rows, or groups, units have: units counted by public bins, and the limit that suits them.
+
+Every unit is one row of the relation counted here, with its number of rows (or of different values of a
+column), so it is in one bin: bins.py says what it moves. A unit with more than 2^20 counts as one that
+has so many. No limit of the policy is needed, and none is used.
+
+A limit L costs noise, in proportion to L, and it costs what units have beyond it. The one suggested
+has the least of both together, at an epsilon that is typical of questions:
+
+    standard deviation of the noise of one count  +  rows lost
+
+For groups it is the noise of COUNT(DISTINCT unit) in one group and what an average group loses. Near the
+best limit one step more keeps about as many rows as it adds noise: some 1.4/epsilon units are above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sanql.errors import Refused
+from sanql.functions import call
+from sanql.mechanisms import DiscreteLaplace
+from sanql.parse import derived_item, table_item
+from sanql.plan.bins import bin_of, count_units, least_seen
+from sanql.plan.keys import PublicKeys, keys_of
+from sanql.plan.plan import Plan
+from sanql.policy import ROWS_MOST, Neighbours, RowUnit, Table
+from sanql.question import (
+    AggregateRef,
+    Derived,
+    Expr,
+    Facts,
+    Field,
+    Grouped,
+    Scan,
+    Type,
+    UnitAggregate,
+    integer_literal,
+)
+
+EDGES = tuple(sorted({2**k for k in range(ROWS_MOST.bit_length())} | {3 * 2**k for k in range(19)}))
+"""The largest number in each bin: 1, 2, 3, 4, 6, 8, 12, 16, …, 2^20."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A limit, with the shares of units within it and of rows kept, and what it costs."""
+
+    limit: int
+    units: float
+    kept: float
+    noise: float
+    lost: float
+
+    @property
+    def cost(self) -> float:
+        """Noise and loss together."""
+        return self.noise + self.lost
+
+
+def rows_of_units(
+    name: str, tables: Mapping[str, Table], neighbours: Neighbours, epsilon: Fraction
+) -> Plan:
+    """Return the plan of counting units by how many rows they have."""
+    return _spread(name, None, tables, neighbours, epsilon)
+
+
+def groups_of_units(
+    name: str, by: Expr, tables: Mapping[str, Table], neighbours: Neighbours, epsilon: Fraction
+) -> Plan:
+    """Return the plan of counting units by how many different values they have."""
+    return _spread(name, by, tables, neighbours, epsilon)
+
+
+def grouped_by(name: str, column: str, tables: Mapping[str, Table]) -> Expr:
+    """Return the column that groups are made by, or refuse one that makes none."""
+    item = table_item(tables[name], name, 0, tables)
+    visible = item.find(column)
+    usable = [known.name for known in item.columns if known.value is not None]
+    if visible is None or visible.value is None:
+        raise Refused(
+            "column_unknown",
+            f"the table {name} has no column {column[:60]} to group by",
+            f"the columns are {', '.join(usable) or 'none'}",
+        )
+    if visible.value.facts.type is Type.REAL and visible.value.facts.grid is None:
+        raise Refused(
+            "group_real",
+            f"{column[:60]} has no fixed precision, so no two of its values are one group",
+            "name a column that questions are grouped by",
+        )
+    return visible.value
+
+
+def number_of_groups(by: Expr, tables: Mapping[str, Table]) -> int | None:
+    """Return how many groups there are, where the policy says so."""
+    keys = keys_of((by,), tables)
+    return keys.count if isinstance(keys, PublicKeys) else None
+
+
+def seen(planned: Plan, bins: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Return the units of each bin; a count that noise alone could make is taken for none."""
+    least = least_seen(planned, len(EDGES))
+    found = dict(zip(bins, counts, strict=True))
+    return [count if count >= least else 0 for count in (found[i] for i in range(len(EDGES)))]
+
+
+def choices(
+    units: Sequence[int], epsilon: Fraction, cells: int = 1, groups: int = 1
+) -> list[Choice]:
+    """Return the limits to choose from, up to the largest number that anybody is seen to have.
+
+    `cells` is how many counts one unit moves for each unit of the limit, `groups` over how many
+    groups the loss is spread.
+    """
+    last = max(index for index, count in enumerate(units) if count)
+    sizes = [Fraction(low + 1 + high, 2) for low, high in zip((0, *EDGES), EDGES, strict=False)]
+    total = sum(units)
+    rows = sum(count * size for count, size in zip(units, sizes, strict=True))
+    found = []
+    for index in range(last + 1):
+        limit = EDGES[index]
+        kept = sum(c * min(size, limit) for c, size in zip(units, sizes, strict=True))
+        noise = DiscreteLaplace(cells * limit / epsilon).standard_deviation
+        within = sum(units[: index + 1]) / total
+        found.append(
+            Choice(limit, within, float(kept / rows), noise, float((rows - kept) / groups))
+        )
+    return found
+
+
+def _spread(
+    name: str,
+    by: Expr | None,
+    tables: Mapping[str, Table],
+    neighbours: Neighbours,
+    epsilon: Fraction,
+) -> Plan:
+    table = tables[name]
+    if table.public or isinstance(table.unit, RowUnit):
+        what = "is public" if table.public else "protects each row by itself"
+        raise Refused(
+            "limits_needless",
+            f"the table {name} {what}, so there is nothing to limit",
+            "ask about a table whose unit may have several rows",
+        )
+    # what is counted here has no limit yet, and none of those declared is part of the question
+    free = replace(
+        table, rows_per_unit_max=ROWS_MOST, rows_per_group_max=None, groups_per_unit_max=ROWS_MOST
+    )
+    counted = Facts(
+        Type.INTEGER, Fraction(0), Fraction(ROWS_MOST), nullable=False, grid=Fraction(1)
+    )
+    number = UnitAggregate("count", by, by is not None, counted)
+    each = Grouped(
+        Scan(0, name, private=True),
+        where=None,
+        keys=(),
+        aggregates=(number,),
+        fields=(Field("number", AggregateRef(0, counted), None),),
+        having=None,
+        one_each=True,
+    )
+    value = derived_item(each, "units", 1).columns[0].value
+    assert value is not None  # noqa: S101  (the only field is a value)
+    below = [call("less_equal", value, integer_literal(edge)) for edge in EDGES[:-1]]
+    return count_units(bin_of(below), Derived(1, each), {**tables, name: free}, neighbours, epsilon)

@@ -1,0 +1,268 @@
+"""policy.toml → Policy, or every fault in it at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.errors import Fault, PolicyError
+from sanql.kernel import ROWS_READ_AT_ONCE
+from sanql.policy.auto_bounds import read_auto_bounds
+from sanql.policy.budgets import parse_epsilon, read_analysts, read_coalitions, require_budget
+from sanql.policy.document import read_document
+from sanql.policy.keys import (
+    DEADLINE_SECONDS_LEAST,
+    DEADLINE_SECONDS_MOST,
+    ENGINE_DEFAULT,
+    EPSILON_PER_QUERY_MIN_DEFAULT,
+    FAILURES_MAX_DEFAULT,
+    FAILURES_MOST,
+    KEYS,
+    MEMORY_BYTES_LEAST,
+    MEMORY_BYTES_MOST,
+    SECTIONS,
+    WORKERS_MOST,
+)
+from sanql.policy.model import (
+    Accounting,
+    Budget,
+    EngineLimits,
+    Neighbours,
+    Policy,
+    Table,
+)
+from sanql.policy.section import Faults, Mistake, Section, quote, suggest
+from sanql.policy.source import parse_source
+from sanql.policy.tables import read_tables
+from sanql.policy.values import (
+    integer_between,
+    number_between,
+    one_of,
+    parse_delta,
+    parse_flag,
+    parse_name,
+    parse_text,
+    show_number,
+)
+
+if TYPE_CHECKING:
+    from sanql.policy.exact import Exact
+
+_NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "change-one")
+_ACCOUNTING: tuple[Accounting, ...] = ("pure", "renyi")
+_SHARE_OF_TEXTS = 12
+_BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+def load(path: str | Path) -> Policy:
+    """Return the policy that the file declares; raise PolicyError with all its faults otherwise.
+
+    Only the policy file is read: whether the source exists and fits is for whoever opens it.
+    """
+    policy, faults = survey(path)
+    if policy is None or faults:
+        raise PolicyError(faults)
+    return policy
+
+
+def survey(path: str | Path) -> tuple[Policy | None, list[Fault]]:
+    """Return a policy with all its faults.
+
+    With faults it is good for one thing: to look whether the source fits what could be read of it,
+    so that those faults can be told in the same breath. It is None where not even that makes sense.
+    """
+    file = Path(path).absolute()
+    document = read_document(file)
+    faults = Faults(document.lines)
+    policy = _read_policy(Section((), document.content, faults), file)
+    return policy, faults.in_order()
+
+
+def _read_policy(root: Section, file: Path) -> Policy | None:
+    _check_sections(root)
+    tables = read_tables(root)
+    engine = _read_engine(root)
+    _check_texts(root, tables, engine.memory_bytes)
+    dataset = root.section("dataset", "write [dataset] and its keys below it")
+    if dataset is None:
+        if "dataset" not in root.content:
+            root.fault("dataset", "[dataset] is missing", "write [dataset] and its keys below it")
+        return None
+    dataset.allow(KEYS["dataset"])
+    name = dataset.require("name", parse_name, "name the dataset")
+    source = dataset.require("source", parse_source, "name what holds the data")
+    ledger = dataset.read("ledger", _parse_ledger, "name the file that keeps the account")
+    head = dataset.read("head", _parse_ledger, "name a file elsewhere that pins the account's head")
+    scratch = dataset.read("scratch", parse_flag, "write scratch = true, or leave it out")
+    neighbours = dataset.require(
+        "neighbours",
+        one_of(_NEIGHBOURS),
+        'write "add-remove" to hide whether a unit is in the data, "change-one" to hide what its'
+        " data are",
+    )
+    accounting = dataset.require(
+        "accounting",
+        one_of(_ACCOUNTING),
+        'write "pure" to add up epsilons, "renyi" to get more from a budget with a delta',
+    )
+    failures_max = dataset.read(
+        "failures_max", integer_between(1, FAILURES_MOST), "write how many failures are borne"
+    )
+    failures_total_max = dataset.read(
+        "failures_total_max",
+        integer_between(1, FAILURES_MOST),
+        "write how many failures of all analysts together are borne",
+    )
+    delta_per_query = dataset.read(
+        "delta_per_query", _parse_delta_per_query, "write a probability such as 1e-9"
+    )
+    least = dataset.read(
+        "epsilon_per_query_min", parse_epsilon, "write the least a question costs, such as 0.001"
+    )
+    budget = require_budget(dataset, accounting)
+    analysts = read_analysts(root, accounting, budget)
+    coalitions = read_coalitions(root, accounting, budget)
+    if budget is not None and delta_per_query is not None and delta_per_query > budget.delta:
+        dataset.fault(
+            "delta_per_query",
+            f"{show_number(delta_per_query)} is more than the dataset's delta"
+            f" {show_number(budget.delta)} and could never be spent",
+            "lower it, or leave it out",
+        )
+    if budget is not None and least is not None and least > budget.epsilon:
+        dataset.fault(
+            "epsilon_per_query_min",
+            f"{show_number(least)} is more than the dataset's epsilon"
+            f" {show_number(budget.epsilon)}: nothing could be asked",
+            "lower it, or leave it out",
+        )
+    exact = _read_exact(root, tables, budget)
+    auto_bounds = read_auto_bounds(root, dataset, budget)
+    declared = root.content.get("table")
+    if source is None or not isinstance(declared, Mapping) or len(tables) < len(declared):
+        return None
+    # what is missing has left a fault, so nobody will ask a policy with the stand-ins below
+    name = name or "unnamed"
+    # beside that of the data's own account, so that a policy can be rehearsed and used in turn
+    own_name = f"{name}.scratch.ledger" if scratch else f"{name}.ledger"
+    ledger_path = file.parent / (ledger or own_name)
+    source_path = file.parent / source
+    if ledger_path in (file, source_path):
+        dataset.fault(
+            "ledger",
+            f"{quote(ledger_path.name)} is the policy or the source itself",
+            "name a file of its own",
+        )
+    if head is not None and file.parent / head in (
+        *(file, source_path, ledger_path),
+        ledger_path.with_name(ledger_path.name + ".head"),
+    ):
+        dataset.fault(
+            "head",
+            f"{quote(head)} is the policy, the source, the ledger or the head beside it",
+            "name a file of its own, on another disk",
+        )
+    return Policy(
+        path=file,
+        name=name,
+        source=str(source_path),
+        ledger=ledger_path,
+        neighbours=neighbours or "add-remove",
+        budget=budget or Budget(Fraction(0), Fraction(0)),
+        accounting=accounting or "pure",
+        tables=tables,
+        analysts=analysts,
+        coalitions=coalitions,
+        engine=engine,
+        delta_per_query=delta_per_query,
+        failures_max=FAILURES_MAX_DEFAULT if failures_max is None else failures_max,
+        exact=exact,
+        auto_bounds=auto_bounds,
+        failures_total_max=failures_total_max,
+        epsilon_per_query_min=EPSILON_PER_QUERY_MIN_DEFAULT if least is None else least,
+        head=None if head is None or scratch else file.parent / head,
+        scratch=bool(scratch),
+    )
+
+
+def _check_sections(root: Section) -> None:
+    for key in root.content:
+        if key not in SECTIONS:
+            root.fault(key, f"unknown section {quote(key)}", suggest(key, SECTIONS))
+
+
+def _read_exact(
+    root: Section, tables: Mapping[str, Table], budget: Budget | None
+) -> Mapping[str, Exact]:
+    if "exact" not in root.content:
+        return {}
+    # certificates bring numerical libraries along, which most policies do not need
+    from sanql.policy.exact import read_exact
+
+    return read_exact(root, tables, budget)
+
+
+def _parse_ledger(written: object) -> str:
+    ledger = parse_text(written)
+    if ledger.endswith(("/", ".")):
+        raise Mistake(f"{quote(ledger)} is a folder")
+    return ledger
+
+
+def _read_engine(root: Section) -> EngineLimits:
+    engine = root.section("engine", "write [engine] and its keys below it")
+    if engine is None:
+        return ENGINE_DEFAULT
+    engine.allow(KEYS["engine"])
+    memory = engine.read("memory", _parse_memory, 'write a size such as "4GB" or "512MB"')
+    deadline = engine.read(
+        "deadline",
+        number_between(DEADLINE_SECONDS_LEAST, DEADLINE_SECONDS_MOST),
+        "write a number of seconds",
+    )
+    workers = engine.read(
+        "workers", integer_between(1, WORKERS_MOST), "write how many questions run at once"
+    )
+    return EngineLimits(
+        memory_bytes=ENGINE_DEFAULT.memory_bytes if memory is None else memory,
+        deadline_seconds=ENGINE_DEFAULT.deadline_seconds if deadline is None else float(deadline),
+        workers=ENGINE_DEFAULT.workers if workers is None else workers,
+    )
+
+
+def _check_texts(root: Section, tables: Mapping[str, Table], memory: int) -> None:
+    """Fault texts so long that one person's rows could fill the memory in which they are read."""
+    most = memory // (ROWS_READ_AT_ONCE * _SHARE_OF_TEXTS)
+    for table in tables.values():
+        for column in table.columns.values():
+            if column.bytes_max is not None and column.bytes_max > most:
+                root.fault(
+                    ("table", table.name, "column", column.name, "bytes_max"),
+                    f"{column.bytes_max:,} bytes are too many for the memory of {memory:,} bytes:"
+                    f" {ROWS_READ_AT_ONCE:,} such texts, which are read at once, may take no more than a"
+                    " twelfth of it",
+                    f"write bytes_max = {most} or less, or more memory under [engine]",
+                )
+
+
+def _parse_memory(written: object) -> int:
+    size = re.fullmatch(r"([0-9]{1,9}) ?([MGT]i?B)", parse_text(written))
+    if size is None:
+        raise Mistake(f"{quote(written)} is not a size")
+    memory = int(size[1]) * _BYTES[size[2]]
+    if not MEMORY_BYTES_LEAST <= memory <= MEMORY_BYTES_MOST:
+        raise Mistake(
+            f"{quote(written)} is not between {MEMORY_BYTES_LEAST // 10**6}MB and"
+            f" {MEMORY_BYTES_MOST // 10**12}TB"
+        )
+    return memory
+
+
+def _parse_delta_per_query(written: object) -> Fraction:
+    delta = parse_delta(written)
+    if delta == 0:
+        raise Mistake("0 is what a missing delta_per_query means", "leave delta_per_query out")
+    return delta

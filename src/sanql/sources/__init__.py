@@ -1,0 +1,58 @@
+"""Policy → Source: where its data are, whether they have changed, and whose they are (`ownership/`)."""
+
+from sanql.sources.cache import Cache, secret_copies
+from sanql.sources.database import DatabaseSource
+from sanql.sources.files import FilesSource
+from sanql.sources.kinds import changing_files, check_files_readable, locate, vanished_file
+from sanql.sources.ownership import (
+    AccountStatus,
+    admit,
+    admit_unopened,
+    check_kept_here,
+    check_ledger_exists,
+    check_same_files,
+    claim,
+    faults_of_ledger_places,
+    known_heads,
+    merge_accounts,
+    move_account,
+    open_claimed,
+    retire_account,
+    retire_lost,
+    show_account,
+    statement_of,
+    still_claimed,
+)
+from sanql.sources.protocol import Source
+from sanql.sources.stamps import Stamped, Stamps
+
+__all__ = [
+    "AccountStatus",
+    "Cache",
+    "DatabaseSource",
+    "FilesSource",
+    "Source",
+    "Stamped",
+    "Stamps",
+    "admit",
+    "admit_unopened",
+    "changing_files",
+    "check_files_readable",
+    "check_kept_here",
+    "check_ledger_exists",
+    "check_same_files",
+    "claim",
+    "faults_of_ledger_places",
+    "known_heads",
+    "locate",
+    "merge_accounts",
+    "move_account",
+    "open_claimed",
+    "retire_account",
+    "retire_lost",
+    "secret_copies",
+    "show_account",
+    "statement_of",
+    "still_claimed",
+    "vanished_file",
+]

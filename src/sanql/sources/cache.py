@@ -1,0 +1,162 @@
+"""The private folder beside the ledger that keeps prepared copies of Parquet and CSV sources.
+
+An entry is `FINGERPRINT.json` (names and types found) and, where there is something to ingest,
+`FINGERPRINT.duckdb`. Entries appear by renaming, under an exclusive lock, so a reader sees all of
+an entry or none of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sanql.account import Ledger, Registry, registry_folders
+from sanql.errors import Fault, PolicyError
+
+# Between preparing a source and opening it nobody holds its lock; that takes moments.
+_SECONDS_UNUSED_MAX = 600.0
+
+
+class Cache:
+    """The folder `LEDGER.cache/`, open to its owner only."""
+
+    def __init__(self, ledger: Path) -> None:
+        self.folder = ledger.with_suffix(".cache").absolute()
+
+    def schema(self, fingerprint: str) -> dict[str, object] | None:
+        """Return what an entry recorded about names and types, or None."""
+        with suppress(OSError, ValueError):
+            recorded = json.loads((self.folder / f"{fingerprint}.json").read_text())
+            return recorded if isinstance(recorded, dict) else None
+        return None
+
+    def database(self, fingerprint: str) -> Path:
+        """Return where an entry's prepared copy is, or will be."""
+        return self.folder / f"{fingerprint}.duckdb"
+
+    def touch(self, fingerprint: str) -> None:
+        """Mark an entry as wanted now, so that nobody clears it away before it is opened."""
+        # not the database: its time is part of its identity, and workers may be opening it now
+        with suppress(OSError):
+            os.utime(self.folder / f"{fingerprint}.json")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the folder's lock; leftovers of a writer that was killed are removed first.
+
+        What the disk or the folder's rights do not allow within is a PolicyError.
+        """
+        self._make_private()
+        try:
+            with self._locked():
+                for leftover in self.folder.glob("*.building*"):
+                    leftover.unlink()
+                yield
+        except OSError:
+            raise PolicyError(
+                [
+                    Fault(
+                        "dataset.ledger",
+                        f"the folder {self.folder.name}/ beside the ledger cannot be written to",
+                        "see to its rights and the room on the disk, or remove it",
+                    )
+                ]
+            ) from None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def building(self, fingerprint: str) -> Path:
+        """Return the name a copy has until it is complete."""
+        return self.folder / f"{fingerprint}.building"
+
+    def record(self, fingerprint: str, schema: Mapping[str, object]) -> None:
+        """Publish an entry: the copy first, if there is one, then the schema vouching for it."""
+        built = self.building(fingerprint)
+        if built.exists():
+            _sync(built)
+            built.rename(self.database(fingerprint))
+        note = self.folder / f"{fingerprint}.json.building"
+        note.touch(mode=0o600)
+        note.write_text(json.dumps(schema))
+        _sync(note)
+        note.rename(self.folder / f"{fingerprint}.json")
+        _sync(self.folder)
+
+    def clear(self, keep: str) -> None:
+        """Remove other fingerprints' entries that no worker pool holds and nobody just wanted."""
+        for path in self.folder.glob("*.json"):
+            if path.stem != keep and _unused(path, self.database(path.stem)):
+                path.unlink(missing_ok=True)
+                self.database(path.stem).unlink(missing_ok=True)
+
+    def _make_private(self) -> None:
+        try:
+            with suppress(FileExistsError):
+                self.folder.mkdir(mode=0o700)
+            status = self.folder.lstat()
+        except OSError:
+            raise PolicyError(
+                [
+                    Fault(
+                        "dataset.ledger",
+                        f"the folder {self.folder.name}/ cannot be made beside the ledger",
+                        "name a ledger in a folder that you may write to",
+                    )
+                ]
+            ) from None
+        if (
+            not stat.S_ISDIR(status.st_mode)
+            or status.st_uid != os.geteuid()
+            or status.st_mode & 0o077
+        ):
+            raise PolicyError(
+                [
+                    Fault(
+                        "dataset.ledger",
+                        f"the folder {self.folder.name}/ beside the ledger is open to others",
+                        "make it yours alone (chmod 700), or remove it",
+                    )
+                ]
+            )
+
+
+def _unused(note: Path, database: Path) -> bool:
+    with suppress(FileNotFoundError):
+        if time.time() - note.stat().st_mtime < _SECONDS_UNUSED_MAX:
+            return False
+        handle = os.open(database, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(handle)
+    return True
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def secret_copies(ledger: Ledger) -> list[Path]:
+    """Return where the secret of a ledger's stamps may be kept besides; the first is written to."""
+    account = ledger.owner.state.account
+    folders = registry_folders() if account is not None else ()
+    return [Registry(folder).stamps_path(account or "") for folder in folders]

@@ -1,0 +1,41 @@
+"""Whose data are: the account that has claimed them, and what becomes of it."""
+
+from sanql.sources.ownership.account_changes import (
+    AccountStatus,
+    merge_accounts,
+    move_account,
+    retire_account,
+    show_account,
+    statement_of,
+)
+from sanql.sources.ownership.admission import admit, admit_unopened, check_same_files
+from sanql.sources.ownership.claimed_ledgers import (
+    check_kept_here,
+    check_ledger_exists,
+    claim,
+    faults_of_ledger_places,
+    known_heads,
+    open_claimed,
+    still_claimed,
+)
+from sanql.sources.ownership.lost_ledgers import retire_lost
+
+__all__ = [
+    "AccountStatus",
+    "admit",
+    "admit_unopened",
+    "check_kept_here",
+    "check_ledger_exists",
+    "check_same_files",
+    "claim",
+    "faults_of_ledger_places",
+    "known_heads",
+    "merge_accounts",
+    "move_account",
+    "open_claimed",
+    "retire_account",
+    "retire_lost",
+    "show_account",
+    "statement_of",
+    "still_claimed",
+]

@@ -1,0 +1,212 @@
+"""The deliberate changes of an account: it is moved, merged with another or closed, each on record.
+
+Each can be run again after a crash and then finishes what was begun. Records come before claims: what
+is recorded twice as far as claims go counts once, and nothing that was spent is ever forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.account import (
+    RELEASING,
+    Claim,
+    Claims,
+    ClosingStatement,
+    Holder,
+    Ledger,
+    Owner,
+    Ownership,
+    check_no_scratch,
+    claimed_by_another,
+    kept_elsewhere,
+)
+from sanql.errors import LedgerError, LedgerUnreadable
+from sanql.sources.ownership.claimable import claimable
+from sanql.sources.ownership.claimed_ledgers import check_newest, check_not_begun, open_claimed
+from sanql.sources.ownership.moved_files import move_stamps_and_copies
+
+if TYPE_CHECKING:
+    from sanql.policy import Policy
+
+
+@dataclass(frozen=True)
+class AccountStatus:
+    """An account and the claims on its data, those that were released too.
+
+    `fault` is why nobody can ask under it, where its ledger is missing, damaged or has been put back;
+    `reason` is what its owner said when it was closed.
+    """
+
+    ledger: Path
+    state: Ownership | None
+    claims: tuple[Claim, ...]
+    scratch: bool = False
+    fault: LedgerError | None = None
+    reason: str = ""
+
+
+def show_account(policy: Policy) -> AccountStatus:
+    """Return whose the policy's data are and what became of its account; nothing is written."""
+    claims = Claims(claimable(policy))
+    found = tuple(claims.found())
+    if not policy.ledger.exists():
+        fault = _fault(lambda: check_not_begun(policy))
+        return AccountStatus(policy.ledger, None, found, policy.scratch, fault)
+    try:
+        with closing(Owner.open(policy.ledger)) as owner:
+            state, scratch, reason = owner.state, owner.scratch, owner.reason
+            fault = None if scratch else _fault(lambda: check_newest(owner, claims, policy))
+    except LedgerUnreadable:
+        raise
+    except LedgerError as broken:
+        return AccountStatus(policy.ledger, None, found, policy.scratch, broken)
+    return AccountStatus(policy.ledger, state, found, scratch, fault, reason)
+
+
+def _fault(check: Callable[[], None]) -> LedgerError | None:
+    try:
+        check()
+    except LedgerUnreadable:
+        raise
+    except LedgerError as fault:
+        return fault
+    return None
+
+
+def move_account(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = False) -> bool:
+    """Record that the account goes on in the policy's ledger, which was moved or restored there.
+
+    It must be the account of the data and hold every record that is known; where it was before, there
+    must be nothing left. Stamps and prepared copies that were left there are taken along. Returns
+    whether the data are known by their stamps; they may be lost.
+    """
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
+    claims = Claims(claimable(policy))
+    _check_there(policy.ledger)
+    with Ledger.open(policy, terms, head_lost=head_lost) as ledger:
+        account = ledger.owner.state.account
+        holder = Holder.of(account, policy.ledger)
+        for claim in claims.live():
+            if claim.account != holder.account:
+                raise claimed_by_another(claim, policy.ledger)
+            moved = claim.ledger != holder.ledger and not holder.keeps(claim)
+            if moved and claim.ledger.exists():
+                raise _left_behind(claim)
+        if account is None:
+            return True
+        for place in claims.heads(account):
+            ledger.owner.check_pinned(place)
+        before = [claim.ledger for claim in claims.live() if claim.ledger != holder.ledger]
+        stamped = move_stamps_and_copies(ledger, policy.ledger, dict.fromkeys(before))
+        ledger.owner.move(holder.ledger)
+        _claim(claims, ledger, holder, {account})
+        return stamped
+
+
+def merge_accounts(policy: Policy, terms: Mapping[str, str], other: Path) -> int:
+    """Close another account over the same data, and have all its charges count in the policy's.
+
+    Returns how many charges those are.
+    """
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
+    site = claimable(policy)
+    claims = Claims(site)
+    _check_there(policy.ledger)
+    if other.exists() and other.samefile(policy.ledger):
+        raise LedgerError(
+            "account_merge_itself",
+            f"{str(other)!r} is the policy's own ledger",
+            "name the ledger of the other account",
+        )
+    with Ledger.open(policy, terms) as ledger, closing(Owner.open(other)) as giving:
+        check_no_scratch(other, scratch=giving.scratch)
+        _check_terms(ledger.owner, giving)
+        _check_newest(giving, claims, other)
+        both = {ledger.owner.state.account, giving.state.account}
+        for claim in claims.live():
+            if claim.account not in both:
+                raise claimed_by_another(claim, policy.ledger)
+        given = giving.claim(site.root.path, []) if giving.state.retired is None else ""
+        name = ledger.owner.claim(site.root.path, [])
+        bequest = giving.bequeath(name)
+        ledger.owner.inherit(bequest)
+        holder = Holder.of(name, policy.ledger)
+        _claim(claims, ledger, holder, {given or bequest.account})
+        return len(bequest.charges)
+
+
+def retire_account(
+    policy: Policy, terms: Mapping[str, str], statement: ClosingStatement, reason: str
+) -> None:
+    """Close the account forever; with a releasing statement the data may have another one."""
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
+    with open_claimed(policy, terms) as ledger:
+        retired = ledger.owner.state.retired
+        if retired is None:
+            ledger.owner.retire(statement, reason)
+        elif retired != statement:
+            raise LedgerError(
+                "account_retired",
+                f"the account has been closed already, with the statement {retired!r}",
+                "an account is closed once; see `sanql account show`",
+            )
+        if statement in RELEASING:
+            claims = Claims(claimable(policy))
+            holder = Holder.of(ledger.owner.state.account, policy.ledger)
+            claims.release(holder, statement, exact_closed=ledger.owner.exact_cells_left)
+
+
+def statement_of(release: str | None) -> ClosingStatement:
+    """Return the statement with which an account is closed."""
+    return next((known for known in RELEASING if known == release), "closed")
+
+
+def _claim(claims: Claims, ledger: Ledger, holder: Holder, taken: set[str]) -> None:
+    for place in claims.make(holder, taken):
+        ledger.owner.pin_in_registry(place)
+
+
+def _left_behind(claim: Claim) -> LedgerError:
+    return LedgerError(
+        "account_elsewhere",
+        f"the ledger that the account was kept in, {str(claim.ledger)!r}, is still there: two files would"
+        " be two budgets",
+        "move that file itself; or delete it, if the policy's ledger has all of its records",
+    )
+
+
+def _check_there(ledger: Path) -> None:
+    if not ledger.exists():
+        raise LedgerError(
+            "ledger_missing",
+            f"the policy's ledger {str(ledger)!r} is missing",
+            "put the file of the account there first, with its head",
+        )
+
+
+def _check_newest(giving: Owner, claims: Claims, file: Path) -> None:
+    """Refuse a copy of the ledger of an account that is to be merged, or an old one."""
+    account = giving.state.account
+    if account is None:
+        return
+    holder = Holder.of(account, file)
+    for claim in claims.live():
+        if claim.account == account and not holder.keeps(claim):
+            raise kept_elsewhere(claim, file)
+    for place in claims.heads(account):
+        giving.check_pinned(place)
+
+
+def _check_terms(taking: Owner, giving: Owner) -> None:
+    if taking.terms != giving.terms:
+        raise LedgerError(
+            "account_merge_terms",
+            "the two accounts promise on different terms (neighbours, units), so that their charges do"
+            " not add up to one number",
+            "keep one of them and close the other with `sanql account retire --because 'WHY'`",
+        )

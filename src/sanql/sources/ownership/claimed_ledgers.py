@@ -1,0 +1,159 @@
+"""A ledger that is opened over a source: only if the source is, or can become, its account's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.account import (
+    Claims,
+    Holder,
+    Ledger,
+    Owner,
+    Registry,
+    Site,
+    address_of,
+    check_never_pinned,
+    check_not_lost,
+    check_readable,
+    hindrance,
+    registry_folders,
+    replaced,
+)
+from sanql.errors import Fault, LedgerError, PolicyError
+from sanql.sources.ownership.claimable import claimable
+
+if TYPE_CHECKING:
+    from sanql.policy import Policy
+
+
+def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
+    """Return the policy's ledger; LedgerError when its data belong to another account.
+
+    An account that has none yet claims the data before its first charge, or at once where it has charges
+    from before there were claims, as a ledger of 0.1.0 has. A scratch account claims none
+    and never reads them, whoever's they are. While the source is not there,
+    or does not fit the policy, nothing can be asked, and the ledger can still be read; whose it is
+    is looked at again before a row is read (admission.py).
+    """
+    claims = None if policy.scratch else claims_on(policy)
+    if _is_folder(policy.ledger) or not check_readable(policy.ledger):
+        check_not_begun(policy)
+        faults = faults_of_ledger_places(policy)
+        if faults:
+            raise PolicyError(faults)
+    ledger = Ledger.open(policy, terms)
+    try:
+        if claims is not None:
+            check_newest(ledger.owner, claims, policy)
+            if ledger.owner.state.account is None and ledger.used:
+                claim(ledger, policy)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def claim(ledger: Ledger, policy: Policy) -> None:
+    """Claim the policy's data for the ledger's account; nothing may be charged before."""
+    if ledger.scratch or ledger.owner.state.retired is not None:
+        return  # nothing is answered from either, and a closed account takes no charge
+    site = claimable(policy)
+    claims = Claims(site)
+    check_newest(ledger.owner, claims, policy)
+    former = [found for found in claims.found() if found.released]
+    account = ledger.owner.claim(
+        site.root.path,
+        [found.account for found in former],
+        exact_closed=any(found.exact_closed for found in former),
+    )
+    for place in claims.make(Holder.of(account, policy.ledger)):
+        ledger.owner.pin_in_registry(place)
+
+
+def still_claimed(ledger: Ledger, policy: Policy) -> bool:
+    """Return whether the ledger's account holds the policy's data at this moment.
+
+    Only the claims of the source as a whole are looked at: they are made, moved and released with all.
+    """
+    account = ledger.owner.state.account
+    if account is None:
+        return False
+    try:
+        root = address_of(policy.path.parent / policy.source)
+        holder = Holder.of(account, policy.ledger)
+    except OSError:
+        return False
+    return Claims(Site(root, (), (), ())).held_by(holder)
+
+
+def check_not_begun(policy: Policy) -> None:
+    """Refuse to start an account where there has been one; call it where the ledger is missing."""
+    claims = None if policy.scratch else claims_on(policy)
+    if claims is not None:
+        claims.check_absent(policy.ledger)
+    check_not_lost(policy.ledger)
+    if policy.head is not None:
+        check_never_pinned(policy.head)
+
+
+def faults_of_ledger_places(policy: Policy) -> list[Fault]:
+    """Return what keeps the account's files from being written where the policy names them."""
+    named = {"dataset.ledger": policy.ledger, "dataset.head": policy.head}
+    return [
+        Fault(place, *found)
+        for place, file in named.items()
+        if file is not None and (found := hindrance(file)) is not None
+    ]
+
+
+def check_ledger_exists(policy: Policy) -> None:
+    """Raise LedgerError where the policy's ledger is missing: lost, or never begun."""
+    if check_readable(policy.ledger):
+        return
+    check_not_begun(policy)
+    raise LedgerError(
+        "ledger_missing",
+        f"there is no ledger {str(policy.ledger)!r} yet: nothing has been asked under this policy",
+        "ask a question, or name the ledger of the account in the policy",
+    )
+
+
+def check_kept_here(policy: Policy, account: str | None) -> None:
+    """Raise LedgerError where the policy's ledger is not that of the account that was kept in it."""
+    claims = None if policy.scratch else claims_on(policy)
+    for claim in claims.live() if claims is not None else ():
+        if claim.ledger == policy.ledger.resolve() and claim.account != account:
+            raise replaced(claim)
+
+
+def known_heads(policy: Policy, account: str | None) -> list[Path]:
+    """Return where heads of an account may be pinned besides: in the policy's place and registries."""
+    places = [] if policy.head is None else [policy.head]
+    if account is None:
+        return places
+    return places + [Registry(folder).head_path(account) for folder in registry_folders()]
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # it may not be looked at, which is said when it is read
+        return False
+
+
+def claims_on(policy: Policy) -> Claims | None:
+    """Return the claims on a source; None while it is not there or does not fit the policy."""
+    try:
+        return Claims(claimable(policy))
+    except PolicyError:
+        return None
+
+
+def check_newest(owner: Owner, claims: Claims, policy: Policy) -> None:
+    """Refuse a ledger that is not that of the data, or older than what is known of it."""
+    account = owner.state.account
+    claims.check(Holder.of(account, policy.ledger))
+    for place in claims.heads(account) if account is not None else ():
+        owner.check_pinned(place)

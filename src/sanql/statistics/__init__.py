@@ -1,0 +1,39 @@
+"""Statistics: what each measures, and what is read off noisy numbers; one file each, and one list."""
+
+from sanql.statistics.average import Average
+from sanql.statistics.collector import Measuring
+from sanql.statistics.count import COUNTED, Count, CountUnits, count_of, units_of
+from sanql.statistics.distinct import distinct_of
+from sanql.statistics.listed import BY_SPELLING, STATISTICS, statistic_of
+from sanql.statistics.measuring import measure
+from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
+from sanql.statistics.statistic import Estimate, Mask, Operand, Statistic, Values, Written
+from sanql.statistics.sum import Sum, held_to
+from sanql.statistics.values import no_bounds, when
+
+__all__ = [
+    "BY_SPELLING",
+    "COUNTED",
+    "STATISTICS",
+    "Average",
+    "Count",
+    "CountUnits",
+    "Estimate",
+    "Mask",
+    "Measuring",
+    "NoisyMeasurements",
+    "Operand",
+    "PlannedNoise",
+    "Statistic",
+    "Sum",
+    "Values",
+    "Written",
+    "count_of",
+    "distinct_of",
+    "held_to",
+    "measure",
+    "no_bounds",
+    "statistic_of",
+    "units_of",
+    "when",
+]

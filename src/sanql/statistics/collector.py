@@ -1,0 +1,195 @@
+"""Which measurements a question needs, each once, however many statistics are computed from it.
+
+COUNT is measured once however often it appears, and where rows with a value are counted anyway, SUM and
+AVG of that value are both computed from one *centred* sum, of x - c with c the middle of its bounds. A
+centred sum has half the width of the bounds as its sensitivity, and SUM = centred + c · count is never
+noisier than a sum by itself: (low² + high²)/2 <= max(low², high²). Variances, covariances and
+correlations are computed from centred sums too, so that AVG and STDDEV of a value share its centred sum
+and its count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, TypeVar, assert_never, cast
+
+from sanql.errors import Refused
+from sanql.measurements import (
+    Measured,
+    Measurement,
+    Sensitivity,
+    Setting,
+    bounds_of,
+    grid_for,
+    sensitivity_of_counts,
+    sensitivity_of_distinct,
+    sensitivity_of_histogram,
+    sensitivity_of_most,
+    sensitivity_of_sums,
+    sensitivity_of_units,
+)
+from sanql.policy import ColumnUnit, Table
+from sanql.question import Aggregate, ColumnRef, Expr, LiteralValue
+from sanql.statistics.statistic import Estimate
+
+T = TypeVar("T")
+Counted = Literal[Measured.ROWS, Measured.VALUES, Measured.UNITS, Measured.DISTINCT]
+Listed = Callable[[Expr], tuple[LiteralValue, ...] | None]
+"""Finds the values of an expression that the question and the policy tell, if they do."""
+
+
+def unlisted(expression: Expr) -> None:
+    """Find no values."""
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """All measurements of a question, and each aggregate as an estimate from them."""
+
+    measurements: tuple[Measurement, ...]
+    estimates: tuple[Estimate, ...]
+    selection: int | None  # the measurement of units that decides which unknown keys appear
+    rest: int | None = None  # the measurement that stands for `selection` in the row of the others
+
+
+class Collector:
+    """Collects the measurements of one level; statistics ask it for those that they rest on.
+
+    `counted` are the values whose rows are counted anyway (None: all rows), so that sums of them can be
+    centred. `groups` is how many groups there are, if that is known; `listed` finds public values.
+    """
+
+    def __init__(
+        self,
+        aggregates: tuple[Aggregate, ...],
+        counted: frozenset[Expr | None],
+        table: Table,
+        tables: Mapping[str, Table],
+        setting: Setting,
+        groups: int | None,
+        listed: Listed,
+    ) -> None:
+        self.aggregates = aggregates
+        self.table = table
+        self.setting = setting
+        self.groups = groups
+        self._tables = tables
+        self._counted = counted
+        self._listed = listed
+        self._found: list[Measurement] = []
+        self._places: dict[Measurement, int] = {}  # by what they are before they have a weight
+        self._shared: dict[object, Any] = {}
+
+    @property
+    def found(self) -> tuple[Measurement, ...]:
+        """The measurements so far, in the order in which they were asked for."""
+        return tuple(self._found)
+
+    def shared(self, key: object, make: Callable[[], T]) -> T:
+        """Return what several statistics rest on together, made when the first of them asks for it."""
+        if key not in self._shared:
+            self._shared[key] = make()
+        return cast(T, self._shared[key])
+
+    def is_counted(self, argument: Expr) -> bool:
+        """Return whether the rows that have this value are counted anyway."""
+        return (argument if can_be_null(argument) else None) in self._counted
+
+    def rows(self, argument: Expr | None, weight: float) -> int:
+        """Return the place of a count of rows, of those with a value where it may be NULL."""
+        if can_be_null(argument):
+            return self.count(Measured.VALUES, argument, weight)
+        # where one row of a unit counts, rows and units are the same number, measured once
+        if self.setting.limits.rows == 1:
+            return self.count(Measured.UNITS, None, weight)
+        return self.count(Measured.ROWS, None, weight)
+
+    def count(self, kind: Counted, expression: Expr | None, weight: float) -> int:
+        """Return the place of a count."""
+        setting = self.setting
+        if expression is not None:
+            setting = replace(setting, always_present=False)
+        match kind:
+            case Measured.UNITS:
+                bounds = sensitivity_of_units(setting)
+            case Measured.DISTINCT:
+                bounds = sensitivity_of_distinct(setting)
+            case Measured.ROWS | Measured.VALUES:
+                bounds = sensitivity_of_counts(setting)
+            case _:
+                assert_never(kind)
+        return self.add(Measurement(kind, expression, bounds), weight)
+
+    def gridded(self, argument: Expr, centred: bool) -> Measurement:
+        """Return a sum of a value in whole steps, less the middle of its bounds where it is centred."""
+        low, high = bounds_of(argument)
+        grid = grid_for(argument)
+        bottom, top = (
+            math.floor(low / grid + Fraction(1, 2)),
+            math.floor(high / grid + Fraction(1, 2)),
+        )
+        centre = (bottom + top) // 2 if centred else 0
+        bottom, top = bottom - centre, top - centre
+        setting = self.setting
+        if argument.facts.nullable:
+            setting = replace(setting, always_present=False)
+        bounds = sensitivity_of_sums(setting, bottom, top, None)
+        return Measurement(Measured.SUM, argument, bounds, grid, centre, bottom, top)
+
+    def histogram(self, aggregate: Aggregate, weight: float) -> int:
+        """Return the place of counts of rows by public value, one noisy integer for each."""
+        return self._by_value(
+            aggregate, Measured.HISTOGRAM, sensitivity_of_histogram(self.setting), weight
+        )
+
+    def most(self, aggregate: Aggregate, weight: float) -> int:
+        """Return the place of the public value that is picked for having the most rows."""
+        return self._by_value(aggregate, Measured.MOST, sensitivity_of_most(self.setting), weight)
+
+    def _by_value(
+        self, aggregate: Aggregate, kind: Measured, bounds: Sensitivity, weight: float
+    ) -> int:
+        values = self._listed(aggregate.value)
+        if values is None:
+            raise _no_values(aggregate.text)
+        return self.add(Measurement(kind, aggregate.value, bounds, values=values), weight)
+
+    def total_bounds(self, argument: Expr) -> tuple[Fraction, Fraction] | None:
+        """Return what the policy lets one unit add to one group of a column's sum."""
+        # a row unit adds one value to one group: the column's bounds are its total
+        if not isinstance(argument, ColumnRef) or not isinstance(self.table.unit, ColumnUnit):
+            return None
+        if argument.origin is None:
+            return None
+        table, name = argument.origin
+        column = self._tables[table].columns.get(name)
+        return column.total_bounds if column is not None else None
+
+    def add(self, measurement: Measurement, weight: float) -> int:
+        """Return the place of a measurement, which matters by so much more."""
+        index = self._places.setdefault(measurement, len(self._found))
+        if index == len(self._found):
+            self._found.append(replace(measurement, weight=weight))
+        elif not measurement.by_bins and measurement.of is None:
+            known = self._found[index]
+            self._found[index] = replace(known, weight=known.weight + weight)
+        # what is picked together is one measurement, of however many it is asked for
+        return index
+
+
+def _no_values(text: str) -> Refused:
+    return Refused(
+        "values_unknown",
+        f"{text} compares how often values occur, and which values there are is not known without "
+        "the data",
+        "let the owner declare the column's domain, or bounds of its whole numbers; state the values in "
+        "the question, as in CASE WHEN x < 10 THEN 'few' ELSE 'many' END; or GROUP BY it, with COUNT(*)",
+    )
+
+
+def can_be_null(argument: Expr | None) -> bool:
+    """Return whether some row may have no value; None stands for the row itself."""
+    return argument is not None and argument.facts.nullable

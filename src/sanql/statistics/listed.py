@@ -1,0 +1,39 @@
+"""The list of statistics: all that can be asked for, and nothing that is not here."""
+
+from __future__ import annotations
+
+from sanql.question import Aggregate
+from sanql.statistics.average import Average
+from sanql.statistics.correlation import Correlation
+from sanql.statistics.count import Count, CountUnits
+from sanql.statistics.covariance import COVARIANCES
+from sanql.statistics.distinct import CountDistinct
+from sanql.statistics.extremes import EXTREMES
+from sanql.statistics.quantile import QUANTILES
+from sanql.statistics.statistic import Statistic
+from sanql.statistics.sum import Sum
+from sanql.statistics.variance import VARIANCES
+
+STATISTICS: tuple[Statistic, ...] = (
+    Count(),
+    CountUnits(),
+    CountDistinct(),
+    Sum(),
+    Average(),
+    *VARIANCES,
+    *COVARIANCES,
+    Correlation(),
+    *QUANTILES,
+    *EXTREMES,
+)
+BY_SPELLING = {spelling: each for each in STATISTICS for spelling in each.spellings}
+"""Each statistic by the names of its function."""
+_BY_NAME = {each.name: each for each in reversed(STATISTICS)}
+
+
+def statistic_of(aggregate: Aggregate) -> Statistic:
+    """Return what an aggregate asks for; one that is not listed is never taken for another."""
+    found = _BY_NAME.get(aggregate.statistic)
+    if found is None:
+        raise AssertionError(f"the statistic {aggregate.statistic!r} is not one of those listed")
+    return found

@@ -1,0 +1,45 @@
+"""From the aggregates of a question to its measurements, and to an estimate for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanql.errors import Refused
+from sanql.measurements import Measured, Setting
+from sanql.policy import Table
+from sanql.question import Aggregate, Expr
+from sanql.statistics.collector import Collector, Listed, Measuring, can_be_null, unlisted
+from sanql.statistics.listed import statistic_of
+from sanql.statistics.statistic import Estimate
+
+
+def measure(
+    aggregates: tuple[Aggregate, ...],
+    table: Table,
+    tables: Mapping[str, Table],
+    setting: Setting,
+    select_keys: bool,
+    groups: int | None = None,
+    listed: Listed = unlisted,
+) -> Measuring:
+    """Return the measurements a question needs, each once; `groups` is how many there are, if known."""
+    counted = _counted(aggregates)
+    collector = Collector(aggregates, counted, table, tables, setting, groups, listed)
+    estimates = tuple(_named(aggregate, collector) for aggregate in aggregates)
+    selection = collector.count(Measured.UNITS, None, 1.0) if select_keys else None
+    return Measuring(collector.found, estimates, selection)
+
+
+def _counted(aggregates: tuple[Aggregate, ...]) -> frozenset[Expr | None]:
+    return frozenset(
+        aggregate.argument if can_be_null(aggregate.argument) else None
+        for aggregate in aggregates
+        if statistic_of(aggregate).counts_rows
+    )
+
+
+def _named(aggregate: Aggregate, collector: Collector) -> Estimate:
+    try:
+        return statistic_of(aggregate).measure(aggregate, collector)
+    except Refused as refused:
+        raise refused.about(aggregate.text) from None

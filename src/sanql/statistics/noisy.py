@@ -1,0 +1,121 @@
+"""Noise as estimates see it: how far it will reach, and what it made of the measurements.
+
+Intervals of counts and plain sums are exact quantiles of the noise. Of keys selected privately they hold
+given that the key is shown: the count that selects has a lower end made for that (appearing.py), and the
+noise of everything else has no part in the selection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sanql.measurements import (
+    Band,
+    Measurement,
+    NoisyCells,
+    Reals,
+    shared_confidence,
+    valued,
+)
+from sanql.mechanisms import Geometric, Integers, Noise, NoNoise, least_counts
+from sanql.statistics.collector import Measuring
+
+
+@dataclass(frozen=True)
+class PlannedNoise:
+    """The noise of every measurement of a level, known before anything is spent."""
+
+    measuring: Measuring
+    noises: tuple[Noise, ...]
+    threshold: int | None
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What is measured for every group."""
+        return self.measuring.measurements
+
+    def reach(self, index: int, confidence: Fraction) -> int:
+        """Return how far a measurement's noise reaches in any row, that of other groups included."""
+        noises = [self.noises[index]]
+        if index == self.measuring.selection and self.measuring.rest is not None:
+            noises.append(self.noises[self.measuring.rest])
+        return max(noise.half_width(confidence) for noise in noises)
+
+    def reach_of_all(self, index: int, confidence: Fraction) -> int:
+        """Return how far the noise of any count by value reaches, when all of them must hold."""
+        each = shared_confidence(confidence, self.measurements[index].bins)
+        return self.noises[index].half_width(each)
+
+
+@dataclass(frozen=True)
+class NoisyMeasurements:
+    """Noisy integers for every measurement of every group of a level."""
+
+    noise: PlannedNoise
+    cells: NoisyCells
+
+    @property
+    def count(self) -> int:
+        """The number of groups."""
+        return self.cells.count
+
+    def measurement(self, index: int) -> Measurement:
+        """Return what was measured."""
+        return self.noise.measurements[index]
+
+    def steps(self, index: int) -> Integers:
+        """Return the noisy integers of a measurement."""
+        return self.cells.measurement(index)
+
+    def sums(self, index: int) -> Reals:
+        """Return a noisy sum in the units of its values, still centred."""
+        return self.steps(index).astype(np.float64) * float(self.measurement(index).grid)
+
+    def centre(self, index: int) -> float:
+        """Return what was taken off every value of a sum, in the value's own units."""
+        part = self.measurement(index)
+        return float(part.centre * part.grid)
+
+    def rows(self, index: int, fewest: int = 1) -> Reals:
+        """Return a noisy count, or NaN where it is too small to divide by."""
+        counted = self.steps(index).astype(np.float64)
+        return np.where(counted < fewest, np.nan, counted)
+
+    def vectors(self, index: int) -> Reals:
+        """Return noisy counts by value: a row for each group, a column for each value."""
+        counts = np.array(self.cells.lists(index), dtype=np.float64)
+        return counts.reshape(self.count, self.measurement(index).bins)
+
+    def vectors_around(self, index: int, confidence: Fraction) -> Band:
+        """Return intervals of counts by value that hold all together in a group."""
+        counts, width = self.vectors(index), self.noise.reach_of_all(index, confidence)
+        return Band(np.maximum(counts - width, 0.0), np.maximum(counts + width, 0.0))
+
+    def around(self, index: int, confidence: Fraction) -> Band:
+        """Return the interval of a measurement, in the units of its values."""
+        return valued(self.steps_around(index, confidence), self.measurement(index).grid)
+
+    def steps_around(self, index: int, confidence: Fraction) -> Band:
+        """Return the interval of a measurement, in steps of its grid."""
+        values = self.steps(index).astype(np.float64)
+        noise, measuring = self.noise.noises[index], self.noise.measuring
+        width: Reals | float = float(noise.half_width(confidence))
+        if index != measuring.selection or isinstance(noise, NoNoise):
+            return Band(values - width, values + width)
+        rest = self.cells.rest
+        if measuring.rest is not None:
+            width = np.where(rest, self.noise.noises[measuring.rest].half_width(confidence), width)
+        low = np.where(rest, values - width, self._given_shown(index, confidence))
+        return Band(low, values + width)
+
+    def _given_shown(self, index: int, confidence: Fraction) -> Reals:
+        """Return lower ends of the count that selects keys: it is seen only where noise lets it be."""
+        noise, threshold = self.noise.noises[index], self.noise.threshold
+        if threshold is None or isinstance(noise, Geometric):
+            raise AssertionError(
+                "a count that selects keys has a threshold and noise of both signs"
+            )
+        return least_counts(noise, threshold, self.steps(index), confidence)

@@ -1,0 +1,71 @@
+"""Questions that read public tables only are explained like any other: exact, and free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from sanql.errors import Refused
+from sanql.policy import load
+from sanql.san import San
+from support.policies import dataset
+
+POLICY = (
+    dataset("shop.duckdb", name="shop", epsilon="1.0", delta="1e-6")
+    + """\
+[table.customers]
+privacy_unit = "id"
+unique = true
+[table.products]
+public = true
+"""
+)
+NEEDLESS = "ask it without epsilon, accuracy and exact"
+pytestmark = pytest.mark.slow
+ROWS = "SELECT name FROM products ORDER BY price DESC LIMIT 2"
+
+
+@pytest.fixture
+def san(tmp_path: Path) -> Iterator[San]:
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
+        connection.execute(
+            "CREATE TABLE products AS FROM (VALUES ('a', 2), ('b', 3), ('c', 1)) AS t(name, price)"
+        )
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY)
+    with San(load(policy)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("sql", [ROWS, "SELECT COUNT(*) FROM products"])
+def test_what_reads_public_tables_is_explained_as_exact_and_free(san: San, sql: str) -> None:
+    explained = san.explain(sql)
+    assert str(explained).startswith("price: nothing; the answer is exact")
+    assert (explained.charge.epsilon, explained.charge.delta, explained.fits) == (0, 0, True)
+    assert "products" in str(explained.to_dict()["sql"])
+
+
+def test_the_explained_statement_gives_the_rows_of_the_answer(san: San) -> None:
+    explained, answer = san.explain(ROWS), san.query(ROWS)
+    assert answer.rows == [("b",), ("a",)]
+    assert explained.certificate == answer.certificate
+    sent = san.session.data.open().workers.run(explained.statement)
+    assert [tuple(row.values()) for row in sent.to_pylist()] == answer.rows
+
+
+def test_looks_of_noisy_numbers_are_refused_as_in_the_answer(san: San) -> None:
+    for ask in (san.query, san.explain):
+        with pytest.raises(Refused) as caught:
+            ask(ROWS, rounded=5)
+        assert caught.value.code == "finish_needless"
+
+
+def test_an_exact_release_of_public_rows_is_needless(san: San) -> None:
+    with pytest.raises(Refused) as caught:
+        san.query(ROWS, exact=True)
+    assert (caught.value.code, caught.value.remedy) == ("public_only", NEEDLESS)
+    assert san.query(ROWS).rows  # as the remedy says

@@ -1,0 +1,66 @@
+"""One session serves many analysts and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from sanql.ask import Session
+from sanql.demo import make_hospital
+from sanql.errors import BudgetExceeded, Refused
+from sanql.policy import load
+from sanql.san import San
+
+SUMS = "SELECT sex, SUM(age) AS a FROM people WHERE age > {} GROUP BY sex"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    make_hospital(tmp_path / "demo")
+    opened = Session(load(tmp_path / "demo" / "policy.toml"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.slow
+def test_eight_threads_of_two_analysts_are_charged_for_what_they_got_and_no_more(
+    session: Session,
+) -> None:
+    def ask(number: int) -> bool:
+        san = San(session, ("ana", "bo")[number % 2])
+        try:
+            san.query(SUMS.format(number // 2), epsilon="0.15")
+        except BudgetExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        answered = list(pool.map(ask, range(32)))
+    for place, name in enumerate(("ana", "bo")):
+        own = next(b for b in session.ledger.balances() if b.account == name)
+        paid = Fraction(15, 100) * sum(answered[place::2])
+        assert 0 < paid <= own.budget.epsilon
+        assert own.spent_upper.epsilon <= paid
+
+
+def test_what_one_analyst_paid_for_is_not_on_record_for_another(session: Session) -> None:
+    ana, bo = San(session, "ana"), San(session, "bo")
+    first = ana.query("SELECT COUNT(*) AS n FROM people", epsilon="0.1")
+    again = ana.query("SELECT COUNT(*) AS n FROM people", epsilon="0.1")
+    other = bo.query("SELECT COUNT(*) AS n FROM people", epsilon="0.1")
+    assert (first.cached, again.cached, other.cached) == (False, True, False)
+    assert again.rows == first.rows
+
+
+def test_whoever_leaves_a_shared_session_does_not_end_it(session: Session) -> None:
+    with San(session, "ana"):
+        pass
+    assert San(session, "bo").explain("SELECT COUNT(*) FROM people", epsilon=1).fits
+    session.close()
+    with pytest.raises(Refused) as caught:
+        San(session, "bo").query("SELECT COUNT(*) FROM people", epsilon=1)
+    assert caught.value.code == "closed"

@@ -1,0 +1,66 @@
+"""Real files, real policies and real worker processes, for whoever tests what reads rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from sanql.catalog.description import PreparedSource
+from sanql.engines.duckdb.engine import WorkerEngine
+from sanql.engines.pool import Pool
+from sanql.engines.preparation import prepare
+from sanql.kernel.stored_types import ColumnType
+from sanql.policy.model import Policy
+from support.policies import build_policy
+
+MakePolicy = Callable[..., Policy]
+
+
+@pytest.fixture
+def make_policy(tmp_path: Path) -> MakePolicy:
+    """Return a function that declares tables over files in the test's own folder."""
+    return partial(build_policy, tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the empty folder `data/` that policies name as their source."""
+    made = tmp_path / "data"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    """Return a policy over a DuckDB file with a thousand people, which no test may change."""
+    root = tmp_path_factory.mktemp("people")
+    with duckdb.connect(str(root / "people.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE people AS SELECT range AS person_id, (range % 90)::INTEGER AS age, "
+            "'city ' || range % 7 AS city FROM range(1000)"
+        )
+    columns: dict[str, ColumnType] = {"age": "integer", "city": "text"}
+    return build_policy(root, {"people": ("person_id", columns)}, "people.duckdb")
+
+
+@pytest.fixture(scope="session")
+def source(people: Policy) -> PreparedSource:
+    """Return those people, prepared."""
+    return prepare(people)
+
+
+@pytest.fixture(scope="session")
+def database(source: PreparedSource) -> Path:
+    """Return those people's file."""
+    return source.database
+
+
+@pytest.fixture
+def workers(source: PreparedSource, people: Policy) -> Iterator[Pool]:
+    """Return one worker over those people."""
+    with Pool(source, people.engine, WorkerEngine()) as started:
+        yield started

@@ -1,0 +1,11 @@
+"""The engine of this process keeps what every engine keeps."""
+
+from __future__ import annotations
+
+from engines.engine_contract import EngineContract
+
+
+class TestInProcessEngine(EngineContract):
+    """On connections of this process."""
+
+    kind = "in_process"

@@ -1,0 +1,48 @@
+"""A level that counts rows by the public values of an expression, and picks the most frequent one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from sanql.measurements.measurement import Measured, Measurement
+from sanql.measurements.sensitivity import (
+    Setting,
+    sensitivity_of_histogram,
+    sensitivity_of_most,
+)
+from sanql.parse.question import parse
+from sanql.plan.keys import OneGroup, listed_values
+from sanql.plan.level import Level
+from sanql.plan.plan import outline
+from sanql.plan.pricing import price_levels
+from sanql.policy.model import Neighbours, Table
+
+DELTA = Fraction(1, 1000)
+
+
+def level_by_value(
+    sql: str,
+    tables: Mapping[str, Table],
+    neighbours: Neighbours,
+    epsilon: Fraction = Fraction(1),
+    delta: Fraction = DELTA,
+    *,
+    other: bool = False,
+) -> Level:
+    """Return the only level of a question for COUNT(x), with x counted by value besides."""
+    query = parse(sql, tables).query
+    (level,) = outline(query, tables, neighbours, None, other).levels
+    argument = query.aggregates[0].value
+    values = listed_values(argument, tables)
+    assert values is not None, f"{sql} has no public values"
+    setting = Setting(neighbours, level.limits, isinstance(level.keys, OneGroup), False, other)
+    parts = (
+        *level.measuring.measurements,
+        Measurement(Measured.HISTOGRAM, argument, sensitivity_of_histogram(setting), values=values),
+        Measurement(Measured.MOST, argument, sensitivity_of_most(setting), values=values),
+    )
+    measuring = replace(level.measuring, measurements=parts)
+    (priced,), _ = price_levels([measuring], epsilon, delta)
+    return Level(replace(level, measuring=measuring), priced)
