@@ -25,7 +25,7 @@ SPREADS = ["VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SA
 RANKS = ["MEDIAN({x})", "MIN({x})", "MAX({x})", "QUANTILE_DISC({x}, {f})"]
 RANKS += ["PERCENTILE_CONT({f}) WITHIN GROUP (ORDER BY {x})", "QUANTILE_CONT({x}, {f})"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
-OTHERS = ["AVG(level)", "AVG(GREATEST(0.5, LEAST(9, {x})))"]  # of a number
+OTHERS = ["GEOMEAN(level)", "GEOMEAN(GREATEST(0.5, LEAST(9, {x})))"]  # of a number
 UNIT_COLUMN = {"visits": "person", "stays": "patient", "readings": None}
 
 

@@ -35,7 +35,7 @@ NAMES = {
 CONSTANT_TEXTS = ["'abc'", "'abd'", "'xyz'", "'a'", "''", "'old'", "'-0.0'", "'0.0'"]
 READ = re.compile(r"\bt\.(\w+)")
 SPREADS = ["VAR_POP", "STDDEV", "VAR_SAMP", "STDDEV_POP"]
-OTHERS = ["AVG(GREATEST(0.5, {x}))"]
+OTHERS = ["GEOMEAN(GREATEST(0.5, {x}))"]
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from sanql.statistics.count import Count, CountUnits
 from sanql.statistics.covariance import COVARIANCES
 from sanql.statistics.distinct import CountDistinct
 from sanql.statistics.extremes import EXTREMES
+from sanql.statistics.geometric_mean import GeometricMean
 from sanql.statistics.quantile import QUANTILES
 from sanql.statistics.statistic import Statistic
 from sanql.statistics.sum import Sum
@@ -20,6 +21,7 @@ STATISTICS: tuple[Statistic, ...] = (
     CountDistinct(),
     Sum(),
     Average(),
+    GeometricMean(),
     *VARIANCES,
     *COVARIANCES,
     Correlation(),
