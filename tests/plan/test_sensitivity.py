@@ -22,7 +22,6 @@ from sanql.measurements.sensitivity import (
     sensitivity_of_counts,
     sensitivity_of_distinct,
     sensitivity_of_histogram,
-    sensitivity_of_most,
     sensitivity_of_rest,
     sensitivity_of_sums,
     sensitivity_of_units,
@@ -273,18 +272,15 @@ FEW = [world for world in APART if world.cells * world.setting.limits.rows < 9]
 @pytest.mark.parametrize("world", FEW, ids=named)
 def test_counts_by_value_move_exactly_as_declared(world: World) -> None:
     declared = sensitivity_of_histogram(world.setting)
-    l1 = linf = squared = most = 0
+    l1 = linf = squared = 0
     for gaps in neighbours_by_value(world, 2):
         moved = [gap for group in gaps for gap in group]
         l1, linf = max(l1, sum(moved)), max(linf, *moved)
         squared = max(squared, sum(gap * gap for gap in moved))
-        most = max(most, sum(max(group) for group in gaps))
     assert (l1, linf, squared) == (declared.l1, declared.linf, declared.l2_squared)
-    assert most == sensitivity_of_most(world.setting).l1
 
 
 @pytest.mark.parametrize("world", MERGED, ids=named)
 def test_what_is_counted_by_value_is_never_merged(world: World) -> None:
     apart = replace(world.setting, merged=False)
     assert sensitivity_of_histogram(world.setting) == sensitivity_of_histogram(apart)
-    assert sensitivity_of_most(world.setting) == sensitivity_of_most(apart)

@@ -34,7 +34,7 @@ from sanql.plan.keys import PrivateKeys
 from sanql.plan.level import Level
 
 Groups = dict[Key, list[Any]]
-BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM, Measured.MOST)
+BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM)
 
 
 class Violation(AssertionError):

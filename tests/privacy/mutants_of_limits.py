@@ -172,18 +172,11 @@ LIMITS = (
         f"{MOVED}test_counts_by_value_move_exactly_as_declared",
     ),
     Mutant(
-        "a value is picked by what one unit moves in all groups together",
-        "measurements/sensitivity.py",
-        "total = sensitivity_of_counts(replace(setting, always_present=False, merged=False)).l1",
-        "total = 1",
-        f"{BY_VALUE}test_neighbours_move_counts_by_value_by_no_more_than_declared",
-    ),
-    Mutant(
         "every count by value has a draw of its own",
         "noise/histograms.py",
         "return add_saturating(rows, sampler.sample(noise, rows.size))",
         "return add_saturating(rows, sampler.sample(noise, 1))",
-        f"{BY_VALUE}test_each_count_has_a_draw_of_its_own_and_what_is_picked_has_its_epsilon",
+        f"{BY_VALUE}test_each_count_has_a_draw_of_its_own",
     ),
     # ---- levels, other groups, bounds and limits that San finds
     Mutant(

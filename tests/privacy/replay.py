@@ -17,7 +17,7 @@ from sanql.plan.keys import PrivateKeys, PublicKeys
 from sanql.plan.level import Level
 
 Key = tuple[Any, ...]
-BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM, Measured.MOST)
+BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,6 @@ def check(plan: Level, left: pa.Table, right: pa.Table) -> list[bool]:
             found = ladder_distance(plan, part, ours, theirs, index)
         elif part.kind is Measured.HISTOGRAM:
             found = histogram_distance(part, ours, theirs, index)
-        elif part.kind is Measured.MOST:
-            found = most_distance(part, ours, theirs, index)
         else:
             found = distance(ours, theirs, index)
         declared = part.sensitivity
@@ -160,14 +158,6 @@ def histogram_distance(
     """Return how far counts of rows by value move, over all groups and values."""
     moved = [gap for gaps in _gaps(part, ours, theirs, index) for gap in gaps]
     return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
-
-
-def most_distance(
-    part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
-) -> Distance:
-    """Return how far the scores of all groups move together: in each by as far as any of them does."""
-    total = sum(max(gaps) for gaps in _gaps(part, ours, theirs, index))
-    return Distance(total, total, total**2)
 
 
 def _gaps(

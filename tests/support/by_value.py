@@ -1,4 +1,4 @@
-"""A level that counts rows by the public values of an expression, and picks the most frequent one."""
+"""A level that counts rows by the public values of an expression."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sanql.measurements.measurement import Measured, Measurement
 from sanql.measurements.sensitivity import (
     Setting,
     sensitivity_of_histogram,
-    sensitivity_of_most,
 )
 from sanql.parse.question import parse
 from sanql.plan.keys import OneGroup, listed_values
@@ -41,7 +40,6 @@ def level_by_value(
     parts = (
         *level.measuring.measurements,
         Measurement(Measured.HISTOGRAM, argument, sensitivity_of_histogram(setting), values=values),
-        Measurement(Measured.MOST, argument, sensitivity_of_most(setting), values=values),
     )
     measuring = replace(level.measuring, measurements=parts)
     (priced,), _ = price_levels([measuring], epsilon, delta)

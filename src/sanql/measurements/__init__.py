@@ -18,7 +18,9 @@ from sanql.measurements.limits import Limits
 from sanql.measurements.measurement import Measured, Measurement
 from sanql.measurements.noisy_cells import REST, NoisyCells
 from sanql.measurements.quantile_picks import (
+    PLACES_IN_ALL,
     ROW,
+    UNKNOWN_GROUPS,
     Leaves,
     Turn,
     cut,
@@ -35,15 +37,16 @@ from sanql.measurements.sensitivity import (
     sensitivity_of_counts,
     sensitivity_of_distinct,
     sensitivity_of_histogram,
-    sensitivity_of_most,
     sensitivity_of_rest,
     sensitivity_of_sums,
     sensitivity_of_units,
 )
 
 __all__ = [
+    "PLACES_IN_ALL",
     "REST",
     "ROW",
+    "UNKNOWN_GROUPS",
     "Band",
     "Leaves",
     "Limits",
@@ -72,7 +75,6 @@ __all__ = [
     "sensitivity_of_distinct",
     "sensitivity_of_histogram",
     "sensitivity_of_ladder",
-    "sensitivity_of_most",
     "sensitivity_of_picks",
     "sensitivity_of_rest",
     "sensitivity_of_sums",

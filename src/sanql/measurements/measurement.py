@@ -23,7 +23,6 @@ class Measured(StrEnum):
     LADDER = "rows between values around the picked ones"
     REST = "units in groups that do not appear"
     HISTOGRAM = "rows with each public value"
-    MOST = "the public value that most rows have"
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,7 @@ class Measurement:
     row's part, by which errors of different measurements are compared. PICKS are not one integer but
     the quantiles' leaves (quantile_picks.py), and a LADDER counts rows around the picks of measurement
     `of`. The REST is made of the counts of units of measurement `of` (plan/other_groups.py). A HISTOGRAM
-    is one integer for each of the public `values` of its expression, and MOST is the place of the value
-    that has the largest of them.
+    is one integer for each of the public `values` of its expression.
     """
 
     kind: Measured
@@ -71,8 +69,3 @@ class Measurement:
     def bins(self) -> int:
         """How many bins there are."""
         return self.leaves.count if self.leaves is not None else len(self.values)
-
-    @property
-    def is_picked(self) -> bool:
-        """Whether all that leaves of it is which noisy score is the largest."""
-        return self.kind in (Measured.PICKS, Measured.MOST)

@@ -151,16 +151,3 @@ def sensitivity_of_histogram(setting: Setting) -> Sensitivity:
     """
     apart = replace(setting, one_group=False, always_present=False, merged=False)
     return sensitivity_of_counts(apart)
-
-
-def sensitivity_of_most(setting: Setting) -> Sensitivity:
-    """Return how far one unit moves the scores by which one value is picked in each group, in all.
-
-    A score is the number of rows with a value. In group g no score moves by more than d_g, the largest
-    of |c_gv - c'_gv| over v. Where a unit comes or goes, sum_g d_g <= sum_g r_g <= n1. Where it
-    changes, both counts of a cell lie between 0 and r_g or r'_g, so d_g <= max(r_g, r'_g): at most n8 in
-    one group, at most n1 + n1 over several. That is what it moves counts of rows by, had it no value in
-    some rows.
-    """
-    total = sensitivity_of_counts(replace(setting, always_present=False, merged=False)).l1
-    return Sensitivity(total, total, total**2)

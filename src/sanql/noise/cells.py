@@ -93,7 +93,7 @@ class NoiseStage:
         columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
         for index, part in enumerate(self._level.measurements):
             match part.kind:
-                case Measured.PICKS | Measured.HISTOGRAM | Measured.MOST:
+                case Measured.PICKS | Measured.HISTOGRAM:
                     columns[f"m{index}"] = exact.column(f"m{index}")
                 case Measured.LADDER | Measured.REST:
                     pass

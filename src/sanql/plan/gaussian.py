@@ -19,6 +19,7 @@ from sanql.account import (
     SelectionEvent,
     gaussian_rho_lower,
 )
+from sanql.measurements import Measured
 from sanql.mechanisms import DiscreteGaussian, Noise, NoNoise, gaussian_threshold
 from sanql.plan.mechanism import (
     Mechanism,
@@ -78,7 +79,7 @@ def _pure_epsilons(measuring: Measuring, epsilon: Fraction) -> list[Fraction]:
     if is_free(measuring):
         return [Fraction(0) for _ in measuring.measurements]
     return [
-        epsilon * share if part.is_picked else Fraction(0)
+        epsilon * share if part.kind is Measured.PICKS else Fraction(0)
         for part, share in zip(measuring.measurements, pure_shares(measuring), strict=True)
     ]
 
@@ -111,7 +112,7 @@ def _noises(
         if part.sensitivity.zero:
             noises.append(NoNoise())
             continue
-        if part.is_picked:
+        if part.kind is Measured.PICKS:
             noises.append(picking(part, pure[index]))
             events.append(SelectionEvent(pure[index], Fraction(0), 1))
             continue

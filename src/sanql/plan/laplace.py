@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.account import Charge, LaplaceEvent, SelectionEvent
+from sanql.measurements import Measured
 from sanql.mechanisms import DiscreteLaplace, Noise, NoNoise, truncated_geometric
 from sanql.plan.mechanism import (
     Mechanism,
@@ -61,7 +62,7 @@ class LaplaceMechanism(Mechanism):
                 threshold = each.limit + 1
                 spent_delta = delta
                 events.append(SelectionEvent(epsilon * share / cells, delta / cells, cells))
-            elif part.is_picked:
+            elif part.kind is Measured.PICKS:
                 noises.append(picking(part, epsilon * share))
                 events.append(SelectionEvent(epsilon * share, Fraction(0), 1))
             else:

@@ -50,9 +50,7 @@ def adds_up(part: Measurement, limits: Limits) -> bool:
             return True
         case Measured.UNITS:
             return limits.groups == 1
-        case Measured.DISTINCT | Measured.PICKS | Measured.LADDER:
-            return False
-        case Measured.HISTOGRAM | Measured.MOST:
+        case Measured.DISTINCT | Measured.PICKS | Measured.LADDER | Measured.HISTOGRAM:
             return False
 
 

@@ -18,16 +18,16 @@ from typing import Any, Literal, TypeVar, assert_never, cast
 
 from sanql.errors import Refused
 from sanql.measurements import (
+    PLACES_IN_ALL,
+    UNKNOWN_GROUPS,
     Measured,
     Measurement,
-    Sensitivity,
     Setting,
     bounds_of,
     grid_for,
     sensitivity_of_counts,
     sensitivity_of_distinct,
     sensitivity_of_histogram,
-    sensitivity_of_most,
     sensitivity_of_sums,
     sensitivity_of_units,
 )
@@ -141,21 +141,16 @@ class Collector:
 
     def histogram(self, aggregate: Aggregate, weight: float) -> int:
         """Return the place of counts of rows by public value, one noisy integer for each."""
-        return self._by_value(
-            aggregate, Measured.HISTOGRAM, sensitivity_of_histogram(self.setting), weight
-        )
-
-    def most(self, aggregate: Aggregate, weight: float) -> int:
-        """Return the place of the public value that is picked for having the most rows."""
-        return self._by_value(aggregate, Measured.MOST, sensitivity_of_most(self.setting), weight)
-
-    def _by_value(
-        self, aggregate: Aggregate, kind: Measured, bounds: Sensitivity, weight: float
-    ) -> int:
         values = self._listed(aggregate.value)
         if values is None:
-            raise _no_values(aggregate.text)
-        return self.add(Measurement(kind, aggregate.value, bounds, values=values), weight)
+            raise _no_values(aggregate)
+        groups = UNKNOWN_GROUPS if self.groups is None else self.groups
+        if len(values) * groups > PLACES_IN_ALL:
+            raise _too_many_values(aggregate, len(values), groups)
+        bounds = sensitivity_of_histogram(self.setting)
+        return self.add(
+            Measurement(Measured.HISTOGRAM, aggregate.value, bounds, values=values), weight
+        )
 
     def total_bounds(self, argument: Expr) -> tuple[Fraction, Fraction] | None:
         """Return what the policy lets one unit add to one group of a column's sum."""
@@ -180,13 +175,24 @@ class Collector:
         return index
 
 
-def _no_values(text: str) -> Refused:
+def _no_values(aggregate: Aggregate) -> Refused:
+    name = aggregate.value.name if isinstance(aggregate.value, ColumnRef) else "x"
     return Refused(
         "values_unknown",
-        f"{text} compares how often values occur, and which values there are is not known without "
-        "the data",
+        f"{aggregate.text} compares how often values occur, and which values there are is not known "
+        "without the data",
         "let the owner declare the column's domain, or bounds of its whole numbers; state the values in "
-        "the question, as in CASE WHEN x < 10 THEN 'few' ELSE 'many' END; or GROUP BY it, with COUNT(*)",
+        f"the question, as in CASE WHEN {name} IN ('a', 'b') THEN {name} END; or have them selected "
+        f"privately: SELECT {name}, COUNT(*) AS n … GROUP BY {name} ORDER BY n DESC",
+    )
+
+
+def _too_many_values(aggregate: Aggregate, values: int, groups: int) -> Refused:
+    return Refused(
+        "values_too_many",
+        f"{aggregate.text} counts rows by {values:,} values in each of some {groups:,} groups, and "
+        f"{PLACES_IN_ALL:,} counts is the most",
+        "ask for fewer groups, or for coarser values, as in x // 10",
     )
 
 

@@ -48,7 +48,8 @@ RULES = (
     Rule(
         "Keys and counted values are exact",
         "two values that differ in the last bit are two groups of one person each",
-        ("key_not_rounded", "distinct_real", "group_real", "groups_private", "values_unknown"),
+        ("key_not_rounded", "distinct_real", "group_real", "groups_private", "values_unknown",
+         "values_too_many"),
     ),
     Rule(
         "No row decides what happens",

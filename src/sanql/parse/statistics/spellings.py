@@ -82,13 +82,15 @@ def _quantile(
 
 
 def _within(node: exp.WithinGroup) -> exp.Expression:
-    """Return PERCENTILE_CONT(f) WITHIN GROUP (ORDER BY x) as QUANTILE_CONT(x, f)."""
+    """Return f() WITHIN GROUP (ORDER BY x) as f(x), and PERCENTILE_CONT(a) as QUANTILE_CONT(x, a)."""
     inner, order = node.this, node.args.get("expression")
-    if not isinstance(inner, QUANTILES) or inner.args.get("expression"):
-        return node
     if not isinstance(order, exp.Order) or len(order.expressions) != 1:
         return node
     item = order.expressions[0]
+    if statistic_of_node(inner) is not None and not operands(inner):
+        return with_first(inner, item.this.copy())
+    if not isinstance(inner, QUANTILES) or inner.args.get("expression"):
+        return node
     fraction = inner.this
     if item.args.get("desc"):
         fraction = exp.Sub(this=exp.Literal.number(1), expression=fraction.copy())
