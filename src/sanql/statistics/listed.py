@@ -10,6 +10,7 @@ from sanql.statistics.covariance import COVARIANCES
 from sanql.statistics.distinct import CountDistinct
 from sanql.statistics.extremes import EXTREMES
 from sanql.statistics.geometric_mean import GeometricMean
+from sanql.statistics.mode import Mode
 from sanql.statistics.quantile import QUANTILES
 from sanql.statistics.statistic import Statistic
 from sanql.statistics.sum import Sum
@@ -27,6 +28,7 @@ STATISTICS: tuple[Statistic, ...] = (
     Correlation(),
     *QUANTILES,
     *EXTREMES,
+    Mode(),
 )
 BY_SPELLING = {spelling: each for each in STATISTICS for spelling in each.spellings}
 """Each statistic by the names of its function."""
