@@ -26,7 +26,7 @@ RANKS = ["MEDIAN({x})", "MIN({x})", "MAX({x})", "QUANTILE_DISC({x}, {f})"]
 RANKS += ["PERCENTILE_CONT({f}) WITHIN GROUP (ORDER BY {x})", "QUANTILE_CONT({x}, {f})"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
 OTHERS = ["GEOMEAN(level)", "GEOMEAN(GREATEST(0.5, LEAST(9, {x})))"]  # of a number
-OTHERS += ["MODE(sex)", "MODE(level)", "MODE(CASE WHEN {x} > 1 THEN flag END)"]
+OTHERS += ["MODE(sex)", "MODE(level)", "MODE(CASE WHEN {x} > 1 THEN flag END)", "ENTROPY(level)"]
 UNIT_COLUMN = {"visits": "person", "stays": "patient", "readings": None}
 
 

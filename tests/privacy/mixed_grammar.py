@@ -35,7 +35,7 @@ NAMES = {
 CONSTANT_TEXTS = ["'abc'", "'abd'", "'xyz'", "'a'", "''", "'old'", "'-0.0'", "'0.0'"]
 READ = re.compile(r"\bt\.(\w+)")
 SPREADS = ["VAR_POP", "STDDEV", "VAR_SAMP", "STDDEV_POP"]
-OTHERS = ["GEOMEAN(GREATEST(0.5, {x}))", "MODE({x} > 1)"]
+OTHERS = ["GEOMEAN(GREATEST(0.5, {x}))", "MODE({x} > 1)", "ENTROPY({x} > 1)"]
 
 
 @lru_cache(maxsize=1)

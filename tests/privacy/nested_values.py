@@ -25,7 +25,7 @@ RANKS = [
     "QUANTILE_CONT({x}, 0.25)",
 ]
 FILTERED = ["AVG({x})", "VAR_POP({x})", "MEDIAN({x})", "MAX({x})", "COUNT(DISTINCT {x})"]
-OTHERS = ["GEOMEAN(GREATEST(0.5, {x}))", "MODE({x} > 1)"]
+OTHERS = ["GEOMEAN(GREATEST(0.5, {x}))", "MODE({x} > 1)", "ENTROPY({x} > 1)"]
 SPREADS = ["VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
 MAKERS = ("integer", "real", "text", "boolean", "date")

@@ -28,8 +28,8 @@ from sanql.options import Accuracy
 from sanql.parse.question import parse
 from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.level import Level
-from sanql.plan.plan import outline, price
-from support.by_hand import TABLES
+from sanql.plan.plan import price
+from support.by_hand import TABLES, level_of
 from support.one_level import plan_of
 from support.seeded import seeded
 from support.without_noise import answer_without_noise
@@ -37,12 +37,6 @@ from support.without_noise import answer_without_noise
 LIMITS = {"visits": Bounding(99, 99, None), "stays": Bounding(99, 99, None)}
 SQL = "SELECT GEOMEAN(GREATEST(1, LEAST(120, age))) AS g FROM rows"
 FALSE_ALARM = 1e-9
-
-
-def planned(sql: str, epsilon: str = "1", delta: str = "0") -> Level:
-    query = parse(sql, TABLES).private
-    outlined = outline(query, TABLES, "add-remove")
-    return price(outlined, Fraction(epsilon), Fraction(delta)).levels[0]
 
 
 def exact_cells(level: Level, groups: list[np.ndarray]) -> pa.Table:
@@ -107,7 +101,7 @@ def test_without_noise_it_is_what_python_says(
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.3", "0"), ("2", "1e-5"), ("40", "0")])
 def test_intervals_hold_as_often_as_they_say(epsilon: str, delta: str) -> None:
-    level, sampler = planned(SQL, epsilon, delta), seeded(5)
+    level, sampler = level_of(SQL, epsilon, delta), seeded(5)
     numbers, confidence = np.random.default_rng(5), Fraction(8, 10)
     missed, asked = 0, 0
     for size in (1, 3, 40, 1000):
@@ -124,7 +118,7 @@ def test_intervals_hold_as_often_as_they_say(epsilon: str, delta: str) -> None:
 
 
 def test_the_width_told_beforehand_covers_the_error() -> None:
-    level, sampler = planned(SQL, "1"), seeded(6)
+    level, sampler = level_of(SQL, "1"), seeded(6)
     values = np.clip(np.round(np.random.default_rng(6).lognormal(3, 1, 1000)), 1, 120)
     exact, truth = exact_cells(level, [values]), np.exp(np.log(values).mean())
     width = half_width(level, 0, Fraction(9, 10), 1000)
@@ -136,21 +130,21 @@ def test_the_width_told_beforehand_covers_the_error() -> None:
 
 
 def test_an_accuracy_chooses_its_epsilon() -> None:
-    outlined = plan_of(planned(SQL)).outline
+    outlined = plan_of(level_of(SQL)).outline
     epsilon = least_epsilon(outlined, Fraction(0), Accuracy(Fraction(5), rows=1000))
     width = half_width(price(outlined, epsilon, Fraction(0)).levels[0], 0, Fraction(95, 100), 1000)
     assert width is not None and width <= 5
 
 
 def test_average_and_geometric_mean_share_their_count() -> None:
-    level = planned("SELECT GEOMEAN(GREATEST(1, age)), AVG(GREATEST(1, age)), COUNT(*) FROM rows")
+    level = level_of("SELECT GEOMEAN(GREATEST(1, age)), AVG(GREATEST(1, age)), COUNT(*) FROM rows")
     assert [part.kind for part in level.measurements] == [
         Measured.SUM, Measured.UNITS, Measured.SUM,
     ]  # fmt: skip
 
 
 def test_the_certificate_says_how_it_was_found() -> None:
-    (said,) = certify(plan_of(planned(SQL))).aggregates
+    (said,) = certify(plan_of(level_of(SQL))).aggregates
     assert str(said["from"]).startswith("exp of the mean of logarithms: centre + measurement 1")
 
 

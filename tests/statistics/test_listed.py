@@ -23,7 +23,7 @@ from support.by_hand import TABLES
 HOME = Path(sanql.statistics.__file__).parent
 ASKED = [
     "COUNT(*)", "COUNT(age)", "COUNT(DISTINCT city)", "SUM(age)", "AVG(income)", "VAR_POP(age)",
-    "GEOMEAN(age + 1)", "MODE(sex)",
+    "GEOMEAN(age + 1)", "MODE(sex)", "ENTROPY(sex)",
     "VAR_SAMP(age)", "STDDEV_POP(age)", "STDDEV(age)", "COVAR_POP(age, score)",
     "COVAR_SAMP(age, score)", "CORR(age, score)", "MEDIAN(age)", "QUANTILE_DISC(age, 0.9)",
     "MIN(age)", "MAX(age)",

@@ -27,30 +27,16 @@ from sanql.noise.cells import add_noise
 from sanql.options import Accuracy
 from sanql.parse.question import parse
 from sanql.plan.accuracy import half_width, least_epsilon
-from sanql.plan.level import Level
-from sanql.plan.plan import outline, price
-from support.by_hand import TABLES
+from support.by_hand import TABLES, level_of
+from support.by_value import cells_of_values
 from support.one_level import plan_of
 from support.seeded import seeded
 from support.without_noise import answer_without_noise
 
 LIMITS = {"visits": Bounding(99, 99, None), "stays": Bounding(99, 99, None)}
 SQL = "SELECT MODE(score) AS m FROM rows"
-SCORES = range(-10, 31)
+FIRST = -10  # of all scores
 FALSE_ALARM = 1e-9
-
-
-def planned(sql: str, epsilon: str = "1", delta: str = "0") -> Level:
-    outlined = outline(parse(sql, TABLES).private, TABLES, "add-remove")
-    return price(outlined, Fraction(epsilon), Fraction(delta)).levels[0]
-
-
-def exact_cells(rows: list[int]) -> pa.Table:
-    """Return the only cell of some scores: which values have rows, and how many."""
-    counted = Counter(score - SCORES.start for score in rows)
-    places = sorted(counted)
-    lists = {"l0": [places], "m0": [[counted[place] for place in places]]}
-    return pa.table({name: pa.array(own, pa.list_(pa.int64())) for name, own in lists.items()})
 
 
 BY_HAND: list[tuple[str, Callable[[Row], Any]]] = [
@@ -86,15 +72,15 @@ def test_without_noise_no_declared_value_has_more_rows(
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.05", "0"), ("1", "1e-5"), ("40", "0")])
 def test_intervals_hold_as_often_as_they_say(epsilon: str, delta: str) -> None:
-    level, sampler, confidence = planned(SQL, epsilon, delta), seeded(5), Fraction(8, 10)
+    level, sampler, confidence = level_of(SQL, epsilon, delta), seeded(5), Fraction(8, 10)
     numbers = np.random.default_rng(5)
     missed, asked = 0, 0
     for size in (1, 30, 1000):
         rows = np.clip(np.rint(numbers.normal(4, 3, size)), -10, 30).astype(int).tolist()
-        counted = Counter(rows)
+        counted, exact = Counter(rows), cells_of_values(rows, FIRST)
         modes = [score for score, count in counted.items() if count == max(counted.values())]
         for _ in range(80):
-            shown = show(level, add_noise(level, exact_cells(rows), sampler), confidence)
+            shown = show(level, add_noise(level, exact, sampler), confidence)
             low, high = (ends[0] for ends in shown.intervals["m"])
             missed += not all(low <= mode <= high for mode in modes)
             value = shown.table.column("m")[0].as_py()
@@ -107,8 +93,8 @@ def test_much_noise_leaves_every_value_possible_and_little_leaves_one() -> None:
     rows = [3] * 900 + [4] * 100
 
     def ends(epsilon: str) -> tuple[float, float]:
-        level = planned(SQL, epsilon)
-        noisy = add_noise(level, exact_cells(rows), seeded(1))
+        level = level_of(SQL, epsilon)
+        noisy = add_noise(level, cells_of_values(rows, FIRST), seeded(1))
         shown = show(level, noisy, Fraction(95, 100))
         return shown.intervals["m"][0][0], shown.intervals["m"][1][0]
 
@@ -117,40 +103,40 @@ def test_much_noise_leaves_every_value_possible_and_little_leaves_one() -> None:
 
 
 def test_where_no_count_sees_a_row_it_is_null() -> None:
-    level = planned(SQL, "40")
-    shown = show(level, add_noise(level, exact_cells([]), seeded(2)), Fraction(95, 100))
+    level = level_of(SQL, "40")
+    shown = show(level, add_noise(level, cells_of_values([], FIRST), seeded(2)), Fraction(95, 100))
     assert shown.table.column("m")[0].as_py() is None
 
 
 def test_the_shortfall_told_beforehand_covers_the_error() -> None:
-    level, sampler = planned(SQL, "0.2"), seeded(6)
+    level, sampler = level_of(SQL, "0.2"), seeded(6)
     rows = (
         np.clip(np.rint(np.random.default_rng(6).normal(4, 6, 3000)), -10, 30).astype(int).tolist()
     )
-    counted = Counter(rows)
+    counted, exact = Counter(rows), cells_of_values(rows, FIRST)
     width = half_width(level, 0, Fraction(9, 10))
     assert width is not None and 0 < width < 200
     short = 0
     for _ in range(80):
-        shown = show(level, add_noise(level, exact_cells(rows), sampler), Fraction(1, 2))
+        shown = show(level, add_noise(level, exact, sampler), Fraction(1, 2))
         short += max(counted.values()) - counted[shown.table.column("m")[0].as_py()] > width
     assert short <= binom.isf(FALSE_ALARM, 80, 0.1)
 
 
 def test_no_accuracy_is_promised_of_it() -> None:
     with pytest.raises(Refused) as refused:
-        least_epsilon(plan_of(planned(SQL)).outline, Fraction(0), Accuracy(Fraction(5), rows=1000))
+        least_epsilon(plan_of(level_of(SQL)).outline, Fraction(0), Accuracy(Fraction(5), rows=1000))
     assert refused.value.code == "accuracy_not_applicable"
 
 
 def test_modes_of_one_value_share_their_counts() -> None:
-    level = planned("SELECT MODE(sex), MODE(sex), MODE(score) FROM rows")
+    level = level_of("SELECT MODE(sex), MODE(sex), MODE(score) FROM rows")
     assert [part.kind for part in level.measurements] == [Measured.HISTOGRAM] * 2
     assert len(level.measurements[0].values) == 2
 
 
 def test_text_has_no_interval_and_says_so() -> None:
-    level = planned("SELECT MODE(sex) AS m FROM rows")
+    level = level_of("SELECT MODE(sex) AS m FROM rows")
     shown = show(
         level, add_noise(level, pa.table({"l0": [[1]], "m0": [[900]]}), seeded(1)), Fraction(19, 20)
     )
@@ -159,7 +145,7 @@ def test_text_has_no_interval_and_says_so() -> None:
 
 
 def test_the_certificate_says_how_it_was_found() -> None:
-    (said,) = certify(plan_of(planned(SQL))).aggregates
+    (said,) = certify(plan_of(level_of(SQL))).aggregates
     assert said["from"] == "the value with the largest count of measurement 1"
 
 
@@ -175,13 +161,13 @@ REFUSED: list[tuple[str, str, str]] = [
 @pytest.mark.parametrize(("text", "code", "words"), REFUSED)
 def test_what_has_none_is_refused_with_a_remedy(text: str, code: str, words: str) -> None:
     with pytest.raises(Refused, match=words) as refused:
-        planned(f"SELECT {text} FROM rows")
+        level_of(f"SELECT {text} FROM rows")
     assert refused.value.code == code and refused.value.remedy
 
 
 def test_very_many_counts_are_refused_before_anything_is_charged() -> None:
     with pytest.raises(Refused, match="counts is the most") as refused:
-        planned("SELECT age, MODE(score * 10 + age) FROM rows GROUP BY age, score")
+        level_of("SELECT age, MODE(score * 10 + age) FROM rows GROUP BY age, score")
     assert refused.value.code == "values_too_many"
 
 

@@ -66,6 +66,11 @@ class Watched:
         return 1
 
 
+def level_of(sql: str, epsilon: str = "1", delta: str = "0") -> Level:
+    """Return the only level of a question, priced."""
+    return priced(sql, TABLES, "add-remove", epsilon=epsilon, delta=delta).levels[0]
+
+
 @pytest.fixture
 def silent() -> SilentSampler:
     """Return a sampler without noise."""

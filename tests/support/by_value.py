@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+
+import pyarrow as pa
 
 from sanql.measurements.measurement import Measured, Measurement
 from sanql.measurements.sensitivity import (
@@ -19,6 +22,14 @@ from sanql.plan.pricing import price_levels
 from sanql.policy.model import Neighbours, Table
 
 DELTA = Fraction(1, 1000)
+
+
+def cells_of_values(values: Iterable[int], first: int) -> pa.Table:
+    """Return the only cell of whole numbers counted by value: which occur, from `first` on, how often."""
+    counted = Counter(value - first for value in values)
+    places = sorted(counted)
+    lists = {"l0": [places], "m0": [[counted[place] for place in places]]}
+    return pa.table({name: pa.array(own, pa.list_(pa.int64())) for name, own in lists.items()})
 
 
 def level_by_value(
