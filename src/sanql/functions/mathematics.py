@@ -228,6 +228,9 @@ MATHEMATICS = (
     _named("sqrt", _square_root, "NULL below zero", "zero to the root of the upper bound"),
     _named("cbrt", _monotone("CBRT", math.cbrt), FINITE, ENDS),
     _named("ln", _monotone("LN", math.log, POSITIVE), "NULL at zero and below", ENDS),
+    _named(
+        "log1p", _monotone("LOG1P", math.log1p, (-1, math.inf)), "ln(1 + x); NULL at -1 and below", ENDS
+    ),
     _named("exp", _monotone("EXP", math.exp), FINITE, ENDS),
     Function(
         "log",

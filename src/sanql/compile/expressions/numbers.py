@@ -117,6 +117,11 @@ def _logarithm(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     return f"CASE WHEN {proper} THEN system.main.log({base}, {text}) END"
 
 
+def _logarithm_of_one_more(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    text = _double(emitter, args[0])
+    return f"CASE WHEN {text} > -1 THEN system.main.ln(1 + {text}) END"
+
+
 def _pi(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     return "system.main.pi()"
 
@@ -169,6 +174,7 @@ NUMBER_SQL: Mapping[str, Emit] = {
     "greatest": engine_function("greatest"),
     "sqrt": _within_domain("sqrt", "{} >= 0"),
     "ln": _within_domain("ln", "{} > 0"),
+    "log1p": _logarithm_of_one_more,
     "acosh": _within_domain("acosh", "{} >= 1"),
     "asin": _within_domain("asin", "{} BETWEEN -1 AND 1"),
     "acos": _within_domain("acos", "{} BETWEEN -1 AND 1"),
