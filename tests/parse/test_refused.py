@@ -279,7 +279,6 @@ REFUSED = {
     "construct_unsupported": [
         "SELECT MAX(age, 3) FROM people",
         "SELECT APPROX_QUANTILES(age, 4)[1] FROM people",
-        "SELECT MODE(age) FROM people",
         "SELECT BOOL_AND(member) FROM people",
         "SELECT BOOL_OR(member) FROM people",
         "SELECT KURTOSIS(age) FROM people",

@@ -37,7 +37,7 @@ SELECT COUNT(*) FROM items i WHERE i.quantity > (SELECT AVG(j.quantity) FROM ite
 
 -- Which coupon is most common.
 SELECT MODE(coupon) FROM orders;
---code> construct_unsupported
+--code> values_unknown
 --remedy> SELECT coupon, COUNT(*) FROM orders GROUP BY coupon ORDER BY COUNT(*) DESC LIMIT 1
 
 -- A list of quantiles.

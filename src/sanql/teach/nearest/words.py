@@ -331,7 +331,9 @@ def _some_moment(node: exp.Expr) -> exp.Expr:
 
 def most_common(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield the values in order of how often they are there, in place of the most common one."""
-    for node in refused_parts(select, refused, exp.Mode, exp.ApproxTopK)[:1]:
+    kinds = (exp.Mode, exp.ApproxTopK)
+    asked_for = refused_parts(select, refused, *kinds) if refused.place else select.find_all(*kinds)
+    for node in list(asked_for)[:1]:
         value = _value(node)
         if value is not None and select.args.get("group") is None:
             counted = exp.Count(this=exp.Star())
@@ -363,6 +365,7 @@ WORDS: dict[str, tuple[Rewriter, ...]] = {
     "distinct_unsupported": (counted_values,),
     "distinct_real": (rounded_values,),
     "key_not_rounded": (rounded_keys,),
+    "values_unknown": (most_common,),
     "quantile_list": (one_by_one,),
     "quantile_invalid": (valid_quantile,),
     "type_mismatch": (fitting_types, fitting_values, needed_condition),
