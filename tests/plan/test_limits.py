@@ -8,7 +8,7 @@ import pytest
 
 from sanql.errors import Refused
 from sanql.measurements.limits import Limits
-from sanql.options.values import parse_groups
+from sanql.options.values import whole_number
 from sanql.plan.level import LevelOutline
 
 Outlined = Callable[..., LevelOutline]
@@ -44,12 +44,15 @@ def test_a_table_without_limits_is_refused(outlined: Outlined) -> None:
 @pytest.mark.parametrize("typed", ["0", "-1", "1.5", "１", "x", "", "1e3", "12345678", True])
 def test_a_number_of_groups_that_is_none_is_refused(typed: str) -> None:
     with pytest.raises(Refused) as caught:
-        parse_groups(typed)
+        whole_number("max_groups_contributed", 3)(typed)
     assert caught.value.code == "groups_invalid"
 
 
 def test_a_number_of_groups_may_be_typed_or_passed() -> None:
-    assert (parse_groups("3"), parse_groups(3)) == (3, 3)
+    assert (
+        whole_number("max_groups_contributed", 3)("3"),
+        whole_number("max_groups_contributed", 3)(3),
+    ) == (3, 3)
 
 
 @pytest.mark.parametrize(

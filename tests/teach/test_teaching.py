@@ -23,10 +23,10 @@ from sanql.errors import Refused
 from sanql.options.values import (
     parse_accuracy,
     parse_confidence,
-    parse_groups,
     parse_nonnegative,
     parse_other,
     parse_rounded,
+    whole_number,
 )
 from sanql.parse.question import Question, parse
 from sanql.parse.text.parameters import Asked
@@ -472,7 +472,7 @@ def test_refusals_of_plans_and_wishes_quote_what_was_typed(tables: Tables) -> No
         ("rounded_invalid", lambda: parse_rounded("1e15"), "1e15"),
         ("nonnegative_invalid", lambda: parse_nonnegative("MAYBE"), "MAYBE"),
         ("other_invalid", lambda: parse_other(""), "other = ''"),
-        ("groups_invalid", lambda: parse_groups("many"), "many"),
+        ("groups_invalid", lambda: whole_number("kappa", 3)("many"), "many"),
         ("strategy_unknown", lambda: check_strategy(PrivateKeys(), "BEST"), "BEST"),
         ("groups_private", lambda: check_strategy(PrivateKeys(), "PUBLIC_GROUPS"), "PUBLIC_GROUPS"),
         ("accuracy_needs_rows", exactly("SELECT AVG(age) FROM people", "5"), "AVG(age)"),

@@ -17,10 +17,10 @@ from sanql.options.values import (
     Accuracy,
     as_typed,
     parse_confidence,
-    parse_groups,
     parse_nonnegative,
     parse_other,
     parse_rounded,
+    whole_number,
 )
 
 Number = str | int | float | Fraction
@@ -87,7 +87,7 @@ OPTIONS = (
     ),
     Option(
         "max_groups_contributed",
-        parse_groups,
+        whole_number("max_groups_contributed", 3),
         "in how many groups one unit may count, no more than the policy allows; also `kappa`",
         ("--max-groups",),
         "Groups one unit may be in.",

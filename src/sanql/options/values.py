@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -185,13 +185,21 @@ def _unreadable(typed: object) -> Refused:
     )
 
 
-def parse_groups(typed: object) -> int:
-    """Return max_groups_contributed as a whole number, or refuse what is not one."""
-    plain = str(typed)
-    if plain.isascii() and plain.isdecimal() and len(plain) < 8 and int(plain) >= 1:
-        return int(plain)
-    raise Refused(
-        "groups_invalid",
-        f"max_groups_contributed = {plain[:40]!r} is not a whole number of at least 1",
-        "write, for example, max_groups_contributed = 3",
-    )
+def whole_number(name: str, example: int) -> Callable[[object], int]:
+    """Return a reader of an option that is a whole number of at least 1.
+
+    >>> whole_number("max_groups_contributed", 3)("12")
+    12
+    """
+
+    def read(typed: object) -> int:
+        plain = str(typed)
+        if plain.isascii() and plain.isdecimal() and len(plain) < 8 and int(plain) >= 1:
+            return int(plain)
+        raise Refused(
+            "groups_invalid",
+            f"{name} = {plain[:40]!r} is not a whole number of at least 1",
+            f"write, for example, {name} = {example}",
+        )
+
+    return read
