@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from sanql.account import Charge
@@ -17,6 +18,7 @@ from sanql.ask.session import Session
 from sanql.errors import Refused
 from sanql.numbers import show_upper
 from sanql.plan import (
+    Level,
     Outline,
     Plan,
     check_selects,
@@ -45,9 +47,37 @@ def price_question(session: Session, request: Request, question: BoundedQuestion
             check_strategy(level.keys, request.options.group_selection_strategy)
         delta = _delta(session, request, question, outlined)
         epsilon = _epsilon(session, request, question, outlined, delta)
-        plan = price(outlined, epsilon, delta)
+        plan = _with_fewest_units(
+            price(outlined, epsilon, delta), request.options.min_privacy_units_per_group
+        )
         check_display(plan, request.display)
         return plan
+
+
+def _with_fewest_units(plan: Plan, fewest: int | None) -> Plan:
+    """Return a plan whose selected keys have at least so many units, but for the chance of delta.
+
+    A key of one unit appears with a chance of at most delta, and one of fewer than k units reaches a
+    threshold that is k - 1 higher no more often. Raising what a noisy count must reach takes nothing from
+    anybody's privacy: it is done to the noisy count.
+    """
+    if fewest is None:
+        return plan
+    if not plan.outline.selects_keys:
+        raise Refused(
+            "limits_needless",
+            f"min_privacy_units_per_group = {fewest} is for keys that are selected privately, and every "
+            "group of this question appears",
+            "leave it out, or write HAVING COUNT(*) >= …, which looks at noisy counts",
+        )
+    return replace(plan, levels=tuple(_with_fewest(level, fewest) for level in plan.levels))
+
+
+def _with_fewest(level: Level, fewest: int) -> Level:
+    threshold = level.priced.threshold
+    if threshold is None or not level.outline.selects_keys:
+        return level
+    return replace(level, priced=replace(level.priced, threshold=threshold + fewest - 1))
 
 
 def _delta(

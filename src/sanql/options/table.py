@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     accuracy: object
     confidence: Number | None
     max_groups_contributed: int | str | None
+    min_privacy_units_per_group: int | str | None
     other: str | None
     nonnegative: bool | None
     rounded: Number | None
@@ -92,6 +93,13 @@ OPTIONS = (
         ("--max-groups",),
         "Groups one unit may be in.",
         synonym="kappa",
+    ),
+    Option(
+        "min_privacy_units_per_group",
+        whole_number("min_privacy_units_per_group", 10),
+        "of keys that are selected privately, those with fewer units do not appear, but for delta",
+        ("--min-units",),
+        "Units a group must have to appear, where groups are selected privately.",
     ),
     Option("privacy_unit_column", str, "checked: the policy decides the unit"),
     Option(
@@ -153,6 +161,7 @@ class AnswerOptions:
     accuracy: Accuracy | None = None
     confidence: Fraction = CONFIDENCE
     max_groups_contributed: int | None = None
+    min_privacy_units_per_group: int | None = None
     privacy_unit_column: str | None = None
     group_selection_strategy: str | None = None
     other: str | None = None
