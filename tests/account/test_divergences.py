@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -19,6 +20,7 @@ from sanql.account.accountants.divergences import (
     UNIT_BITS,
     conversion_sharp_upper,
     conversion_upper,
+    curve,
     laplace_renyi_upper,
     renyi_units_upper,
     response_renyi_upper,
@@ -166,3 +168,54 @@ def test_a_selection_costs_its_cells_and_a_gaussian_its_order_times_rho() -> Non
     assert five == 5 * one
     event = GaussianEvent(Fraction(32), Fraction(1))
     assert renyi_units_upper((event,), 4.0) == 4 * 2**UNIT_BITS // 64
+
+
+SLACK = 2.0**-44
+"""What the module adds for rounding, relative to the pure epsilon."""
+
+
+def one_upper(pure: float, weight: float, exponent: float, order: float) -> float:
+    saved = math.log1p(weight * math.expm1(-exponent)) / (order - 1)
+    return max(0.0, (pure + saved if saved < 0 else pure) + pure * SLACK)
+
+
+def one_laplace(scale: Fraction, shift: int, order: float) -> float:
+    """The formula at one order alone, in the same steps."""
+    pure, rate = shift * scale.denominator / scale.numerator, scale.denominator / scale.numerator
+    if rate > 600:
+        return pure * (1 + SLACK)
+    ratio, inner = math.exp(-rate), (2 * order - 1) * rate
+    tail = 1 / math.expm1(inner) if inner < 600 else 0.0
+    near = (ratio + math.expm1(-rate) * tail) / (1 + ratio)
+    return one_upper(pure, near, (2 * order - 1) * pure, order) if shift else 0.0
+
+
+def one_response(epsilon: Fraction, order: float) -> float:
+    pure = float(epsilon)
+    lie = math.exp(-pure) / (1 + math.exp(-pure))
+    return one_upper(pure, lie, 2 * (order - 1) * pure, order) if epsilon else 0.0
+
+
+def units(value: float) -> int:
+    return math.ceil(math.ldexp(value, UNIT_BITS))
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 2000), max_value=10**6),
+    st.integers(0, 40),
+    st.integers(1, 12),
+)
+@settings(deadline=None)
+def test_a_curve_has_at_each_order_the_very_number_of_that_order_alone(
+    size: Fraction, l1: int, linf: int
+) -> None:
+    full, rest = divmod(l1, min(l1, linf)) if l1 else (0, 0)
+    assert curve([LaplaceEvent(size, l1, linf)]) == tuple(
+        full * units(one_laplace(size, min(l1, linf), order))
+        + units(one_laplace(size, rest, order))
+        for order in ORDERS
+    )
+    epsilon = min(size, Fraction(10**4))
+    assert curve([SelectionEvent(epsilon, Fraction(0), linf)]) == tuple(
+        linf * units(one_response(epsilon, order)) for order in ORDERS
+    )

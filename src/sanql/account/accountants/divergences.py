@@ -54,15 +54,15 @@ def curve(events: Iterable[Event]) -> tuple[int, ...]:
     """
     units = [0] * len(ORDERS)
     for event, count in Counter(events).items():
-        own = _event_units_upper(event, ORDERS)
+        own = _event_curve(event)
         units = [total + count * more for total, more in zip(units, own, strict=True)]
     return tuple(units)
 
 
-@lru_cache(maxsize=256)
-def charge_curve(events: tuple[Event, ...]) -> tuple[int, ...]:
-    """Return the curve of one charge, remembered: several accounts are asked about it in turn."""
-    return curve(events)
+@lru_cache(maxsize=1024)
+def _event_curve(event: Event) -> tuple[int, ...]:
+    """Return the curve of one event, remembered: several accounts are asked about it in turn."""
+    return tuple(_event_units_upper(event, ORDERS))
 
 
 def laplace_renyi_upper(scale: Fraction, shift: int, order: float) -> float:
@@ -129,9 +129,9 @@ def _conversion_upper(order: float, delta: Fraction, slack: float) -> float:
     return (shrink - log_order - log_delta) / excess + size / excess * slack
 
 
-def to_units_upper(value: float) -> int:
-    """Return a number in units of 2^-80, rounded up."""
-    return math.ceil(math.ldexp(value, UNIT_BITS))
+def to_units_upper(values: Iterable[float]) -> list[int]:
+    """Return each number in units of 2^-80, rounded up."""
+    return [math.ceil(math.ldexp(value, UNIT_BITS)) for value in values]
 
 
 def _event_units_upper(event: Event, orders: Sequence[float]) -> list[int]:
@@ -144,7 +144,8 @@ def _event_units_upper(event: Event, orders: Sequence[float]) -> list[int]:
         case SelectionEvent(epsilon, _, cells):
             # An (epsilon, delta)-private pair is a post-processing of "leak with probability delta,
             # else randomised response" (Kairouz, Oh and Viswanath 2015); the leak is counted apart.
-            return [cells * to_units_upper(one) for one in _response_upper(epsilon, orders)]
+            each = to_units_upper(_response_upper(epsilon, orders))
+            return [cells * one for one in each]
         case FailureEvent():
             return [0] * len(orders)
         case _:
@@ -172,11 +173,11 @@ def _laplace_units_upper(scale: Fraction, l1: int, linf: int, orders: Sequence[f
         return [0] * len(orders)
     reach = min(l1, linf)
     full, rest = divmod(l1, reach)
-    units = [full * to_units_upper(one) for one in _laplace_upper(scale, reach, orders)]
+    units = to_units_upper(_laplace_upper(scale, reach, orders))
     if rest == 0:
-        return units
-    ends = map(to_units_upper, _laplace_upper(scale, rest, orders))
-    return [whole + end for whole, end in zip(units, ends, strict=True)]
+        return [full * one for one in units]
+    ends = to_units_upper(_laplace_upper(scale, rest, orders))
+    return [full * one + end for one, end in zip(units, ends, strict=True)]
 
 
 def _laplace_upper(scale: Fraction, shift: int, orders: Sequence[float]) -> list[float]:
@@ -188,13 +189,12 @@ def _laplace_upper(scale: Fraction, shift: int, orders: Sequence[float]) -> list
     if rate > _EXPONENT_MAX:
         return [pure * (1 + _SLACK)] * len(orders)
     ratio, fall = math.exp(-rate), math.expm1(-rate)
-    found = []
+    weights = []
     for order in orders:
         inner = (2 * order - 1) * rate
         tail = 1 / math.expm1(inner) if inner < _EXPONENT_MAX else 0.0
-        near = (ratio + fall * tail) / (1 + ratio)
-        found.append(_from_pure(pure, near, (2 * order - 1) * pure, order))
-    return found
+        weights.append((ratio + fall * tail) / (1 + ratio))
+    return _from_pure(pure, weights, [(2 * order - 1) * pure for order in orders], orders)
 
 
 def _response_upper(epsilon: Fraction, orders: Sequence[float]) -> list[float]:
@@ -203,11 +203,17 @@ def _response_upper(epsilon: Fraction, orders: Sequence[float]) -> list[float]:
         return [0.0] * len(orders)
     pure = float(epsilon)
     lie = math.exp(-pure) / (1 + math.exp(-pure))
-    return [_from_pure(pure, lie, 2 * (order - 1) * pure, order) for order in orders]
+    exponents = [2 * (order - 1) * pure for order in orders]
+    return _from_pure(pure, [lie] * len(orders), exponents, orders)
 
 
-def _from_pure(pure: float, weight: float, exponent: float, order: float) -> float:
-    """Return pure + log1p(weight * expm1(-exponent)) / (order - 1), rounded up."""
-    saved = math.log1p(weight * math.expm1(-exponent)) / (order - 1)
-    upper = (pure + saved if saved < 0 else pure) + pure * _SLACK
-    return upper if upper > 0 else 0.0
+def _from_pure(
+    pure: float, weights: Sequence[float], exponents: Sequence[float], orders: Sequence[float]
+) -> list[float]:
+    """Return pure + log1p(weight * expm1(-exponent)) / (order - 1) at each order, rounded up."""
+    found = []
+    for weight, exponent, order in zip(weights, exponents, orders, strict=True):
+        saved = math.log1p(weight * math.expm1(-exponent)) / (order - 1)
+        upper = (pure + saved if saved < 0 else pure) + pure * _SLACK
+        found.append(upper if upper > 0 else 0.0)
+    return found

@@ -257,10 +257,9 @@ def order_weights(odometer: Odometer) -> tuple[Fraction, ...]:
 @lru_cache(maxsize=256)
 def order_conversions(odometer: Odometer) -> tuple[int, ...]:
     """Return what each order adds to its sum in a reading, in units of 2^-80, rounded up."""
-    return tuple(
-        to_units_upper(conversion_upper(order, weight * odometer.delta))
-        for order, weight in zip(ORDERS, order_weights(odometer), strict=True)
-    )
+    weighted = zip(ORDERS, order_weights(odometer), strict=True)
+    added = [conversion_upper(order, weight * odometer.delta) for order, weight in weighted]
+    return tuple(to_units_upper(added))
 
 
 def _largest(most: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:

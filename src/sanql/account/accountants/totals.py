@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sanql.account.accountants.divergences import ORDERS, charge_curve, curve
+from sanql.account.accountants.divergences import ORDERS, curve
 from sanql.account.charge import Charge
 from sanql.account.events import Event, leak, pure_epsilon
 from sanql.numbers import exact_sum
@@ -27,7 +27,7 @@ class Losses:
     @classmethod
     def of_charge(cls, events: tuple[Event, ...]) -> Losses:
         """Return the losses of one charge."""
-        return cls(leak(events), pure_epsilon(events), charge_curve(events))
+        return cls(leak(events), pure_epsilon(events), curve(events))
 
     @classmethod
     def of_many(cls, events: Iterable[Event]) -> Losses:
