@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
 
 import pytest
 
 from sanql.account.charge import Charge
 from sanql.account.claims.address import address_of
 from sanql.account.claims.claims import Holder
+from sanql.account.ledger import pinning
 from sanql.account.ledger.chain import Head, head_path, read_pinned
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.ledger import Ledger
+from sanql.account.ledger.pinning import holding
+from sanql.account.stores import asking as asking_module
+from sanql.account.stores.asking import asking_alone
 from sanql.account.stores.sqlite import SqliteStore
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
@@ -179,3 +188,48 @@ def test_a_restored_file_keeps_the_claim_in_its_old_place_and_nowhere_else(tmp_p
     assert Holder.of(ACCOUNT, ledger).keeps(claim)
     assert not Holder.of(ACCOUNT, tmp_path / "put away").keeps(claim)
     assert not Holder.of("b" * 32, ledger).keeps(claim)
+
+
+def asking(place: Path, seconds_max: float) -> AbstractContextManager[None]:
+    return asking_alone(place, "ana", "a" * 64, seconds_max)
+
+
+@contextmanager
+def interrupted_at(line: int, module: ModuleType) -> Iterator[None]:
+    """Raise what Ctrl-C raises before a line of a module, counted from the first that is run."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        count += event == "line"
+        if count == line:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+@pytest.mark.parametrize(
+    ("lock", "module"), [(holding, pinning), (asking, asking_module)], ids=["head", "question"]
+)
+def test_a_lock_is_given_back_whichever_line_is_interrupted(
+    lock: Callable[[Path, float], AbstractContextManager[None]], module: ModuleType, tmp_path: Path
+) -> None:
+    held, kept = partial(lock, tmp_path / "pinned.head"), list[KeyboardInterrupt]()
+    for line in range(1, 40):
+        try:
+            with interrupted_at(line, module), held(5.0):
+                pass
+        except KeyboardInterrupt as interrupt:
+            kept.append(interrupt)  # as whoever voids the reservation has it, or a notebook
+        started = time.monotonic()
+        with held(5.0):
+            assert time.monotonic() - started < 4.0, "nobody holds it any more"
+    assert 5 < len(kept) < 39, "every line was interrupted once"

@@ -14,7 +14,7 @@ import os
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 _SECONDS_BETWEEN_LOOKS = 0.005, 0.05
@@ -24,17 +24,19 @@ _LOCK = struct.Struct("hhqqi4x")  # type, whence, start, length, process (none: 
 @contextmanager
 def asking_alone(ledger: Path, analyst: str, question: str, seconds_max: float) -> Iterator[None]:
     """Hold what this analyst asks against all who ask the same; wait for them at most so long."""
-    handle = None
+    held = None
     with suppress(OSError):
         place = ledger.with_name(ledger.name + ".asking")
-        handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        if handle is not None:
-            _wait(handle, _byte_of(analyst, question), time.monotonic() + seconds_max)
-        yield
-    finally:
-        if handle is not None:
-            os.close(handle)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        held = os.fdopen(os.open(place, flags, 0o600), "rb")
+    with held or nullcontext():  # closes it where an interrupt came before it was closed below
+        try:
+            if held is not None:
+                _wait(held.fileno(), _byte_of(analyst, question), time.monotonic() + seconds_max)
+            yield
+        finally:
+            if held is not None:
+                held.close()
 
 
 def _byte_of(analyst: str, question: str) -> int:
