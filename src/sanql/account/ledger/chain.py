@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -161,17 +162,22 @@ def read_pinned(place: Path) -> Head | None:
     """Return the head that is pinned in a file, or None when there is none."""
     try:
         text = read_pinned_text(place)
-        if text is None:
-            return None
-        content = parse_body(text.removesuffix("\n"))
-        match content:
-            case {"sequence": int(sequence), "hash": str(digest)} if len(content) == 2:
-                return Head(sequence, digest)
+        return None if text is None else _head_in(text)
     except ValueError:
-        pass
-    raise LedgerError(
-        "ledger_head_damaged", f"the pinned head {place.name} cannot be read", RESTORE
-    )
+        raise LedgerError(
+            "ledger_head_damaged", f"the pinned head {place.name} cannot be read", RESTORE
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def _head_in(text: str) -> Head:
+    """Return the head that a text pins, remembered; anything else is a ValueError."""
+    content = parse_body(text.removesuffix("\n"))
+    match content:
+        case {"sequence": int(sequence), "hash": str(digest)} if len(content) == 2:
+            return Head(sequence, digest)
+        case _:
+            raise ValueError("not a head")
 
 
 def read_pinned_text(place: Path) -> str | None:

@@ -137,7 +137,7 @@ class Journal:
 
     def check_pinned(self, head: Head | None) -> None:
         """Raise LedgerError if a head that was pinned elsewhere is not on this chain; call it reading."""
-        if head is not None:
+        if head is not None and head != self.books.head:
             check_head(head, self.books.head, self._store.hash_at(head.sequence))
 
     def _pin_besides(self) -> None:
@@ -162,45 +162,48 @@ class Journal:
     def _catch_up(self, head: Head | None) -> None:
         """Read what others appended; raise unless the chain still holds what we know."""
         known = self.books.head
-        if known.sequence and self._store.hash_at(known.sequence) != known.hash:
+        rows = iter(self._store.rows(max(0, known.sequence - 1)))  # what we know first
+        if known.sequence and next(rows, (None,))[-1] != known.hash:
             raise damaged(known.sequence, "is not the record that had been written")
-        rows = self._store.rows(known.sequence)
         self._unsettled = True
         for record in linked(rows, known):
             self.books.apply(record)
         self._unsettled = False
-        at_head = None if head is None else self._store.hash_at(head.sequence)
-        check_head(head, self.books.head, at_head)
+        if head != self.books.head:
+            at_head = None if head is None else self._store.hash_at(head.sequence)
+            check_head(head, self.books.head, at_head)
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Hold this object against other threads; books that a fault left unsettled are read anew."""
-        with self._mutex, self._faults():
+        """Hold this object against other threads; books that a fault left unsettled are read anew.
+
+        Faults of the store become a LedgerError; after one that may have lost a write, stop.
+        """
+        with self._mutex:
+            if os.getpid() != self._process:
+                raise _forked()
+            if self._stopped is not None:
+                raise self._stopped
             if self._unsettled:
                 self.books = Books()
                 self._unsettled = False
-            yield
+            faults: tuple[type[Exception], ...] = (OSError, *self._store.faults)
+            try:
+                yield
+            except faults as fault:
+                besides = [*self._pinned]
+                error = self._store.explained(fault, self.books.head.sequence + 1, besides)
+                if error.code != "ledger_busy":
+                    self._stopped = error
+                raise error from fault
 
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Turn faults of the store into LedgerError; after one that may have lost a write, stop."""
-        if os.getpid() != self._process:
-            raise LedgerError(
-                "ledger_forked",
-                "this ledger was opened by the process that this one was forked from",
-                "open the ledger again in each process: the locks of a store do not survive a fork",
-            )
-        if self._stopped is not None:
-            raise self._stopped
-        faults: tuple[type[Exception], ...] = (OSError, *self._store.faults)
-        try:
-            yield
-        except faults as fault:
-            besides = [*self._pinned]
-            error = self._store.explained(fault, self.books.head.sequence + 1, besides)
-            if error.code != "ledger_busy":
-                self._stopped = error
-            raise error from fault
+
+def _forked() -> LedgerError:
+    return LedgerError(
+        "ledger_forked",
+        "this ledger was opened by the process that this one was forked from",
+        "open the ledger again in each process: the locks of a store do not survive a fork",
+    )
 
 
 def _closed(place: Path) -> LedgerError:

@@ -54,12 +54,16 @@ def _take(handle: int, deadline: float) -> None:
             return
 
 
-def check_one_name(ledger: Path) -> None:
-    """Raise LedgerError where the ledger's file has a second name, a hard link."""
+def sole_identity(ledger: Path) -> tuple[int, int] | None:
+    """Return device and inode of the ledger's file, None where there is none.
+
+    Raises LedgerError where the file has a second name, a hard link.
+    """
     try:
-        names = ledger.stat().st_nlink
+        found = ledger.stat()
     except FileNotFoundError:
-        return
+        return None
+    names = found.st_nlink
     if names > 1:
         raise LedgerError(
             "ledger_linked",
@@ -68,6 +72,7 @@ def check_one_name(ledger: Path) -> None:
             "delete the other names, after every process that uses one of them has ended; a backup is a"
             " copy, never a link",
         )
+    return found.st_dev, found.st_ino
 
 
 def second_head_missing(place: str) -> LedgerError:

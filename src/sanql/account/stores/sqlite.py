@@ -22,10 +22,11 @@ from sanql.account.ledger.chain import (
     damaged,
     head_path,
     read_head,
+    read_pinned,
     read_pinned_text,
     write_head,
 )
-from sanql.account.ledger.pinning import LOCK_SECONDS, check_one_name
+from sanql.account.ledger.pinning import LOCK_SECONDS, sole_identity
 from sanql.account.ledger.places import unwritable
 from sanql.account.stores.asking import asking_alone
 from sanql.account.stores.protocol import StoredRow
@@ -56,10 +57,11 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         check_not_lost(path)
-        check_one_name(path)  # before SQLite makes a log for this name
+        sole_identity(path)  # before SQLite makes a log for this name
         self.place = path
+        self._head = head_path(path)
         self._connection = _connect(path)
-        self._file = _identity(path)
+        self._file = sole_identity(path)
 
     def explained(self, fault: Exception, sequence: int, besides: Sequence[Path]) -> LedgerError:
         """Return what a fault of SQLite or of the disk means."""
@@ -71,22 +73,19 @@ class SqliteStore:
             case _:
                 return unwritable(self.place, *besides)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """Hold one view of the file."""
-        with self._transaction("BEGIN"):
-            yield
+        return self._transaction("BEGIN", commit=False)
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """Hold the write lock; commit unless something is raised."""
-        with self._transaction("BEGIN IMMEDIATE"):
-            yield
-            self._connection.execute("COMMIT")
+        return self._transaction("BEGIN IMMEDIATE", commit=True)
 
     def rows(self, after: int) -> Iterable[StoredRow]:
         """Return the records after a sequence, oldest first."""
-        return self._connection.execute(_READ, (after,)) if self._has_records() else ()
+        if after == 0 and not self._has_records():
+            return ()
+        return self._connection.execute(_READ, (after,))
 
     def hash_at(self, sequence: int) -> str | None:
         """Return the hash of one record, or None."""
@@ -98,7 +97,8 @@ class SqliteStore:
 
     def append(self, record: LedgerRecord) -> None:
         """Add a record; the first makes the tables."""
-        self._make_tables()
+        for statement in _SCHEMA if record.sequence == 1 else ():
+            self._connection.execute(statement)
         self._connection.execute(
             "INSERT INTO record (sequence, kind, body, previous, hash) VALUES (?, ?, ?, ?, ?)",
             (record.sequence, record.kind, record.body, record.previous, record.hash),
@@ -114,13 +114,12 @@ class SqliteStore:
 
     def keep(self, reservation: int, answer: bytes) -> None:
         """Add an answer."""
-        self._make_tables()
         query = "INSERT INTO answer (reservation, content) VALUES (?, ?)"
         self._connection.execute(query, (reservation, answer))
 
     def head(self) -> Head | None:
         """Return the head that is pinned beside the file."""
-        return read_head(self.place)
+        return read_pinned(self._head)
 
     def pin(self, head: Head) -> None:
         """Pin the head beside the file."""
@@ -137,12 +136,14 @@ class SqliteStore:
         self._connection.close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
+    def _transaction(self, begin: str, *, commit: bool) -> Iterator[None]:
         self._roll_back()  # what an interrupt has left open
         self._connection.execute(begin)
         try:
             self._check_file()
             yield
+            if commit:
+                self._connection.execute("COMMIT")
         finally:
             self._roll_back()
 
@@ -153,17 +154,12 @@ class SqliteStore:
 
     def _check_file(self) -> None:
         """Raise LedgerError where the name leads to another file by now, or the file has two."""
-        check_one_name(self.place)
-        if _identity(self.place) != self._file:
+        if sole_identity(self.place) != self._file:
             raise LedgerError(
                 "ledger_rolled_back",
                 f"the file of the ledger {self.place.name} has been replaced",
                 "restart; the ledger is checked anew when it is opened",
             )
-
-    def _make_tables(self) -> None:
-        for statement in _SCHEMA if not self._has_records() else ():
-            self._connection.execute(statement)
 
     def _has_records(self) -> bool:
         query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record'"
@@ -274,14 +270,6 @@ def _configure(connection: sqlite3.Connection, path: Path) -> None:
     (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
     if mode != "wal" or synchronous != 2:
         raise unwritable(path)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _is_busy(fault: sqlite3.Error) -> bool:
