@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
+from functools import lru_cache
 from typing import TypeVar
 
 from sanql.errors import Fault
@@ -114,6 +115,7 @@ class Section:
                 yield name, section
 
 
+@lru_cache(maxsize=512)
 def fold(name: str) -> str:
     """Return the name as SQL compares it: without case, and however its accents were typed."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
