@@ -67,8 +67,8 @@ def exact_sum(values: Iterable[Fraction]) -> Fraction:
     for value in values:
         bottom = value.denominator
         tops[bottom] = tops.get(bottom, 0) + value.numerator
-    parts = (Fraction(top, bottom) for bottom, top in tops.items())
-    return sum(parts, next(parts, _ZERO))
+    first, *others = [Fraction(top, bottom) for bottom, top in tops.items()] or [_ZERO]
+    return sum(others, first)
 
 
 def show_upper(value: Fraction, digits: int = 6) -> str:

@@ -75,11 +75,13 @@ def _epsilon_upper(events: tuple[Event, ...], delta: Fraction) -> Fraction:
     return min(proofs if pure is None else [*proofs, pure])
 
 
+@lru_cache(maxsize=1024)
 def proves(events: tuple[Event, ...], epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether the events satisfy (epsilon, delta).
 
     A charge planned to the limit (`gaussian_rho_lower`) is not refused for a last digit: its claim
-    is checked with less slack than it was solved with, or else with the very same numbers.
+    is checked with less slack than it was solved with, or else with the very same numbers. It is
+    remembered: a charge that was planned is read again from its own record.
     """
     leaked = leak(events)
     if leaked > delta:

@@ -61,7 +61,7 @@ def curve(events: Iterable[Event]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def _event_curve(event: Event) -> tuple[int, ...]:
-    """Return the curve of one event, remembered: several accounts are asked about it in turn."""
+    """Return the curve of one event, remembered: many charges have the same."""
     return tuple(_event_units_upper(event, ORDERS))
 
 

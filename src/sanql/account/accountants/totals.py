@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from sanql.account.accountants.divergences import ORDERS, curve
 from sanql.account.charge import Charge
@@ -25,8 +26,9 @@ class Losses:
     renyi: tuple[int, ...] = (0,) * len(ORDERS)
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of_charge(cls, events: tuple[Event, ...]) -> Losses:
-        """Return the losses of one charge."""
+        """Return the losses of one charge, remembered: several accounts are asked about it in turn."""
         return cls(leak(events), pure_epsilon(events), curve(events))
 
     @classmethod
@@ -58,6 +60,8 @@ class Totals:
     @classmethod
     def of_many(cls, charges: Sequence[Charge]) -> Totals:
         """Return the totals of many charges at once, equal to the merged totals of each."""
+        if len(charges) == 1:
+            return cls.of(charges[0].events, charges[0].epsilon, charges[0].delta)
         return cls(
             exact_sum(charge.epsilon for charge in charges),
             exact_sum(charge.delta for charge in charges),
