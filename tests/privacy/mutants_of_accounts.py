@@ -326,7 +326,7 @@ ACCOUNTS = (
     Mutant(
         "whoever waited for the same question looks for its answer first",
         "ask/measure.py",
-        "known = recorded(session, analyst, plan, fresh=fresh)",
+        "known = None if fresh else _find(session, analyst, plan, about.number, about.formerly)",
         "known = None",
         f"{ONCE}test_two_hundred_repeats_from_threads_are_one_charge",
     ),

@@ -202,13 +202,14 @@ class Data:
 
     def _admit(self, source: Source) -> Site:
         """Return where these files are; raise where they are another account's."""
-        return admit(self._policy, self._ledger.owner.state.account, source)
+        return admit(self._policy, self._ledger.owner.account, source)
 
     def _look(self, source: Source) -> tuple[Stamped, str]:
         """Return what the source is now, and the name that 0.1.0 would have had for it."""
-        version = self._ledger.versions.newest()
-        if version is not None and not self._stamps.recover(secret_copies(self._ledger)):
-            raise stamps_missing(version.number, self._stamps.path.name)
+        if not self._stamps.secret_known:
+            version = self._ledger.versions.newest()
+            if version is not None and not self._stamps.recover(secret_copies(self._ledger)):
+                raise stamps_missing(version.number, self._stamps.path.name)
         return self._stamps.of(source), first_fingerprint(self._policy, source)
 
     def _check(self, stamped: Stamped, formerly: str) -> Version | None:

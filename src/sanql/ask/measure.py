@@ -46,9 +46,13 @@ def recorded(
     session: Session, analyst: str, plan: Plan, *, fresh: bool = False
 ) -> RecordedCells | None:
     """Return the cells on record for an analyst's question about the newest version of the data."""
-    if fresh:
-        return None
-    version, formerly = session.data.known_as()
+    return None if fresh else _find(session, analyst, plan, *session.data.known_as())
+
+
+def _find(
+    session: Session, analyst: str, plan: Plan, version: int, formerly: str
+) -> RecordedCells | None:
+    """Return the cells on record for a question about one version of the data."""
     older = [plan.first_digest(formerly)] if formerly else []
     digest = plan.digest(session.name_of_data(version))
     content = session.ledger.find(analyst, digest, *older)
@@ -76,7 +80,8 @@ def measure(
     with session.ledger.asking(analyst, digest):
         # it may have been opened as another version than was looked for, or for the first time;
         # and whoever asked the same at the same time has left an answer
-        known = recorded(session, analyst, plan, fresh=fresh)
+        about = opened.version
+        known = None if fresh else _find(session, analyst, plan, about.number, about.formerly)
         if known is not None:
             return known
         sent = [

@@ -157,6 +157,6 @@ def _sync(path: Path) -> None:
 
 def secret_copies(ledger: Ledger) -> list[Path]:
     """Return where the secret of a ledger's stamps may be kept besides; the first is written to."""
-    account = ledger.owner.state.account
+    account = ledger.owner.account
     folders = registry_folders() if account is not None else ()
     return [Registry(folder).stamps_path(account or "") for folder in folders]

@@ -52,6 +52,11 @@ class Stamps:
         self._key = b""
         self._files: dict[str, tuple[FileIdentity, str]] = {}
 
+    @property
+    def secret_known(self) -> bool:
+        """Whether the secret has been read or made; it stays what it is."""
+        return bool(self._key)
+
     def recover(self, copies: Iterable[Path]) -> bool:
         """Return whether the secret is known; the first of its copies takes the place of a lost file."""
         with self._lock:

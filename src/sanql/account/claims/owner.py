@@ -42,6 +42,14 @@ class Owner:
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
+        self._account: str | None = None
+
+    @property
+    def account(self) -> str | None:
+        """The account's name; None while it has claimed nothing. A name that was given never changes."""
+        if self._account is None:
+            self._account = self.state.account
+        return self._account
 
     @property
     def state(self) -> Ownership:

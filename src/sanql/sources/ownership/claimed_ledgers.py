@@ -77,7 +77,7 @@ def still_claimed(ledger: Ledger, policy: Policy) -> bool:
 
     Only the claims of the source as a whole are looked at: they are made, moved and released with all.
     """
-    account = ledger.owner.state.account
+    account = ledger.owner.account
     if account is None:
         return False
     try:
