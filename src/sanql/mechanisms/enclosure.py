@@ -93,26 +93,26 @@ def exp_minus(exponent: Fraction, bits: int) -> Enclosure:
         return Enclosure(0, 1, bits)  # exp(-x) < 2^-x
     halvings = (exponent.numerator // exponent.denominator).bit_length() + 8
     work = bits + halvings + 16
-    small = rational(exponent / (1 << halvings), work)
-    power = _exp_minus_small(small)
-    for _ in range(halvings):
-        power = power * power
-    return power.rounded_to(bits)
+    power = _exp_minus_small(rational(exponent / (1 << halvings), work))
+    lower, upper = power.lower, power.upper
+    for _ in range(halvings):  # the product of an enclosure with itself, on plain integers
+        lower, upper = lower * lower >> work, -(-upper * upper >> work)
+    return Enclosure(lower, upper, work).rounded_to(bits)
 
 
 def _exp_minus_small(small: Enclosure) -> Enclosure:
-    one = 1 << small.bits
-    term = Enclosure(one, one, small.bits)
+    bits, one = small.bits, 1 << small.bits
+    low = high = one  # the ends of one term of the series
     lower, upper, order = one, one, 0
-    while term.upper > 1:
+    while high > 1:
         order += 1
-        product = term * small
-        term = Enclosure(product.lower // order, -(-product.upper // order), small.bits)
+        low = (low * small.lower >> bits) // order
+        high = -((-high * small.upper >> bits) // order)
         if order % 2:
-            lower, upper = lower - term.upper, upper - term.lower
+            lower, upper = lower - high, upper - low
         else:
-            lower, upper = lower + term.lower, upper + term.upper
-    return Enclosure(lower - term.upper, min(one, upper + term.upper), small.bits)
+            lower, upper = lower + low, upper + high
+    return Enclosure(lower - high, min(one, upper + high), bits)
 
 
 @lru_cache(maxsize=32)
