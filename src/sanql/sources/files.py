@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -46,19 +47,20 @@ class FilesSource:
 
     def site(self, policy: Policy) -> Site:
         """Return the files of private tables and the folders they are in; public ones beside."""
-        root = address_of(policy.path.parent / policy.source)
+        at = cache(address_of)  # each is looked at once
+        root = at(policy.path.parent / policy.source)
         private = [files for files in self.tables if not policy.tables[files.table].public]
         public = [files for files in self.tables if policy.tables[files.table].public]
         paths = [path for files in private for path in files.paths]
         folders = [root.path, *_folders_of({files.table for files in private}, root.path)]
         return Site(
             root,
-            tuple(map(address_of, folders)) if root.folder else (),
-            tuple(map(address_of, paths)),
-            tuple(map(address_of, dict.fromkeys(path.parent for path in paths))),
-            tuple(address_of(path) for files in public for path in files.paths),
+            tuple(map(at, folders)) if root.folder else (),
+            tuple(map(at, paths)),
+            tuple(map(at, dict.fromkeys(path.parent for path in paths))),
+            tuple(at(path) for files in public for path in files.paths),
             tuple(
-                (address_of(path), fold(unit_path(policy.tables[files.table], policy.tables)))
+                (at(path), fold(unit_path(policy.tables[files.table], policy.tables)))
                 for files in private
                 for path in files.paths
             ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 _AT_FDCWD = -100
@@ -42,7 +42,7 @@ class Site:
     public: tuple[Address, ...] = ()
     units: tuple[tuple[Address, str], ...] = ()
 
-    @property
+    @cached_property
     def claimed(self) -> tuple[Address, ...]:
         """What an account over this source claims."""
         return tuple(dict.fromkeys((self.root, *self.folders, *self.files)))

@@ -148,20 +148,17 @@ class Registry:
         return self.folder / f"{account}.stamps"
 
     def _find(self, connection: sqlite3.Connection, site: Site) -> list[Claim]:
+        claimed = "address.identity = ? OR address.path = ?"
+        same = "(address.identity = ? OR address.path = ?) AND NOT folder"
+        looks: list[tuple[str, tuple[str, ...]]] = [
+            *((claimed, (address.identity, str(address.path))) for address in site.claimed),
+            *((same, (address.identity, str(address.path))) for address in site.public),
+            *(("address.identity = ? AND folder", (a.identity,)) for a in site.around),
+            *(("address.parent = ? AND NOT folder", (str(a.path),)) for a in site.folders),
+        ]
         found: list[tuple[str, ...]] = []
-
-        def look(condition: str, *values: str) -> None:
-            found.extend(connection.execute(_FOUND + condition, values))
-
-        for address in site.claimed:
-            look("address.identity = ? OR address.path = ?", address.identity, str(address.path))
-        for address in site.public:
-            same = "(address.identity = ? OR address.path = ?) AND NOT folder"
-            look(same, address.identity, str(address.path))
-        for address in site.around:
-            look("address.identity = ? AND folder", address.identity)
-        for address in site.folders:
-            look("address.parent = ? AND NOT folder", str(address.path))
+        for condition, values in looks:
+            found += connection.execute(_FOUND + condition, values)
         return [
             Claim(account, Path(ledger), ledger_file, Path(path), identity, released)
             for account, ledger, ledger_file, path, identity, released in dict.fromkeys(found)

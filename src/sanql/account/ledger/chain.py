@@ -105,10 +105,8 @@ def record_after(head: Head, kind: Kind, content: dict[str, object]) -> LedgerRe
 
 def record_hash(sequence: int, kind: str, body: str, previous: str) -> str:
     """Return the hash of a record, over a text that no other record can have."""
-    text = ",".join(
-        [str(sequence), canonical_json(kind), canonical_json(body), canonical_json(previous)]
-    )
-    return hashlib.sha256(f"[{text}]".encode("ascii")).hexdigest()
+    text = canonical_json([sequence, kind, body, previous])
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def linked(rows: Iterable[tuple[object, ...]], head: Head) -> Iterator[LedgerRecord]:

@@ -137,29 +137,16 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self, begin: str, *, commit: bool) -> Iterator[None]:
-        self._roll_back()  # what an interrupt has left open
+        self._connection.rollback()  # what an interrupt has left open
         self._connection.execute(begin)
         try:
-            self._check_file()
+            if sole_identity(self.place) != self._file:
+                raise _replaced(self.place)
             yield
             if commit:
                 self._connection.execute("COMMIT")
         finally:
-            self._roll_back()
-
-    def _roll_back(self) -> None:
-        """End a transaction that is still open: after a fault, or because it only read."""
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
-
-    def _check_file(self) -> None:
-        """Raise LedgerError where the name leads to another file by now, or the file has two."""
-        if sole_identity(self.place) != self._file:
-            raise LedgerError(
-                "ledger_rolled_back",
-                f"the file of the ledger {self.place.name} has been replaced",
-                "restart; the ledger is checked anew when it is opened",
-            )
+            self._connection.rollback()  # after a fault, or because it only read
 
     def _has_records(self) -> bool:
         query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record'"
@@ -270,6 +257,14 @@ def _configure(connection: sqlite3.Connection, path: Path) -> None:
     (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
     if mode != "wal" or synchronous != 2:
         raise unwritable(path)
+
+
+def _replaced(path: Path) -> LedgerError:
+    return LedgerError(
+        "ledger_rolled_back",
+        f"the file of the ledger {path.name} has been replaced",
+        "restart; the ledger is checked anew when it is opened",
+    )
 
 
 def _is_busy(fault: sqlite3.Error) -> bool:
