@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -93,6 +93,10 @@ def canonical_text(shape: Shape) -> str:
     return json.dumps(_plain(shape), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+_AS_THEY_ARE = {type(None), bool, int, str}
+"""The types of what JSON writes as it is, so that most of a shape is not looked at any closer."""
+
+
 def _plain(shape: Shape) -> object:
     match shape:
         case None | bool() | int() | str():
@@ -108,7 +112,11 @@ def _plain(shape: Shape) -> object:
         case Word(name, _, value):
             return {"word": value, "of": name}
         case Named(name, parts, later):
-            return {"is": name, "of": {k: _plain(v) for k, v in {**parts, **later}.items()}}
+            inside = {**parts, **later}.items()
+            return {
+                "is": name,
+                "of": {k: v if type(v) in _AS_THEY_ARE else _plain(v) for k, v in inside},
+            }
         case ByName(entries):
             return {"table": {name: _plain(entry) for name, entry in entries.items()}}
         case Sequence():
@@ -146,13 +154,13 @@ def first_text(shape: Shape) -> str:
             assert_never(shape)
 
 
-def named_inside(shape: Shape) -> Iterator[Named]:
-    """Yield every named thing in a shape, itself included."""
-    pending = [shape]
+def named_inside(shape: Shape) -> list[Named]:
+    """Return every named thing in a shape, itself included."""
+    pending, found = [shape], []
     while pending:
         match pending.pop():
-            case Named(_, parts, later) as found:
-                yield found
+            case Named(_, parts, later) as named:
+                found.append(named)
                 pending += [*parts.values(), *later.values()]
             case ByName(entries):
                 pending += entries.values()
@@ -162,3 +170,4 @@ def named_inside(shape: Shape) -> Iterator[Named]:
                 pending += inside
             case _:
                 pass
+    return found

@@ -6,7 +6,6 @@ no sampling, no function outside the list in `functions`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -262,12 +261,12 @@ class Query:
         return getattr(self.source, "table", None)
 
 
-def walk(expression: Expr) -> Iterator[Expr]:
-    """Yield the expression and everything inside it but subqueries' rows, without recursion."""
-    pending = [expression]
+def walk(expression: Expr) -> list[Expr]:
+    """Return the expression and everything inside it but subqueries' rows, without recursion."""
+    pending, found = [expression], []
     while pending:
         node = pending.pop()
-        yield node
+        found.append(node)
         match node:
             case Call(args=args):
                 pending.extend(args)
@@ -283,3 +282,4 @@ def walk(expression: Expr) -> Iterator[Expr]:
                 pass
             case _:
                 assert_never(node)
+    return found

@@ -13,7 +13,6 @@ contributes, enforced at the very end, then bound every statistic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -117,21 +116,19 @@ class Union:
 Rows = Selected | Grouped | Union
 
 
-def scans(source: From | Rows) -> Iterator[Scan]:
-    """Yield every table a relation reads in FROM, at any depth."""
+def scans(source: From | Rows) -> list[Scan]:
+    """Return every table a relation reads in FROM, at any depth."""
     match source:
         case Scan():
-            yield source
+            return [source]
         case Derived(_, rows):
-            yield from scans(rows)
+            return scans(rows)
         case Join(_, left, right, _):
-            yield from scans(left)
-            yield from scans(right)
+            return [*scans(left), *scans(right)]
         case Selected() | Grouped():
-            yield from scans(source.source)
+            return scans(source.source)
         case Union(parts, _, _):
-            for part in parts:
-                yield from scans(part)
+            return [scan for part in parts for scan in scans(part)]
 
 
 def is_private(source: From | Rows) -> bool:
@@ -148,10 +145,8 @@ def slots(source: From) -> frozenset[int]:
             return slots(left) | slots(right)
 
 
-def conjuncts(condition: Expr | None) -> Iterator[Expr]:
-    """Yield the conditions that AND joins."""
+def conjuncts(condition: Expr | None) -> list[Expr]:
+    """Return the conditions that AND joins."""
     if isinstance(condition, Call) and condition.op == "and":
-        for part in condition.args:
-            yield from conjuncts(part)
-    elif condition is not None:
-        yield condition
+        return [part for arg in condition.args for part in conjuncts(arg)]
+    return [] if condition is None else [condition]
