@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 
 from sanql.measurements.quantile_picks import Leaves
 from sanql.measurements.sensitivity import Sensitivity
@@ -50,17 +51,17 @@ class Measurement:
     of: int | None = None
     values: tuple[LiteralValue, ...] = ()
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The largest part of one row, in steps of the grid."""
         return max(abs(self.low), abs(self.high), 1)
 
-    @property
+    @cached_property
     def always_zero(self) -> bool:
         """Whether it is a sum of which every part is 0."""
         return self.kind is Measured.SUM and (0, 0) in ((self.low, self.high), self.total)
 
-    @property
+    @cached_property
     def by_bins(self) -> bool:
         """Whether the engine counts its rows bin by bin: leaf by leaf, or value by value."""
         return self.leaves is not None or bool(self.values)

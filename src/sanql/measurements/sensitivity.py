@@ -23,6 +23,7 @@ they are added up, which shrinks each cell's difference and keeps it between the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sanql.measurements.limits import Limits
 from sanql.policy import Neighbours
@@ -36,7 +37,7 @@ class Sensitivity:
     linf: int
     l2_squared: int
 
-    @property
+    @cached_property
     def zero(self) -> bool:
         """Whether no unit can change anything: the value is public."""
         return self.l1 == 0

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from fractions import Fraction
+from functools import cached_property
 
 from sanql.errors import Refused
 from sanql.functions import TRUNCATIONS, truncate
@@ -51,7 +52,7 @@ class PublicKeys:
 
     columns: tuple[KeyColumn, ...]
 
-    @property
+    @cached_property
     def count(self) -> int | None:
         """How many groups there are, where a public table does not decide it."""
         sizes = [len(c.values) if isinstance(c.values, tuple) else None for c in self.columns]

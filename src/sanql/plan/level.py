@@ -39,12 +39,12 @@ class LevelOutline:
         """Whether unknown keys must be selected privately, which needs a delta."""
         return self.measuring.selection is not None and not self.free
 
-    @property
+    @cached_property
     def free(self) -> bool:
         """Whether nothing in the answer depends on any unit."""
         return all(part.sensitivity.zero for part in self.measuring.measurements)
 
-    @property
+    @cached_property
     def reads_no_rows(self) -> bool:
         """Whether all numbers are 0 whatever the private rows are, so that none need be read.
 
