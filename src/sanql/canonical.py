@@ -120,7 +120,7 @@ def _plain(shape: Shape) -> object:
         case ByName(entries):
             return {"table": {name: _plain(entry) for name, entry in entries.items()}}
         case Sequence():
-            return [_plain(part) for part in shape]
+            return [part if type(part) in _AS_THEY_ARE else _plain(part) for part in shape]
         case _:
             assert_never(shape)
 

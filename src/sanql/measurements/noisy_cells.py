@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,7 +46,7 @@ class NoisyCells:
             return np.zeros(self.count, dtype=np.bool_)
         return self.table.column(REST).to_numpy()  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def count(self) -> int:
         """The number of groups that appear."""
         return int(self.table.num_rows)

@@ -82,6 +82,7 @@ def square_root(value: Fraction, bits: int) -> Enclosure:
     return Enclosure(root, root + 1, bits)
 
 
+@lru_cache(maxsize=256)
 def exp_minus(exponent: Fraction, bits: int) -> Enclosure:
     """Return an enclosure of exp(-exponent) for an exponent of at least zero.
 

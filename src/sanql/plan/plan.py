@@ -26,27 +26,27 @@ class Outline:
     sets: tuple[GroupingSet, ...]
     levels: tuple[LevelOutline, ...]
 
-    @property
+    @cached_property
     def table(self) -> Table:
         """What the question reads, seen as one table."""
         return self.levels[0].table
 
-    @property
+    @cached_property
     def tables(self) -> Mapping[str, Table]:
         """The tables of the policy."""
         return self.levels[0].tables
 
-    @property
+    @cached_property
     def neighbours(self) -> Neighbours:
         """What one unit more or less means."""
         return self.levels[0].neighbours
 
-    @property
+    @cached_property
     def selects_keys(self) -> bool:
         """Whether unknown keys must be selected privately at some level, which needs a delta."""
         return any(level.selects_keys for level in self.levels)
 
-    @property
+    @cached_property
     def free(self) -> bool:
         """Whether nothing in the answer depends on any unit."""
         return all(level.free for level in self.levels)

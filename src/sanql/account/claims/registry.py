@@ -150,15 +150,16 @@ class Registry:
     def _find(self, connection: sqlite3.Connection, site: Site) -> list[Claim]:
         claimed = "address.identity = ? OR address.path = ?"
         same = "(address.identity = ? OR address.path = ?) AND NOT folder"
-        looks: list[tuple[str, tuple[str, ...]]] = [
-            *((claimed, (address.identity, str(address.path))) for address in site.claimed),
-            *((same, (address.identity, str(address.path))) for address in site.public),
-            *(("address.identity = ? AND folder", (a.identity,)) for a in site.around),
-            *(("address.parent = ? AND NOT folder", (str(a.path),)) for a in site.folders),
-        ]
+        around, within = "address.identity = ? AND folder", "address.parent = ? AND NOT folder"
         found: list[tuple[str, ...]] = []
-        for condition, values in looks:
-            found += connection.execute(_FOUND + condition, values)
+        for address in site.claimed:
+            found += connection.execute(_FOUND + claimed, (address.identity, str(address.path)))
+        for address in site.public:
+            found += connection.execute(_FOUND + same, (address.identity, str(address.path)))
+        for address in site.around:
+            found += connection.execute(_FOUND + around, (address.identity,))
+        for address in site.folders:
+            found += connection.execute(_FOUND + within, (str(address.path),))
         return [
             Claim(account, Path(ledger), ledger_file, Path(path), identity, released)
             for account, ledger, ledger_file, path, identity, released in dict.fromkeys(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, cast
 
 from sanql.account.accountants.choice import accountant_for, known_accounting
@@ -24,7 +25,7 @@ class Account:
     members: frozenset[str] | None
     budget: Budget
 
-    @property
+    @cached_property
     def identity(self) -> Identity:
         """What stays the same when limits change; other members make another account."""
         return self.kind, self.name, self.members
