@@ -27,7 +27,6 @@ from sanql.engines import (
     Progress,
     Trials,
     describe,
-    entry_name,
     first_fingerprint,
     is_prepared,
     open_engine,
@@ -57,6 +56,7 @@ class OpenVersion:
     """One version of the data, checked and open for questions."""
 
     version: Version
+    hashes: Mapping[str, str]  # what its tables are stamped as
     source: PreparedSource
     workers: Pool
     trials: Trials
@@ -151,7 +151,7 @@ class Data:
             self._retire()
             version = self._ledger.versions.keep(stamped.hashes, formerly)
             trials = Trials(prepared, self._policy.engine, self._engine)
-            self._opened = OpenVersion(version, prepared, workers, trials)
+            self._opened = OpenVersion(version, stamped.hashes, prepared, workers, trials)
             return self._opened
 
     @property
@@ -210,7 +210,9 @@ class Data:
             version = self._ledger.versions.newest()
             if version is not None and not self._stamps.recover(secret_copies(self._ledger)):
                 raise stamps_missing(version.number, self._stamps.path.name)
-        return self._stamps.of(source), first_fingerprint(self._policy, source)
+        # nobody asks for that name once a version is on record
+        formerly = "" if self._opened is not None else first_fingerprint(self._policy, source)
+        return self._stamps.of(source), formerly
 
     def _check(self, stamped: Stamped, formerly: str) -> Version | None:
         """Return which version a source is; Refused where it is none, also under a table's new name.
@@ -238,7 +240,7 @@ class Data:
         """Return whether what is open is this version, its files still where they were."""
         if version != opened.version or opened.version.lacks(stamped.hashes):
             return False
-        same = opened.source.fingerprint == entry_name(self._policy, stamped.hashes)
+        same = opened.hashes == stamped.hashes
         return same and all(_identity(path) == identity for path, identity in opened.workers.stamp)
 
     def _retire(self) -> None:

@@ -6,7 +6,6 @@ from sanql.engines.pool import Lease, Pool
 from sanql.engines.preparation import (
     Progress,
     describe,
-    entry_name,
     first_fingerprint,
     is_prepared,
     prepare,
@@ -23,7 +22,6 @@ __all__ = [
     "Server",
     "Trials",
     "describe",
-    "entry_name",
     "first_fingerprint",
     "is_prepared",
     "open_engine",

@@ -43,6 +43,8 @@ class Pool:
         try:
             database = source.database.resolve()
             own = source.stamp if source.stamp is not None else stamp(database_files(database))
+            self.stamp: Stamp = own
+            """What the files of the source were when they were taken for the data."""
             self._serve = Serve(database, own, limits.memory_bytes)
             self._begin()
         except OSError:
@@ -123,11 +125,6 @@ class Pool:
     def deadline_seconds(self) -> float:
         """How long one statement may take."""
         return self._limits.deadline_seconds
-
-    @property
-    def stamp(self) -> Stamp:
-        """What the files of the source were when they were taken for the data."""
-        return self._serve.stamp
 
     def retire(self) -> None:
         """Take no more questions; those that run are finished, and then the servers end."""

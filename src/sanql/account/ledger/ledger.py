@@ -57,6 +57,8 @@ class Ledger:
     def __init__(
         self, policy: Policy, terms: Mapping[str, str], store: Store, clock: Clock
     ) -> None:
+        self.scratch = policy.scratch
+        """Whether this is a scratch account, which never answers; checked when it was opened."""
         self._policy = policy
         self._clock = clock
         self._journal = Journal(store)
@@ -185,11 +187,6 @@ class Ledger:
         """
         seconds = self._policy.engine.deadline_seconds + ORPHAN_GRACE.total_seconds()
         return self._journal.asking(analyst, question, seconds)
-
-    @property
-    def scratch(self) -> bool:
-        """Whether this is a scratch account, which never answers; checked when it was opened."""
-        return self._policy.scratch
 
     def rehearse(self, analyst: str, charges: Mapping[str, Charge], *, afresh: str = "") -> None:
         """Charge a scratch account for these questions, which nobody will answer.
