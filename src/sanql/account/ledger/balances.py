@@ -12,7 +12,7 @@ from sanql.account.accountants.filter import Spent
 from sanql.account.charge import Charge
 from sanql.account.ledger.budget_limits import Account, AccountKind
 from sanql.account.ledger.refusals import exceeded, exceeded_together
-from sanql.account.ledger.state import Books, pending_of
+from sanql.account.ledger.state import Books, pending_of, shown_of
 from sanql.policy import Budget
 
 
@@ -35,7 +35,8 @@ def balances_of(books: Books, accounts: Iterable[Account]) -> list[Balance]:
 
 def balances_after(books: Books, analyst: str, charge: Charge) -> list[Balance] | None:
     """Return what an analyst is shown as a charge would leave it; None if it does not fit."""
-    accounts, shown = books.accounts_of(analyst), books.accounts_shown_to(analyst)
+    accounts = books.accounts_of(analyst)
+    shown = shown_of(accounts)
     after = [
         books.current_limits.accountant_of(account).take(books.spent_by(account), charge)
         for account in accounts
@@ -83,10 +84,10 @@ def check_fits(books: Books, analyst: str, charge: Charge) -> None:
 
     What is left of an account that others share is told to nobody with an account of their own.
     """
-    limits, shown = books.current_limits, books.accounts_shown_to(analyst)
+    limits, accounts = books.current_limits, books.accounts_of(analyst)
+    shown = shown_of(accounts)
     states = [
-        (account, limits.accountant_of(account), books.spent_by(account))
-        for account in books.accounts_of(analyst)
+        (account, limits.accountant_of(account), books.spent_by(account)) for account in accounts
     ]
     full = [state for state in states if not state[1].fits(state[2], charge)]
     known = [state for state in full if state[0] in shown]

@@ -117,8 +117,7 @@ class Books:
         What is left in a shared account tells what others have spent, which can depend on the
         others' answers; somebody with an account of their own is promised not to be told.
         """
-        charged = self.accounts_of(analyst)
-        return [account for account in charged if account.kind == "analyst"] or charged
+        return shown_of(self.accounts_of(analyst))
 
     @property
     def current_limits(self) -> BudgetLimits:
@@ -301,6 +300,11 @@ def ended_by(content: Mapping[str, object], written_in: int) -> EndedBy:
             return who
         case _:
             raise ValueError("a void says who ended it")
+
+
+def shown_of(charged: list[Account]) -> list[Account]:
+    """Return those of an analyst's accounts that they may see: their own, if they have one."""
+    return [account for account in charged if account.kind == "analyst"] or charged
 
 
 def pending_of(pending: Iterable[PendingReservation], account: Account) -> int:
