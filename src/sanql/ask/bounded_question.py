@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from sanql.account import Charge, SelectionEvent, total_charge
 from sanql.certificate import Certificate, meaning
@@ -39,12 +40,12 @@ class BoundedQuestion:
         """The query; a question over public tables alone is refused where one of rows is needed."""
         return self.question.private
 
-    @property
+    @cached_property
     def searches(self) -> tuple[Search, ...]:
         """The searches for all bounds it needs, done or not."""
         return (*(bounds.search for bounds in self.found), *self.missing)
 
-    @property
+    @cached_property
     def epsilon_apart(self) -> Fraction:
         """What of the question's epsilon pays for bounds, whether they are found yet or not."""
         return _epsilon(self.searches)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from sanql.answer import Display
 from sanql.options import AnswerOptions, read_options
@@ -18,7 +19,7 @@ class Request:
     analyst: str
     options: AnswerOptions
 
-    @property
+    @cached_property
     def display(self) -> Display:
         """What is done to noisy values before they are shown."""
         return Display(self.options.other, self.options.nonnegative, self.options.rounded)

@@ -33,9 +33,9 @@ def column_facts(column: Column) -> Facts:
     kind = TYPES[column.type]
     grid = Fraction(1) if kind is Type.INTEGER else column.precision
     if column.bounds is not None:
-        low, high = (
+        low, high = [
             Fraction(end) if isinstance(end, int | Fraction) else end for end in column.bounds
-        )
+        ]
         assert not isinstance(low, str) and not isinstance(high, str)  # noqa: S101
         if kind is Type.TIMESTAMP:
             low, high = _moment(low), _moment(high)

@@ -59,9 +59,9 @@ class Asked:
 def put_in(tree: exp.Expression, asked: Asked) -> None:
     """Replace every placeholder of a tree by its value."""
     given = _given(asked.parameters)
-    marks = _question_marks(asked.tokens)
-    if not given and not any(token.token_type in SIGNS for token in asked.tokens):
+    if not given and SIGNS.isdisjoint([token.token_type for token in asked.tokens]):
         return
+    marks = _question_marks(asked.tokens)
     found = sorted(tree.find_all(exp.Placeholder), key=lambda node: node.meta.get("start", 0))
     named = list(_names(found, marks))
     for node, name in named:
