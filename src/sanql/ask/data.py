@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenVersion:
-    """One version of the data, checked and open for questions."""
+    """One version of the data, checked and open for questions; it knows all tables that are stamped."""
 
     version: Version
-    hashes: Mapping[str, str]  # what its tables are stamped as
+    hashes: Mapping[str, str]  # what the tables are stamped as
     source: PreparedSource
     workers: Pool
     trials: Trials
@@ -238,9 +238,7 @@ class Data:
 
     def _is_open(self, opened: OpenVersion, version: Version | None, stamped: Stamped) -> bool:
         """Return whether what is open is this version, its files still where they were."""
-        if version != opened.version or opened.version.lacks(stamped.hashes):
-            return False
-        same = opened.hashes == stamped.hashes
+        same = version == opened.version and stamped.hashes == opened.hashes
         return same and all(_identity(path) == identity for path, identity in opened.workers.stamp)
 
     def _retire(self) -> None:

@@ -143,13 +143,13 @@ def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
     """Return the certificate of a plan's answer; notes say what is done to noisy values."""
     charge, levels = plan.charge, plan.levels
     table, neighbours = plan.outline.table, plan.outline.neighbours
-    unseen, mechanism = unseen_in_words(plan), _mechanism(plan)
+    unseen, mechanism, unit = unseen_in_words(plan), _mechanism(plan), unit_in_words(table)
     return Certificate(
         definition=_definition(plan),
         epsilon=charge.epsilon,
         delta=charge.delta,
         neighbours=neighbours,
-        unit=unit_in_words(table),
+        unit=unit,
         mechanism=mechanism.name,
         theorem=mechanism.theorem,
         measurements=tuple(
@@ -174,7 +174,7 @@ def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
             *_levels_in_words(plan),
             *notes,
         ),
-        meaning=meaning(charge, unit_in_words(table), neighbours),
+        meaning=meaning(charge, unit, neighbours),
         cuts=cuts_in_words(plan),
         cut_unlike=_cut_unlike(plan),
         unseen=unseen,
