@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 from sanql.account.accountants.protocol import Accountant
 from sanql.account.accountants.pure import PureAccountant
@@ -17,7 +16,6 @@ ACCOUNTANTS: Mapping[Accounting, Callable[[Budget], Accountant]] = {
 }
 
 
-@lru_cache(maxsize=256)
 def accountant_for(accounting: Accounting, budget: Budget) -> Accountant:
     """Return the accountant of an account with this budget."""
     return ACCOUNTANTS[known_accounting(accounting)](budget)
