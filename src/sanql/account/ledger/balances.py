@@ -30,17 +30,15 @@ class Balance:
 
 def balances_of(books: Books, accounts: Iterable[Account]) -> list[Balance]:
     """Return these accounts as they stand."""
-    return [balance_of(books, account, books.spent_by(account)) for account in accounts]
+    return [balance_of(books, account, books.running(account).spent) for account in accounts]
 
 
 def balances_after(books: Books, analyst: str, charge: Charge) -> list[Balance] | None:
     """Return what an analyst is shown as a charge would leave it; None if it does not fit."""
     accounts = books.accounts_of(analyst)
     shown = shown_of(accounts)
-    after = [
-        books.current_limits.accountant_of(account).take(books.spent_by(account), charge)
-        for account in accounts
-    ]
+    now = [books.running(account) for account in accounts]
+    after = [balance.accountant.take(balance.spent, charge) for balance in now]
     fit = [spent.within(account.budget) for account, spent in zip(accounts, after, strict=True)]
     if not all(fit):
         return None
@@ -53,7 +51,7 @@ def balances_after(books: Books, analyst: str, charge: Charge) -> list[Balance] 
 
 def balance_of(books: Books, account: Account, spent: Spent) -> Balance:
     """Return one account as it would be with this spent."""
-    accountant = books.current_limits.accountant_of(account)
+    accountant = books.running(account).accountant
     return Balance(
         account.name,
         account.kind,
@@ -84,10 +82,11 @@ def check_fits(books: Books, analyst: str, charge: Charge) -> None:
 
     What is left of an account that others share is told to nobody with an account of their own.
     """
-    limits, accounts = books.current_limits, books.accounts_of(analyst)
+    accounts = books.accounts_of(analyst)
     shown = shown_of(accounts)
     states = [
-        (account, limits.accountant_of(account), books.spent_by(account)) for account in accounts
+        (account, balance.accountant, balance.spent)
+        for account, balance in zip(accounts, map(books.running, accounts), strict=True)
     ]
     full = [state for state in states if not state[1].fits(state[2], charge)]
     known = [state for state in full if state[0] in shown]

@@ -15,7 +15,7 @@ class RunningBalance:
     """One account as the records so far leave it."""
 
     def __init__(self, accountant: Accountant, spent: Spent) -> None:
-        self._accountant = accountant
+        self.accountant = accountant
         self._spent = spent  # what has been summed
         self._waiting: list[Charge] = []
 
@@ -33,6 +33,6 @@ class RunningBalance:
         if self._waiting:
             # Replaced before what waited is let go: an interrupt in between counts charges twice,
             # the other way round not at all.
-            self._spent = self._accountant.take_all(self._spent, self._waiting)
+            self._spent = self.accountant.take_all(self._spent, self._waiting)
             self._waiting = []
         return self._spent

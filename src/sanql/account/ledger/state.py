@@ -86,9 +86,9 @@ class Books:
             raise damaged(record.sequence, "makes no sense after the records before it") from fault
         self.head = Head(record.sequence, record.hash)
 
-    def spent_by(self, account: Account) -> Spent:
-        """Return what an account in force has spent."""
-        return self.balances[account.identity].spent
+    def running(self, account: Account) -> RunningBalance:
+        """Return the balance of an account in force, and its accountant with it."""
+        return self.balances[account.identity]
 
     def limits_content(self, limits: BudgetLimits) -> dict[str, object]:
         """Return the body of a record of these limits.
