@@ -24,7 +24,7 @@ import duckdb
 import sanql
 from bench.data import CATEGORIES, write_events
 from sanql.ask import plan_request, read_request
-from sanql.parse import Asked
+from sanql.parse import QuestionText
 
 POLICY = """
 [dataset]
@@ -155,7 +155,7 @@ def _row(
 
 
 def _plan(san: sanql.San, question: str, options: dict[str, object]) -> object:
-    return plan_request(san.session, read_request(Asked(question), san.analyst, options))
+    return plan_request(san.session, read_request(QuestionText(question), san.analyst, options))
 
 
 def _best(taken: Sequence[tuple[float, float]]) -> tuple[float, float]:

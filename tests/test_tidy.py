@@ -183,8 +183,18 @@ def test_one_name_is_one_thing_whichever_package_exports_it() -> None:
             if inspect.isclass(thing) or inspect.isfunction(thing):
                 things[name].setdefault(id(thing), front)
     several = {name: sorted(by.values()) for name, by in things.items() if len(by) > 1}
-    told = {f"{name} ({' and '.join(several[name])})" for name in several}
-    only_shrinks(told, HOMONYMS, "one name for different things: call one of them otherwise")
+    homonyms = {f"{name} ({' and '.join(several[name])})" for name in several}
+    only_shrinks(homonyms, HOMONYMS, "one name for different things: call one of them otherwise")
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    modules: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules[node.name].append(name_of(path))
+    homonyms = {name: found for name, found in modules.items() if len(found) > 1}
+    assert not homonyms, f"one name for different classes: call one of them otherwise: {homonyms}"
 
 
 # ---- files

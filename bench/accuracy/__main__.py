@@ -23,7 +23,7 @@ from sanql.ask import plan_request, read_request
 from sanql.compile.statement import compile_plan
 from sanql.mechanisms import ExactSampler
 from sanql.noise.cells import add_noise
-from sanql.parse import Asked as Text
+from sanql.parse import QuestionText as Text
 from sanql.policy import load
 from sanql.san import San
 
@@ -62,7 +62,7 @@ share rows instead of epsilon. Distinct values are counted with noise of the sam
 """
 
 
-class Asked:
+class QuestionText:
     """One question to San: planned and run once without noise, then made noisy again and again."""
 
     def __init__(self, shape: Shape, neighbours: str, rows: int = 1) -> None:
@@ -119,7 +119,7 @@ def measure(epsilon: float, repeats: int) -> Iterator[list[str]]:
     """Yield a line for each statistic, shape and neighbour relation."""
     for shape in shapes():
         for neighbours in RELATIONS:
-            asked = Asked(shape, neighbours)
+            asked = QuestionText(shape, neighbours)
             for name, fractions in QUANTILES.items():
                 truth = np.quantile(shape.values, fractions).tolist()
                 sql = ", ".join(f"QUANTILE_CONT(x, {each:g})" for each in fractions)
@@ -138,7 +138,7 @@ def measure(epsilon: float, repeats: int) -> Iterator[list[str]]:
             yield line(shape, "variance", neighbours, ours, theirs)
             asked.close()
         for rows in (1, 5):
-            asked = Asked(shape, "add-remove", rows)
+            asked = QuestionText(shape, "add-remove", rows)
             truth = [float(len(set(shape.values.tolist())))]
             ours = error(asked.run("SELECT COUNT(DISTINCT x) FROM t", epsilon), truth, repeats)
             theirs = [error(peers.opendp_distinct(shape, epsilon, rows), truth, repeats), None]

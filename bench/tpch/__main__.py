@@ -26,7 +26,7 @@ import duckdb
 import sanql
 from sanql.ask import plan_request, read_request
 from sanql.errors import SanqlError
-from sanql.parse import Asked
+from sanql.parse import QuestionText
 
 HERE = Path(__file__).parent
 TABLES = ("customer", "orders", "lineitem", "part", "supplier", "partsupp", "nation", "region")
@@ -119,7 +119,7 @@ def _planning(san: sanql.San, text: str) -> float:
     for repeat in range(REPEATS):
         started = time.perf_counter()
         options = {"epsilon": f"1.0000{repeat}1"}
-        plan_request(san.session, read_request(Asked(text), san.analyst, options))
+        plan_request(san.session, read_request(QuestionText(text), san.analyst, options))
         times.append(time.perf_counter() - started)
     return min(times)
 

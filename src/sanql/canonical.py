@@ -1,4 +1,4 @@
-"""Things by fixed names: what a digest is made of, whatever the classes of the code are called.
+"""Canonical forms for digests: values under fixed names, whatever the classes of the code are called.
 
 A digest names a thing for years: a recorded answer is free, and an exact release is the same one, exactly
 where the digests agree. So a digest is never made of the code's own names. Each kind of thing says by
@@ -28,7 +28,7 @@ DIGEST_FORM = 2
 
 @dataclass(frozen=True)
 class Named:
-    """A thing by its fixed name, and its parts by their fixed labels, in a fixed order."""
+    """A value under its fixed name, with fields under fixed labels in a fixed order."""
 
     name: str
     parts: Mapping[str, Shape]

@@ -1,4 +1,4 @@
-"""What an interrupted question had been charged, said where the interrupt ends up.
+"""What an interrupted question had been charged, added to the interrupt as a note.
 
 An interrupt in Python (Ctrl-C) and SIGTERM to the command stay what they are, and carry a note. Charges
 are noted before they are reserved, so that no interrupt comes between a charge and its note: one that
@@ -21,7 +21,7 @@ Stage = Literal["reserving", "charged", "answered"]
 
 
 class Terminated(SystemExit):
-    """What SIGTERM raises in the command: it leaves as Ctrl-C does."""
+    """What SIGTERM raises in the command, which then ends as after Ctrl-C."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ _CHARGES: ContextVar[list[Charging] | None] = ContextVar("charges", default=None
 
 
 def charging(charge: Charge) -> Charging:
-    """Note a charge that is about to be reserved; whoever reserves it says how far it has come."""
+    """Remember a charge that is about to be reserved, and how far its question has come."""
     noted = Charging(charge)
     charges = _CHARGES.get()
     if charges is not None:
@@ -45,8 +45,8 @@ def charging(charge: Charge) -> Charging:
 
 
 @contextmanager
-def charges_said() -> Iterator[None]:
-    """Add to an interrupt what has been charged inside, once; within another one all is one."""
+def noting_charges_on_interrupt() -> Iterator[None]:
+    """Add to an interrupt what was charged in this block; nested blocks add it once."""
     if _CHARGES.get() is not None:
         yield
         return

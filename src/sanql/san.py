@@ -1,4 +1,4 @@
-"""San, the Python door: stands between the data and whoever asks."""
+"""San, the interface for Python: a session and one analyst who asks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sanql.exact import ExactExplanation
 from sanql.mechanisms import Sampler
 from sanql.numbers import parse_epsilon
 from sanql.options import Number, Options
-from sanql.parse import Asked, Parameters
+from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
 
 
@@ -143,7 +143,7 @@ class San:
     def _request(
         self, sql: str, parameters: Parameters | None, options: Mapping[str, object]
     ) -> Request:
-        return read_request(Asked(sql, parameters), self.analyst, options)
+        return read_request(QuestionText(sql, parameters), self.analyst, options)
 
 
 def open_policy(

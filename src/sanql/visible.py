@@ -1,4 +1,4 @@
-r"""Text that people see, made safe to show: the one place where that is done.
+r"""Text made safe to show: control and invisible characters are escaped here and nowhere else.
 
 Names, keys and typed text can hold characters that steer a terminal (escape sequences), reorder what
 stands around them (bidirectional overrides and isolates), cannot be seen at all (zero-width characters,
@@ -31,7 +31,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """Return text in which every character is seen where it stands; `lines` lets it have several."""
+    """Return text whose invisible and control characters are escaped; `lines` keeps line breaks."""
     if _PLAIN.fullmatch(text):
         return text
     return "".join(c if _is_seen(c) or (lines and c == "\n") else _escaped(c) for c in text)

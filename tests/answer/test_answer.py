@@ -18,7 +18,7 @@ import pytest
 
 from sanql.account.ledger.ledger import Balance
 from sanql.answer.answer import Answer
-from sanql.answer.remaining import left_in_words
+from sanql.answer.remaining import remaining_in_words
 from sanql.policy.model import Budget
 from sanql.visible import visible
 
@@ -229,9 +229,12 @@ def test_what_is_left_names_the_account_that_binds() -> None:
     dataset = balance("dataset", "d", "3", "5e-7")
     coalition = balance("coalition", "c", "1.23456789", "5e-7")
     analyst = balance("analyst", "a", "2", "1e-8")
-    assert left_in_words((dataset, coalition)) == "left: epsilon 1.23456, delta 5e-7 (coalition c)"
     assert (
-        left_in_words((dataset, coalition, analyst))
+        remaining_in_words((dataset, coalition))
+        == "left: epsilon 1.23456, delta 5e-7 (coalition c)"
+    )
+    assert (
+        remaining_in_words((dataset, coalition, analyst))
         == "left: epsilon 1.23456 (coalition c), delta 1e-8 (analyst a)"
     )
 

@@ -23,7 +23,7 @@ from sanql.measurements.noisy_cells import NoisyCells
 from sanql.mechanisms import ExactSampler
 from sanql.plan.keys import OneGroup, PublicKeys
 from sanql.plan.plan import Plan
-from sanql.plan.reconcilable import in_common
+from sanql.plan.reconcilable import shared_measurements
 from sanql.policy.model import ColumnUnit, Table
 from support.by_hand import TABLES
 from support.cells import priced
@@ -194,7 +194,7 @@ def kinds(sql: str, delta: str = "0") -> list[tuple[str, int]]:
     plan = planned(sql, delta=delta)
     return [
         (plan.levels[level].measurements[index].kind.value, len(places))
-        for places in in_common(plan)
+        for places in shared_measurements(plan)
         for level, index in [next(iter(places.items()))]
     ]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sanql.answer.display import AS_THEY_ARE, Display, check_display, widened
+from sanql.answer.display import AS_THEY_ARE, Display, check_display, widened_half_width
 from sanql.answer.post_process import show
 from sanql.errors import Refused
 from sanql.mechanisms import ExactSampler
@@ -113,7 +113,7 @@ def test_the_width_explained_beforehand_is_never_exceeded(planned: Planned, type
     finish = Display(rounded=Fraction(typed))
     width = half_width(plan, 0, CONFIDENCE)
     assert width is not None
-    most = float(widened(plan, 0, finish, width))
+    most = float(widened_half_width(plan, 0, finish, width))
     _, found = noisy(plan)
     shown = show(plan, found, CONFIDENCE, finish)
     low, high = shown.intervals["s"]

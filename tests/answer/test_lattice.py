@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from sanql.answer.lattice import CELLS_MAX, Integers, Lattice, axes_of, lattice
+from sanql.answer.lattice import CELLS_MAX, CellLattice, Integers, axes_of, lattice
 
 Sets = list[tuple[int, ...]]
 
@@ -26,7 +26,9 @@ def groups_of(sets: Sets, cells: list[tuple[int, ...]], rng: np.random.Generator
     return found
 
 
-def made(sets: Sets, cells: list[tuple[int, ...]], seed: int = 1) -> tuple[Lattice, list[Integers]]:
+def made(
+    sets: Sets, cells: list[tuple[int, ...]], seed: int = 1
+) -> tuple[CellLattice, list[Integers]]:
     groups = groups_of(sets, cells, np.random.default_rng(seed))
     found = lattice(sets, groups)
     assert found is not None
@@ -65,7 +67,7 @@ def test_the_fit_is_least_squares_rounded_within_the_stated_bound(name: str, see
     rng = np.random.default_rng(seed)
     noisy = [rng.integers(-1000, 5000, len(rows)) for rows in groups]
     variances = list(rng.uniform(0.5, 60, len(sets)))
-    matrices = [np.eye(n)[:, part] for n, part in zip(known.sizes, known.parts, strict=True)]
+    matrices = [np.eye(n)[:, part] for n, part in zip(known.sizes, known.groups, strict=True)]
     scale = np.concatenate(
         [np.full(n, v**-0.5) for n, v in zip(known.sizes, variances, strict=True)]
     )
@@ -111,7 +113,7 @@ def test_numbers_that_add_up_stay_as_they_are(name: str) -> None:
     known, groups = made(sets, cells)
     truth = np.random.default_rng(3).integers(-50, 50, known.cells)
     exact = []
-    for rows, part in zip(groups, known.parts, strict=True):
+    for rows, part in zip(groups, known.groups, strict=True):
         total = np.zeros(len(rows), dtype=np.int64)
         np.add.at(total, part, truth)
         exact.append(total)
@@ -141,7 +143,7 @@ def test_larger_tables_keep_totals_within_half_a_unit() -> None:
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 40, known.cells)
     noisy = []
-    for size, part in zip(known.sizes, known.parts, strict=True):
+    for size, part in zip(known.sizes, known.groups, strict=True):
         exact = np.zeros(size, dtype=np.int64)
         np.add.at(exact, part, truth)
         noisy.append(exact + rng.integers(-9, 10, size))

@@ -176,6 +176,6 @@ def test_the_certificate_tells_every_level_and_what_was_fitted() -> None:
 )
 def test_a_line_says_where_limits_cut_levels_that_are_fitted_unlike(sql: str, cut: str) -> None:
     """What a limit takes from a fine level draws the total with it, which must not be hidden."""
-    said = [line for line in certify(planned(sql)).beside() if "fitted to each other" in line]
+    said = [line for line in certify(planned(sql)).caveats() if "fitted to each other" in line]
     assert len(said) == bool(cut)
     assert all(cut in line and "ask for it by itself" in line for line in said)

@@ -39,10 +39,10 @@ SQL = (
 def exact_cells(plan: Level, values: np.ndarray) -> pa.Table:
     """Return the leaves of some values, by plain arithmetic."""
     index, part = next((i, p) for i, p in enumerate(plan.measurements) if p.kind is Measured.PICKS)
-    leaves = part.leaves
-    assert leaves is not None
-    steps = np.floor(values / float(leaves.grid) + 0.5).astype(np.int64)
-    found, counts = np.unique((steps - leaves.bottom) // leaves.width, return_counts=True)
+    bins = part.quantile_bins
+    assert bins is not None
+    steps = np.floor(values / float(bins.grid) + 0.5).astype(np.int64)
+    found, counts = np.unique((steps - bins.bottom) // bins.width, return_counts=True)
     whole = pa.list_(pa.int64())
     return pa.table(
         {

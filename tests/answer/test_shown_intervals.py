@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from sanql.answer.estimates import band_of
-from sanql.certificate.rows_left_out import unseen_in_words
+from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements.noisy_cells import NoisyCells
 from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, Noise, TruncatedGeometric
 from sanql.mechanisms.appearing import least_counts
@@ -159,9 +159,12 @@ AS_THEY_ARE = [
 def test_a_selection_by_noisy_values_is_said_under_the_answer(
     planned: Planned, sql: str, clauses: str
 ) -> None:
-    assert f"not valid after selection by {clauses}:" in unseen_in_words(plan_of(planned(sql)))[-1]
+    assert (
+        f"not valid after selection by {clauses}:"
+        in rows_left_out_in_words(plan_of(planned(sql)))[-1]
+    )
 
 
 @pytest.mark.parametrize("sql", AS_THEY_ARE)
 def test_a_selection_by_keys_is_not(planned: Planned, sql: str) -> None:
-    assert not any("not valid" in line for line in unseen_in_words(plan_of(planned(sql))))
+    assert not any("not valid" in line for line in rows_left_out_in_words(plan_of(planned(sql))))

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, Refused
-from sanql.plan.unit_sizes import EDGES, choices
+from sanql.plan.unit_sizes import SIZE_EDGES, limit_choices
 from sanql.policy import load
 from sanql.san import San
 from support.policies import dataset
@@ -86,11 +86,11 @@ def opened(folder: Path) -> Iterator[Callable[..., San]]:
 
 
 def units(**seen: int) -> list[int]:
-    return [seen.get(f"upto{edge}", 0) for edge in EDGES]
+    return [seen.get(f"upto{edge}", 0) for edge in SIZE_EDGES]
 
 
 def test_a_choice_says_who_is_within_and_what_is_lost() -> None:
-    found = choices(units(upto1=600, upto3=300, upto12=100), Fraction(1, 10))
+    found = limit_choices(units(upto1=600, upto3=300, upto12=100), Fraction(1, 10))
     assert [choice.limit for choice in found] == [1, 2, 3, 4, 6, 8, 12]
     # a bin counts with the middle of its numbers: 9 to 12 are 10.5
     rows = 600 + 3 * 300 + 10.5 * 100
@@ -105,8 +105,8 @@ def test_a_choice_says_who_is_within_and_what_is_lost() -> None:
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1"])
 def test_the_least_cost_is_where_a_step_keeps_as_much_as_it_adds(epsilon: str) -> None:
     """Of units spread evenly over the bins, about 1.4 / epsilon are above the best limit."""
-    counts = units(**{f"upto{edge}": 40 for edge in EDGES[:14]})
-    found = choices(counts, Fraction(epsilon))
+    counts = units(**{f"upto{edge}": 40 for edge in SIZE_EDGES[:14]})
+    found = limit_choices(counts, Fraction(epsilon))
     best = min(range(len(found)), key=lambda index: found[index].cost)
     above = sum(counts[best + 1 :])
     wanted = 2**0.5 / float(epsilon)
@@ -125,12 +125,12 @@ def test_limits_are_suggested_for_a_table_that_has_none(
         san.query("SELECT COUNT(*) FROM visits", epsilon=1)
     assert caught.value.code == "limits_missing"
     found = san.suggest_limits("Visits", epsilon=1, by="city")
-    by_hand = choices(units(upto1=600, upto3=300, upto12=100), Fraction(1, 10))
+    by_hand = limit_choices(units(upto1=600, upto3=300, upto12=100), Fraction(1, 10))
     rows, groups = found.advice
     assert rows.choices == tuple(by_hand)
     assert found.limits["rows_per_unit_max"] == min(by_hand, key=lambda choice: choice.cost).limit
     # 10 visits are in all four cities, over which what is lost is spread
-    cities = choices(units(upto1=600, upto3=300, upto4=100), Fraction(1, 10), moved, 4)
+    cities = limit_choices(units(upto1=600, upto3=300, upto4=100), Fraction(1, 10), moved, 4)
     assert groups.choices == tuple(cities)
     assert found.limits["groups_per_unit_max"] == min(cities, key=lambda choice: choice.cost).limit
     assert found.charge.epsilon == 1

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sanql.audit import CanaryAudit, play
+from sanql.audit import CanaryAudit, audit_answer
 
 
 @pytest.mark.parametrize(("guesses", "correct"), [(1, 0), (1, 1), (5, 3), (6, 6), (8, 0)])
@@ -38,7 +38,7 @@ def test_guesses_that_show_nothing_give_no_lower_epsilon() -> None:
 
 def test_a_silent_mechanism_loses_every_coin() -> None:
     coins = np.arange(40) % 3 == 0
-    audit = play(coins, coins.astype(np.int64))
+    audit = audit_answer(coins, coins.astype(np.int64))
     assert audit == CanaryAudit(40, 40)
     assert audit.rejects(epsilon=0.5, alpha=1e-6)
 
@@ -47,4 +47,4 @@ def test_impossible_counts_are_faults_of_the_caller() -> None:
     with pytest.raises(ValueError):
         CanaryAudit(3, 4)
     with pytest.raises(ValueError):
-        play(np.array([True]), np.array([1, 2]))
+        audit_answer(np.array([True]), np.array([1, 2]))

@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from compile.test_functions_attacked import HOSTILE, ORDINARY, TABLE, bound
-from sanql.compile.expressions.emitter import Emitter, row_leaf
+from sanql.compile.expressions.emitter import Emitter, row_column
 from sanql.functions.allowed import call
 from sanql.kernel import lockdown
 from sanql.question.constants import integer_literal, moment_literal, text_literal
@@ -31,7 +31,7 @@ KNOWN = {"PI()", "w IS NULL", "DECODE(w, v, 1, 'x', 2, 0)"}
 
 def emitter() -> Emitter:
     """Return a writer of expressions as a question's statement has it."""
-    return Emitter(row_leaf(SCANS), raw=lambda column: SCANS[column.name])
+    return Emitter(row_column(SCANS), raw=lambda column: SCANS[column.name])
 
 
 @pytest.fixture(scope="module")

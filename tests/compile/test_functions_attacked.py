@@ -16,7 +16,7 @@ from fractions import Fraction
 import duckdb
 import pytest
 
-from sanql.compile.expressions.emitter import Emitter, row_leaf
+from sanql.compile.expressions.emitter import Emitter, row_column
 from sanql.errors import Refused
 from sanql.functions.allowed import RULES
 from sanql.functions.patterns import TEXT_BYTES_MAX
@@ -121,7 +121,7 @@ def bound(text: str) -> Expr:
 
 def computed(connection: duckdb.DuckDBPyConnection, expression: Expr) -> list[object]:
     """Return the expression's value in every row, as a worker would compute it."""
-    emitter = Emitter(row_leaf({name: f'"{name}"' for name in TABLE.columns}))
+    emitter = Emitter(row_column({name: f'"{name}"' for name in TABLE.columns}))
     sql = emitter.sql(expression)
     return [
         row[0] for row in connection.execute(f"SELECT {sql} FROM t", emitter.parameters).fetchall()

@@ -16,7 +16,7 @@ import pytest
 
 import sanql
 from compile.test_functions_attacked import TABLE, bound
-from sanql.compile.expressions.emitter import Emitter, row_leaf
+from sanql.compile.expressions.emitter import Emitter, row_column
 from sanql.errors import Refused
 from sanql.question.expressions import Expr
 from support.scalar_expressions import EXPRESSIONS
@@ -50,7 +50,7 @@ def macros() -> frozenset[str]:
 
 def written(expression: Expr) -> str:
     """Return an expression as the engine is told it."""
-    return Emitter(row_leaf({name: f'"{name}"' for name in TABLE.columns})).sql(expression)
+    return Emitter(row_column({name: f'"{name}"' for name in TABLE.columns})).sql(expression)
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)

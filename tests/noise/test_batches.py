@@ -22,7 +22,7 @@ from sanql.compile.cells import CELL_LIMIT
 from sanql.errors import Unavailable
 from sanql.measurements.noisy_cells import NoisyCells
 from sanql.noise.cells import NoiseStage, add_noise
-from sanql.noise.other_groups import Rest
+from sanql.noise.other_groups import OtherGroups
 from sanql.plan.level import Level
 
 
@@ -63,7 +63,7 @@ def test_no_draw_serves_two_cells_of_different_batches(sql: str, other: bool) ->
         used = list(draws_shown(level, cells))
         selection = level.outline.measuring.selection
         if selection is not None:
-            selected = cells.measurement(selection)[~cells.rest] - MANY
+            selected = cells.measurement(selection)[~cells.other_groups] - MANY
             assert len(selected) == CITIES // 2
             used += selected.tolist()
         assert len(set(used)) == len(used)
@@ -78,15 +78,15 @@ def test_a_number_of_groups_that_depends_on_data_is_no_answer_in_batches_either(
         in_batches(plan, [pa.table({"m0": pa.array([1] * n, pa.int64())}) for n in rows], silent)
 
 
-def test_only_the_whole_rest_is_held_within_its_limit() -> None:
+def test_only_the_whole_sum_of_other_groups_is_held_within_its_limit() -> None:
     """Held batch by batch, it would depend on which groups the engine puts together."""
     sql = "SELECT city, SUM(income) FROM visits GROUP BY city"
     plan = planned(sql, "1", other=True).levels[0]
-    (index,) = set(Rest(plan).exact()) - {plan.outline.measuring.rest}
+    (index,) = set(OtherGroups(plan).exact()) - {plan.outline.measuring.other_groups}
     parts = [[CELL_LIMIT] * 3, [-CELL_LIMIT] * 3, [5]]
-    rest = Rest(plan)
+    hidden = OtherGroups(plan)
     zeros = {f"m{i}": 0 for i, part in enumerate(plan.measurements) if part.of is None}
     for values in parts:
         columns = {name: [0] * len(values) for name in zeros} | {f"m{index}": values}
-        rest.add(pa.table({name: pa.array(cells, pa.int64()) for name, cells in columns.items()}))
-    assert rest.exact()[index] == 5
+        hidden.add(pa.table({name: pa.array(cells, pa.int64()) for name, cells in columns.items()}))
+    assert hidden.exact()[index] == 5

@@ -61,7 +61,7 @@ def exact_cells(level: Level, keys: int) -> pa.Table:
         f"k{place}": pa.array([f"{key:02}" for key in order]) for place in range(keys)
     }
     for index, part in enumerate(level.measurements):
-        if part.leaves is not None and part.of is None:
+        if part.quantile_bins is not None and part.of is None:
             none = pa.array([[] for _ in order], pa.list_(pa.int64()))
             columns |= {f"l{index}": none, f"m{index}": none}
         elif index == level.outline.measuring.selection:
@@ -73,15 +73,21 @@ def exact_cells(level: Level, keys: int) -> pa.Table:
 
 def draws_shown(level: Level, cells: NoisyCells) -> Iterator[int]:
     """Yield what was added to every number that leaves but the count that selects."""
-    rest = cells.rest
+    is_other = cells.other_groups
     for index, part in enumerate(level.measurements):
         if part.kind is Measured.LADDER:
-            for counts, other in zip(cells.lists(index), rest, strict=True):
+            for counts, other in zip(cells.lists(index), is_other, strict=True):
                 yield from [] if other else counts.tolist()
-        elif part.leaves is None and part.of is None and index != level.outline.measuring.selection:
+        elif (
+            part.quantile_bins is None
+            and part.of is None
+            and index != level.outline.measuring.selection
+        ):
             shown = cells.measurement(index)
             # what does not add up over groups is 0 in the row of the others, and never shown
-            yield from (n for n, other in zip(shown.tolist(), rest, strict=True) if n or not other)
+            yield from (
+                n for n, other in zip(shown.tolist(), is_other, strict=True) if n or not other
+            )
 
 
 @pytest.mark.parametrize("epsilon", ["1", "0.001"])
@@ -99,7 +105,7 @@ def test_no_draw_serves_two_cells_and_the_draw_that_selects_is_shown(
         selection = level.outline.measuring.selection
         if selection is None:
             continue
-        selected = cells.measurement(selection)[~cells.rest] - MANY
+        selected = cells.measurement(selection)[~cells.other_groups] - MANY
         # drawn for all keys in the order of the engine, shown in the order of the keys
         start = selected.min() - min(place for place, key in enumerate(ORDER) if key % 2)
         shown = [key for key in range(CITIES) if key % 2]

@@ -8,17 +8,17 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from sanql.measurements.limits import Limits
+from sanql.measurements.limits import ContributionLimits
 from sanql.measurements.quantile_picks import (
     ROW,
-    Leaves,
-    cut,
+    QuantileBins,
     ladder,
+    make_quantile_bins,
     pick_levels,
     sensitivity_of_ladder,
     sensitivity_of_picks,
 )
-from sanql.measurements.sensitivity import Setting
+from sanql.measurements.sensitivity import SensitivitySetting
 from sanql.noise.picks import score, spread
 from sanql.policy.model import Neighbours
 
@@ -36,7 +36,7 @@ SETS = [
 
 
 @pytest.mark.parametrize("splits", [1, 2, 8, 64])
-def test_one_row_more_in_a_leaf_is_one_more_in_one_of_its_places(splits: int) -> None:
+def test_one_row_more_in_a_bin_is_one_more_in_one_of_its_places(splits: int) -> None:
     for count in range(3 * splits):
         before = np.diff(spread(np.array([5, count, 7]), splits))
         after = np.diff(spread(np.array([5, count + 1, 7]), splits))
@@ -46,7 +46,7 @@ def test_one_row_more_in_a_leaf_is_one_more_in_one_of_its_places(splits: int) ->
 
 
 @pytest.mark.parametrize("splits", [4, 64])
-def test_the_rows_of_a_leaf_are_spread_evenly(splits: int) -> None:
+def test_the_rows_of_a_bin_are_spread_evenly(splits: int) -> None:
     for count in range(4 * splits):
         before = spread(np.array([count]), splits)
         places = np.arange(splits + 1)
@@ -77,25 +77,29 @@ def test_scores_move_by_no_more_than_declared(
     neighbours: Neighbours, fractions: tuple[Fraction, ...], splits: int
 ) -> None:
     numbers = np.random.default_rng(len(fractions) * 10 + splits)
-    leaves, reached = 3, 0.0
-    for limits, groups in [(Limits(1, 1, 1), 1), (Limits(1, 2, 2), 1), (Limits(2, 3, 2), 2)]:
-        setting = Setting(neighbours, limits, groups == 1, False)
+    bins, reached = 3, 0.0
+    for limits, groups in [
+        (ContributionLimits(1, 1, 1), 1),
+        (ContributionLimits(1, 2, 2), 1),
+        (ContributionLimits(2, 3, 2), 2),
+    ]:
+        setting = SensitivitySetting(neighbours, limits, groups == 1, False)
         declared = sensitivity_of_picks(setting, fractions).l1
-        # everything one unit can hold: rows in leaves of groups, within the limits
+        # everything one unit can hold: rows in bins of groups, within the limits
         units = [
-            np.array(held).reshape(groups, leaves)
-            for held in product(range(limits.rows_per_group + 1), repeat=groups * leaves)
+            np.array(held).reshape(groups, bins)
+            for held in product(range(limits.rows_per_group + 1), repeat=groups * bins)
             if sum(held) <= limits.rows
         ]
         units = [u for u in units if u.sum(axis=1).max() <= limits.rows_per_group]
-        nobody = np.zeros((groups, leaves), dtype=int)
+        nobody = np.zeros((groups, bins), dtype=int)
         pairs = [(one, nobody) for one in units]
         if neighbours == "change-one":  # all would be thousands; as many, drawn anew each time
             drawn = numbers.integers(0, len(units), (len(units), 2))
             pairs = [(units[a], units[b]) for a, b in drawn]
         for _ in range(4):
-            base = numbers.integers(0, 5, (groups, leaves))
-            picks = sorted(numbers.integers(0, leaves * splits, len(fractions)).tolist())
+            base = numbers.integers(0, 5, (groups, bins))
+            picks = sorted(numbers.integers(0, bins * splits, len(fractions)).tolist())
             for one, other in pairs:
                 found = moved(list(base + one), list(base + other), fractions, splits, picks)
                 assert found <= declared
@@ -122,11 +126,11 @@ def test_every_quantile_has_one_turn_between_its_neighbours(
 
 
 def test_a_ladder_counts_each_row_once() -> None:
-    leaves = Leaves(Fraction(1), 0, 999, 1, 1)
-    bounds = ladder(leaves, [0, 500, 999])
+    bins = QuantileBins(Fraction(1), 0, 999, 1, 1)
+    bounds = ladder(bins, [0, 500, 999])
     assert bounds == sorted(set(bounds)) and bounds[0] > 0 and bounds[-1] < 1000
     assert {500, 501, 502, 504, 499, 497} <= set(bounds)
-    setting = Setting("change-one", Limits(1, 3, 3), True, False)
+    setting = SensitivitySetting("change-one", ContributionLimits(1, 3, 3), True, False)
     assert (
         sensitivity_of_ladder(setting).l1 == 6
     )  # three rows leave their rungs and three enter others
@@ -135,12 +139,10 @@ def test_a_ladder_counts_each_row_once() -> None:
 @pytest.mark.parametrize("points", [1, 2, 41, 4096, 10**6, 2**40])
 @pytest.mark.parametrize("groups", [None, 1, 50, 10**5])
 @pytest.mark.parametrize("several", [True, False])
-def test_leaves_cover_the_bounds_and_stay_few(
-    points: int, groups: int | None, several: bool
-) -> None:
-    leaves = cut(Fraction(1), -7, points - 8, several, groups)
-    assert leaves.bottom + leaves.count * leaves.width > leaves.top
-    assert leaves.bottom + (leaves.count - 1) * leaves.width <= leaves.top
-    assert leaves.places <= 2**18
-    assert leaves.splits & (leaves.splits - 1) == 0
-    assert (groups or 256) * leaves.places <= max(2**20, (groups or 256) * 2**8)
+def test_bins_cover_the_bounds_and_stay_few(points: int, groups: int | None, several: bool) -> None:
+    bins = make_quantile_bins(Fraction(1), -7, points - 8, several, groups)
+    assert bins.bottom + bins.count * bins.width > bins.top
+    assert bins.bottom + (bins.count - 1) * bins.width <= bins.top
+    assert bins.places <= 2**18
+    assert bins.splits & (bins.splits - 1) == 0
+    assert (groups or 256) * bins.places <= max(2**20, (groups or 256) * 2**8)

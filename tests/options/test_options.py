@@ -8,7 +8,7 @@ import pytest
 
 from sanql.errors import Refused
 from sanql.parse.question import Question
-from sanql.parse.text.parameters import Asked
+from sanql.parse.text.parameters import QuestionText
 
 Ask = Callable[[str], Question]
 
@@ -43,7 +43,7 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("clause", "options"), ACCEPTED)
 def test_the_clause_is_read_and_taken_out(ask: Ask, clause: str, options: dict[str, str]) -> None:
-    asked = Asked(f"SELECT {clause} COUNT(*) AS n FROM people")
+    asked = QuestionText(f"SELECT {clause} COUNT(*) AS n FROM people")
     assert asked.split[1] == options
     assert ask(asked.sql).query == ask("SELECT COUNT(*) AS n FROM people").query
 

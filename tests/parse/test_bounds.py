@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sanql.compile.expressions.emitter import Emitter, row_leaf
+from sanql.compile.expressions.emitter import Emitter, row_column
 from sanql.errors import Refused
 from sanql.parse.question import parse
 from sanql.policy.model import Column, RowUnit, Table
@@ -82,7 +82,7 @@ def bound(text: str) -> Expr:
 
 def computed(engine: duckdb.DuckDBPyConnection, expression: Expr) -> list[object]:
     """Return the expression's value in every row, as the engine will compute it."""
-    emitter = Emitter(row_leaf({name: f'"{name}"' for name in TABLE.columns}))
+    emitter = Emitter(row_column({name: f'"{name}"' for name in TABLE.columns}))
     sql = emitter.sql(expression)
     return [row[0] for row in engine.execute(f"SELECT {sql} FROM t", emitter.parameters).fetchall()]
 

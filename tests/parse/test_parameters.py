@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from sanql.cli.parameters import typed
 from sanql.errors import Refused
 from sanql.parse.question import parse
-from sanql.parse.text.parameters import Asked
+from sanql.parse.text.parameters import QuestionText
 from sanql.policy.model import Table
 from sanql.question.expressions import Literal
 from support.counting import at_most
@@ -143,7 +143,7 @@ CASES = [(code, sql, values) for code, cases in REFUSED.items() for sql, values 
 def test_a_question_with_parameters_is_the_one_with_its_constants_written_in(
     tables: Tables, sql: str, values: Any, written: str
 ) -> None:
-    assert parse(Asked(sql, values), tables) == parse(written, tables)
+    assert parse(QuestionText(sql, values), tables) == parse(written, tables)
 
 
 @pytest.mark.parametrize(("code", "sql", "values"), CASES)
@@ -151,7 +151,7 @@ def test_what_is_no_parameter_is_refused_by_name(
     tables: Tables, code: str, sql: str, values: Any
 ) -> None:
     with pytest.raises(Refused) as caught:
-        parse(Asked(sql, values), tables)
+        parse(QuestionText(sql, values), tables)
     assert caught.value.code == code, caught.value
     assert caught.value.remedy
     assert len(str(caught.value)) < 500
@@ -163,9 +163,9 @@ def test_scalars_of_numpy_and_moments_of_pandas_are_values_like_python_s_own(
     values = [np.float64(0.1), np.int64(-3), np.uint8(7), np.bool_(True), np.str_("x")]
     sql = WHERE + "weight > ? AND age > ? AND age < ? AND member = ? AND city = ?"
     written = WHERE + "weight > 0.1 AND age > -3 AND age < 7 AND member = TRUE AND city = 'x'"
-    assert parse(Asked(sql, values), tables) == parse(written, tables)  # type: ignore[arg-type]
+    assert parse(QuestionText(sql, values), tables) == parse(written, tables)  # type: ignore[arg-type]
     moment = pd.Timestamp("2021-01-01 03:04:05.000006")
-    seen = parse(Asked(WHERE + "seen < ?", [moment]), tables)
+    seen = parse(QuestionText(WHERE + "seen < ?", [moment]), tables)
     assert seen == parse(WHERE + "seen < TIMESTAMP '2021-01-01 03:04:05.000006'", tables)
 
 
@@ -180,13 +180,13 @@ def test_scalars_of_numpy_and_moments_of_pandas_are_values_like_python_s_own(
 )  # fmt: skip
 def test_what_of_numpy_and_pandas_is_no_constant_is_refused(tables: Tables, value: Any) -> None:
     with pytest.raises(Refused) as refused:
-        parse(Asked(WHERE + "age > ?", [value]), tables)
+        parse(QuestionText(WHERE + "age > ?", [value]), tables)
     assert refused.value.code == "parameter_invalid"
 
 
 def test_a_missing_parameter_is_named_with_its_place_and_a_near_one(tables: Tables) -> None:
     with pytest.raises(Refused) as caught:
-        parse(Asked(WHERE + "\n  age > $agee", {"age": 1}), tables)
+        parse(QuestionText(WHERE + "\n  age > $agee", {"age": 1}), tables)
     assert "$agee has no value (line 2, column 9)" in caught.value.message
     assert "did you mean age?" in caught.value.remedy
 
@@ -216,9 +216,9 @@ def test_no_text_changes_the_shape_of_a_question(tables: Tables, text: str) -> N
         "WHERE city <> ? AND city IN (?, 'a') OR REPLACE(city, ?, 'b') = ? GROUP BY city "
         "HAVING city < ? ORDER BY n"
     )
-    plain = parse(Asked(sql, ["x"] * 6), tables).query
+    plain = parse(QuestionText(sql, ["x"] * 6), tables).query
     try:
-        asked = parse(Asked(sql, [text] * 6), tables).query
+        asked = parse(QuestionText(sql, [text] * 6), tables).query
     except Refused as refused:
         assert refused.code in ("not_text", "control_character")
         return
@@ -240,7 +240,7 @@ def _literals(node: object) -> list[tuple[str, object]]:
 @given(st.one_of(st.integers(), st.floats(), st.decimals(), st.fractions()))
 def test_a_number_arrives_exactly_or_is_refused(tables: Tables, number: Any) -> None:
     try:
-        query = parse(Asked(WHERE + "weight > ?", [number]), tables).query
+        query = parse(QuestionText(WHERE + "weight > ?", [number]), tables).query
     except Refused as refused:
         assert refused.code in ("parameter_invalid", "number_invalid")
         return
@@ -251,7 +251,7 @@ def test_a_number_arrives_exactly_or_is_refused(tables: Tables, number: Any) -> 
 def test_a_million_values_are_refused_after_few_steps(tables: Tables) -> None:
     many = [0] * 1_000_000
     with at_most(), pytest.raises(Refused) as caught:
-        parse(Asked(WHERE + "age > ?", many), tables)
+        parse(QuestionText(WHERE + "age > ?", many), tables)
     assert caught.value.code == "parameter_unused"
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from sanql.errors import Refused
 from sanql.parse.question import parse
-from sanql.plan.bounds_needed import pose
-from sanql.plan.find_bounds import Magnitudes, magnitudes_of, search, with_bounds
+from sanql.plan.bounds_needed import parse_guessing_bounds
+from sanql.plan.find_bounds import Magnitudes, magnitudes_of, plan_bounds_search, with_bounds
 from sanql.policy.model import Column, ColumnUnit, Neighbours, RowUnit, Table
 
 STEPS = Magnitudes(Fraction(1), 5, gridded=True)
@@ -93,7 +93,7 @@ def test_what_a_unit_adds_up_to_stays_exact(table: Table, name: str) -> None:
     ],
 )
 def test_a_unit_is_in_one_bin(neighbours: Neighbours, table: str, moved: int) -> None:
-    found = search((table, "x"), TABLES, neighbours, Fraction(1, 20))
+    found = plan_bounds_search((table, "x"), TABLES, neighbours, Fraction(1, 20))
     (part,) = found.plan.levels[0].measurements
     bounds = part.sensitivity
     assert (bounds.l1, bounds.linf, bounds.l2_squared) == (moved, 1, moved)
@@ -107,7 +107,7 @@ def test_a_unit_is_in_one_bin(neighbours: Neighbours, table: str, moved: int) ->
 
 
 def test_bounds_enclose_every_bin_that_is_high_enough() -> None:
-    found = search(("rows", "x"), TABLES, "add-remove", Fraction(1, 20))
+    found = plan_bounds_search(("rows", "x"), TABLES, "add-remove", Fraction(1, 20))
     counts = dict.fromkeys(range(-52, 53), found.least - 1)
 
     def shown(**seen: int) -> object:
@@ -149,8 +149,8 @@ NEEDED = [
 
 @pytest.mark.parametrize(("sql", "columns"), NEEDED)
 def test_bounds_are_found_of_columns_that_need_them_and_no_others(sql: str, columns: str) -> None:
-    posed = pose(partial(parse, sql), TABLES)
-    assert posed.needed == tuple(("visits", name) for name in columns.split())
+    parsed = parse_guessing_bounds(partial(parse, sql), TABLES)
+    assert parsed.bounds_needed == tuple(("visits", name) for name in columns.split())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_bounds_are_found_of_columns_that_need_them_and_no_others(sql: str, colu
 )
 def test_what_bounds_would_not_help_is_refused_as_ever(sql: str, code: str) -> None:
     with pytest.raises(Refused) as caught:
-        pose(partial(parse, sql), TABLES)
+        parse_guessing_bounds(partial(parse, sql), TABLES)
     assert caught.value.code == code
 
 
@@ -184,5 +184,5 @@ def test_a_policy_without_such_columns_is_read_once() -> None:
             6,
         )
     }
-    pose(reading, tables)  # type: ignore[arg-type]
+    parse_guessing_bounds(reading, tables)  # type: ignore[arg-type]
     assert read == [tables]

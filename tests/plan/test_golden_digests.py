@@ -37,12 +37,12 @@ HERE = Path(__file__).parent
 GOLDEN: dict[str, dict[str, str]] = json.loads((HERE / "golden_digests.json").read_text())
 
 CLASSES = (
-    "AggregateRef", "Beside", "BinaryColumn", "BinomialSample", "ColumnRef", "ColumnUnit", "Derived",
+    "AggregateRef", "BinaryColumn", "BinomialSample", "ColumnRef", "ColumnUnit", "Derived",
     "DiscreteGaussian", "DiscreteLaplace", "ExactHistogram", "ExactValues", "Facts", "FailureEvent",
-    "GaussianEvent", "Grouped", "JoinKind", "KeyColumn", "KeyRef", "LaplaceEvent", "LatticePart",
-    "Leaves", "ListedDomain", "Lookup", "Measured", "Measurement", "NoNoise", "OneGroup", "Ordering",
-    "PoissonSample", "Priced", "PrivateKeys", "PublicKeys", "RowUnit", "SameIdentity", "Scan",
-    "Selected", "SelectionEvent", "Sensitivity", "TableDomain", "TruncatedGeometric",
+    "FilteringKey", "GaussianEvent", "Grouped", "JoinKind", "KeyColumn", "KeyRef", "LaplaceEvent",
+    "LatticePart", "ListedDomain", "Lookup", "Measured", "Measurement", "NoNoise", "OneGroup", "Ordering",
+    "PoissonSample", "Priced", "PrivateKeys", "PublicKeys", "QuantileBins", "RowUnit", "SameIdentity",
+    "Scan", "Selected", "SelectionEvent", "Sensitivity", "TableDomain", "TruncatedGeometric",
     "UniformComponent", "UnitAggregate", "ViaUnit",
 )  # fmt: skip
 FIELDS = (
@@ -58,7 +58,7 @@ FIELDS = (
 # What is no part of a question's name, and why that is right.
 NO_PART = {
     "Measuring.estimates": "computed from noisy cells",
-    "Measuring.rest": "follows from `other` and the measurements",
+    "Measuring.other_groups": "follows from `other` and the measurements",
     "Priced.mechanism": "words for what the noises are",
     "Query.aggregates": "the measurements say what is computed for them",
     "Query.outputs": "computed from noisy cells",

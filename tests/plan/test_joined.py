@@ -13,7 +13,7 @@ import pytest
 from sanql.certificate.certificate import certify
 from sanql.parse.question import parse
 from sanql.plan import price
-from sanql.plan.join_multiplicity import repeated, rows_joined
+from sanql.plan.join_multiplicity import repetitions_in_words, rows_joined
 from sanql.plan.plan import outline
 from sanql.policy.model import Column, ColumnUnit, RowUnit, Table, ViaUnit
 from sanql.question.expressions import Query
@@ -138,7 +138,7 @@ def test_a_certificate_says_where_fewer_rows_count_than_a_join_can_have(
     query = parse(sql, TABLES).query
     assert isinstance(query, Query)
     planned = price(outline(query, TABLES, "add-remove"), Fraction(1), Fraction(0))
-    sentences = repeated(query, TABLES)
+    sentences = repetitions_in_words(query, TABLES)
     assert said in " ".join(sentences)
     assert bool(sentences) == bool(said)
     assert set(sentences) <= set(certify(planned).assumptions)

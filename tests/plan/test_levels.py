@@ -59,16 +59,20 @@ def test_a_level_has_the_limits_and_measurements_of_its_own_question(
 
 def test_a_row_counts_in_every_public_level_or_in_none() -> None:
     whole = outlined(CUBE)
-    beside = [[getattr(each.key, "name", "") for each in level.beside] for level in whole.levels]
-    assert beside == [[], ["sex"], ["member"], ["member", "sex"]]
+    filtering = [
+        [getattr(each.key, "name", "") for each in level.filtering_keys] for level in whole.levels
+    ]
+    assert filtering == [[], ["sex"], ["member"], ["member", "sex"]]
 
 
 def test_keys_that_are_not_public_leave_nothing_out_and_are_selected_level_by_level() -> None:
     whole = outlined(MIXED)
     kinds = [type(level.keys) for level in whole.levels]
     assert kinds == [PrivateKeys, PrivateKeys, PublicKeys, OneGroup]
-    beside = [[getattr(each.key, "name", "") for each in level.beside] for level in whole.levels]
-    assert beside == [[], [], [], ["sex"]]
+    filtering = [
+        [getattr(each.key, "name", "") for each in level.filtering_keys] for level in whole.levels
+    ]
+    assert filtering == [[], [], [], ["sex"]]
     assert [level.selects_keys for level in whole.levels] == [True, True, False, False]
 
 
@@ -76,7 +80,7 @@ def test_a_key_that_every_row_has_leaves_nothing_out() -> None:
     whole = outlined(
         "SELECT age IS NULL AS unknown, COUNT(*) FROM visits GROUP BY ROLLUP (unknown)"
     )
-    assert [level.beside for level in whole.levels] == [(), ()]
+    assert [level.filtering_keys for level in whole.levels] == [(), ()]
 
 
 def test_a_total_is_not_public_where_rows_are_left_out_of_it() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sanql.errors import Refused
-from sanql.measurements.limits import Limits
+from sanql.measurements.limits import ContributionLimits
 from sanql.options.values import whole_number
 from sanql.plan.level import LevelOutline
 
@@ -18,19 +18,23 @@ Outlined = Callable[..., LevelOutline]
     ("sql", "groups", "limits"),
     [
         # visits: 6 rows, 4 in one group, 3 groups
-        ("SELECT COUNT(*) FROM visits", None, Limits(1, 4, 4)),
-        ("SELECT COUNT(*) FROM visits GROUP BY city", None, Limits(3, 6, 4)),
-        ("SELECT COUNT(*) FROM visits GROUP BY city", 2, Limits(2, 6, 4)),
-        ("SELECT COUNT(*) FROM visits GROUP BY city", 1, Limits(1, 4, 4)),
-        ("SELECT COUNT(*) FROM visits GROUP BY city", 99, Limits(3, 6, 4)),  # never more
-        ("SELECT COUNT(*) FROM visits GROUP BY member", None, Limits(2, 6, 4)),
-        ("SELECT COUNT(*) FROM visits GROUP BY region", None, Limits(3, 6, 4)),
-        ("SELECT COUNT(*) FROM people GROUP BY city", 5, Limits(1, 1, 1)),
-        ("SELECT COUNT(*) FROM rows GROUP BY city", 5, Limits(1, 1, 1)),
+        ("SELECT COUNT(*) FROM visits", None, ContributionLimits(1, 4, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", None, ContributionLimits(3, 6, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", 2, ContributionLimits(2, 6, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", 1, ContributionLimits(1, 4, 4)),
+        (
+            "SELECT COUNT(*) FROM visits GROUP BY city",
+            99,
+            ContributionLimits(3, 6, 4),
+        ),  # never more
+        ("SELECT COUNT(*) FROM visits GROUP BY member", None, ContributionLimits(2, 6, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY region", None, ContributionLimits(3, 6, 4)),
+        ("SELECT COUNT(*) FROM people GROUP BY city", 5, ContributionLimits(1, 1, 1)),
+        ("SELECT COUNT(*) FROM rows GROUP BY city", 5, ContributionLimits(1, 1, 1)),
     ],
 )
 def test_limits_are_the_policys_or_tighter(
-    outlined: Outlined, sql: str, groups: int | None, limits: Limits
+    outlined: Outlined, sql: str, groups: int | None, limits: ContributionLimits
 ) -> None:
     assert outlined(sql, "add-remove", groups).limits == limits
 

@@ -7,27 +7,29 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from sanql.measurements.sensitivity import Setting, sensitivity_of_units
+from sanql.measurements.sensitivity import SensitivitySetting, sensitivity_of_units
 from sanql.plan.keys import OneGroup
 from sanql.plan.level import LevelOutline
 from sanql.plan.limits import limits_of
 from sanql.policy.model import Table, ViaUnit
 from sanql.policy.units import unit_path
 from sanql.question.expressions import ColumnRef, Facts, Type, walk
-from sanql.statistics.measuring import measure
+from sanql.statistics.measuring import plan_measurements
 
 Outlined = Callable[..., LevelOutline]
 
 
-def setting_of(outlined: LevelOutline, neighbours: str) -> Setting:
-    return Setting(neighbours, outlined.limits, one_group=False, always_present=False)  # type: ignore[arg-type]
+def setting_of(outlined: LevelOutline, neighbours: str) -> SensitivitySetting:
+    return SensitivitySetting(neighbours, outlined.limits, one_group=False, always_present=False)  # type: ignore[arg-type]
 
 
 def test_a_statistic_that_is_not_known_is_no_covariance(outlined: Outlined) -> None:
     known = outlined("SELECT COVAR_POP(age, score) FROM people")
     strange = replace(known.query.aggregates[0], statistic="skewness")
     with pytest.raises(AssertionError):
-        measure((strange,), known.table, known.tables, setting_of(known, "add-remove"), False, 1)
+        plan_measurements(
+            (strange,), known.table, known.tables, setting_of(known, "add-remove"), False, 1
+        )
 
 
 def test_a_unit_behind_a_reference_is_not_limited_as_a_row() -> None:

@@ -15,14 +15,14 @@ from itertools import product
 
 import pytest
 
-from sanql.measurements.limits import Limits
+from sanql.measurements.limits import ContributionLimits
 from sanql.measurements.sensitivity import (
     Sensitivity,
-    Setting,
+    SensitivitySetting,
     sensitivity_of_counts,
     sensitivity_of_distinct,
     sensitivity_of_histogram,
-    sensitivity_of_rest,
+    sensitivity_of_other_groups,
     sensitivity_of_sums,
     sensitivity_of_units,
 )
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 Vector = tuple[int, ...]
 LIMITS = [
-    Limits(groups, rows, rows_per_group)
+    ContributionLimits(groups, rows, rows_per_group)
     for groups, rows, rows_per_group in (
         (1, 1, 1), (1, 2, 2), (2, 2, 1), (2, 2, 2), (2, 3, 2), (2, 4, 2),
     )
@@ -44,21 +44,23 @@ RELATIONS: list[Neighbours] = ["add-remove", "change-one"]
 class World:
     """The cells of an answer, and whether each unit surely has one row in one of them."""
 
-    setting: Setting
+    setting: SensitivitySetting
     cells: int
 
 
 def worlds() -> Iterator[World]:
     for limits, relation in product(LIMITS, RELATIONS):
         most = limits.rows_per_group
-        yield World(Setting(relation, Limits(1, most, most), True, False), 1)
-        yield World(Setting(relation, limits, False, False), 2 * limits.groups)
+        yield World(SensitivitySetting(relation, ContributionLimits(1, most, most), True, False), 1)
+        yield World(SensitivitySetting(relation, limits, False, False), 2 * limits.groups)
         if limits.rows < 4:  # more only takes longer
-            yield World(Setting(relation, limits, False, False, merged=True), 2 * limits.groups)
-    row = Limits(1, 1, 1)
-    yield World(Setting("change-one", row, True, True), 1)
-    yield World(Setting("change-one", row, False, True), 3)
-    yield World(Setting("change-one", row, False, True, merged=True), 3)
+            yield World(
+                SensitivitySetting(relation, limits, False, False, merged=True), 2 * limits.groups
+            )
+    row = ContributionLimits(1, 1, 1)
+    yield World(SensitivitySetting("change-one", row, True, True), 1)
+    yield World(SensitivitySetting("change-one", row, False, True), 3)
+    yield World(SensitivitySetting("change-one", row, False, True, merged=True), 3)
 
 
 WORLDS = list(dict.fromkeys(worlds()))
@@ -151,7 +153,7 @@ def test_counts_of_rows_move_exactly_as_declared(world: World) -> None:
 @pytest.mark.parametrize("world", MERGED, ids=named)
 def test_units_added_up_move_exactly_as_declared(world: World) -> None:
     presence = [tuple(min(1, n) for n in counts) for counts in row_counts(world)]
-    declared = sensitivity_of_rest(world.setting)
+    declared = sensitivity_of_other_groups(world.setting)
     rests = {sum(vector) for vector in presence} | {0}  # whichever cells are hidden
     most = max(rests)
     assert declared == Sensitivity(most, most, most**2)
@@ -210,7 +212,9 @@ def test_counts_of_distinct_values_move_exactly_as_declared(world: World) -> Non
     # a unit holds at most `rows` values over all cells, each of which may be one nobody else has
     limits = world.setting.limits
     if world.setting.always_present:
-        world = World(Setting("change-one", limits, world.setting.one_group, False), world.cells)
+        world = World(
+            SensitivitySetting("change-one", limits, world.setting.one_group, False), world.cells
+        )
     values = [
         vector
         for vector in product(range(limits.rows + 1), repeat=world.cells)
@@ -221,15 +225,15 @@ def test_counts_of_distinct_values_move_exactly_as_declared(world: World) -> Non
 
 
 def test_a_whole_count_of_a_fixed_number_of_rows_moves_nowhere() -> None:
-    setting = Setting("change-one", Limits(1, 1, 1), True, True)
+    setting = SensitivitySetting("change-one", ContributionLimits(1, 1, 1), True, True)
     assert sensitivity_of_counts(setting).zero
     assert sensitivity_of_units(setting).zero
     assert not sensitivity_of_sums(setting, 0, 1, None).zero
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-def test_the_norms_of_the_largest_unit_are_those_of_brute_force(limits: Limits) -> None:
-    world = World(Setting("add-remove", limits, False, False), 2 * limits.groups)
+def test_the_norms_of_the_largest_unit_are_those_of_brute_force(limits: ContributionLimits) -> None:
+    world = World(SensitivitySetting("add-remove", limits, False, False), 2 * limits.groups)
     counts = row_counts(world)
     assert limits.row_norms == (
         max(map(sum, counts)),

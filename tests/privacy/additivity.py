@@ -56,7 +56,7 @@ def check_sum(plan: Level, whole: pa.Table, parts: Sequence[pa.Table]) -> int:
             if part.keys() != every.keys():
                 raise Violation("the set of groups depends on the data")
     for index, part in enumerate(plan.measurements):
-        if part.kind is Measured.REST:
+        if part.kind is Measured.OTHER_GROUPS:
             continue
         for key in every:
             cells = [side[key][index] for side in some if key in side]

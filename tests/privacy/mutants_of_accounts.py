@@ -319,7 +319,7 @@ ACCOUNTS = (
     Mutant(
         "suggestions cost at least the least price in all",
         "ask/limit_suggestions.py",
-        "check_least(session.policy, total_charge(unpaid))",
+        "check_least_price(session.policy, total_charge(unpaid))",
         "pass",
         f"{LEAST}test_suggestions_cost_at_least_that_in_all",
     ),

@@ -47,7 +47,7 @@ ENGINE = (
     Mutant(
         "a text is read up to its most bytes",
         "kernel/stored_types.py",
-        "return beginning(converted, bytes_max)",
+        "return text_prefix(converted, bytes_max)",
         "return converted",
         "privacy/test_long_text.py::test_a_text_is_read_up_to_its_last_whole_character_that_fits",
     ),
@@ -61,7 +61,7 @@ ENGINE = (
     Mutant(
         "a constant added up over all rows is not computed of them",
         "compile/measured_values.py",
-        "part.low == part.high and not expression.facts.nullable",
+        "measurement.low == measurement.high and not expression.facts.nullable",
         "False",
         "threats/test_what_is_free_reads_no_rows.py::"
         "test_the_number_of_rows_is_all_that_is_read_of_them_under_change_one",
@@ -69,7 +69,7 @@ ENGINE = (
     Mutant(
         "a charged question costs at least the least price",
         "ask/answer.py",
-        "check_least(session.policy, plan.charge, question.epsilon_found)",
+        "check_least_price(session.policy, plan.charge, question.epsilon_of_found_bounds)",
         "pass",
         "threats/test_a_question_has_a_least_price.py::"
         "test_a_question_below_the_least_price_is_refused_by_name_and_one_at_it_is_answered",

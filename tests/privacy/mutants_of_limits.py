@@ -9,7 +9,7 @@ LEVELS = "plan/test_levels.py::"
 MOVED = "plan/test_sensitivity.py::"
 BY_VALUE = "statistics/test_by_value.py::"
 PRICE = "plan/test_price.py::"
-REST = "privacy/test_rest_replay.py::"
+OTHER_GROUPS = "privacy/test_other_groups_replay.py::"
 PICKS = "noise/test_picks.py::"
 NEW = "privacy/test_relations.py::"
 SHARES = "privacy/test_shares.py::"
@@ -68,7 +68,7 @@ LIMITS = (
     Mutant(
         "a unit's sum in a group stays within its total",
         "compile/limits.py",
-        "if part.total is not None:",
+        "if measurement.total is not None:",
         "if False:",
         f"{BOUNDING}test_a_units_sum_in_one_group_stays_within_its_total",
     ),
@@ -82,7 +82,7 @@ LIMITS = (
     Mutant(
         "values are held within their bounds after all expressions",
         "compile/measured_values.py",
-        "if not _clamped_on_reading(part):",
+        "if not _clamped_on_reading(measurement):",
         "if False:",
         f"{SHARES}test_what_is_summed_is_held_whatever_was_proved",
     ),
@@ -125,7 +125,7 @@ LIMITS = (
     Mutant(
         "a total is not public where another level leaves rows out",
         "plan/level.py",
-        "        and not beside\n",
+        "        and not filtering_keys\n",
         "",
         f"{LEVELS}test_a_total_is_not_public_where_rows_are_left_out_of_it",
     ),
@@ -153,8 +153,8 @@ LIMITS = (
     Mutant(
         "a pick answers for scores that move both ways",
         "plan/mechanism.py",
-        "return Geometric(2 * part.sensitivity.l1 / epsilon)",
-        "return Geometric(part.sensitivity.l1 / epsilon)",
+        "return Geometric(2 * measurement.sensitivity.l1 / epsilon)",
+        "return Geometric(measurement.sensitivity.l1 / epsilon)",
         f"{NEW}test_a_pick_is_no_likelier_among_neighbours_than_its_epsilon_says",
     ),
     Mutant(
@@ -182,8 +182,8 @@ LIMITS = (
     Mutant(
         "levels share one epsilon",
         "plan/laplace.py",
-        "self._level(measuring, epsilon * share, each)",
-        "self._level(measuring, epsilon, each)",
+        "self._level(measuring, epsilon * share, delta_each)",
+        "self._level(measuring, epsilon, delta_each)",
         f"{LEVELS}test_all_levels_together_cost_what_was_asked_exactly",
     ),
     Mutant(
@@ -196,8 +196,8 @@ LIMITS = (
     Mutant(
         "levels that select keys share one delta",
         "plan/laplace.py",
-        "each = delta / max(1, selecting(levels))",
-        "each = delta",
+        "delta_each = delta / max(1, selecting(levels))",
+        "delta_each = delta",
         f"{SHARES}test_levels_that_select_keys_share_one_delta",
     ),
     Mutant(
@@ -212,21 +212,21 @@ LIMITS = (
         "measurements/sensitivity.py",
         "return (total, total, total**2) if self.merged else (total, largest, squared)",
         "return total, largest, squared",
-        f"{REST}test_neighbours_move_the_rest_by_no_more_than_declared",
+        f"{OTHER_GROUPS}test_neighbours_move_other_groups_by_no_more_than_declared",
     ),
     Mutant(
-        "the count that selects has no rest that is not paid for",
+        "the count that selects has no sum over other groups that is not paid for",
         "noise/other_groups.py",
-        "units = found.pop(measuring.selection, 0) if measuring.selection is not None else 0",
-        "units = found.get(measuring.selection, 0) if measuring.selection is not None else 0",
-        f"{REST}test_every_number_of_the_row_is_accounted_for",
+        "units = sums.pop(measuring.selection, 0) if measuring.selection is not None else 0",
+        "units = sums.get(measuring.selection, 0) if measuring.selection is not None else 0",
+        f"{OTHER_GROUPS}test_every_number_of_the_row_is_accounted_for",
     ),
     Mutant(
         "units in several groups are not added up",
         "plan/other_groups.py",
         "return limits.groups == 1",
         "return True",
-        "plan/test_rest.py::test_what_does_not_add_up_is_not_told_of_the_rest",
+        "plan/test_other_groups.py::test_what_does_not_add_up_is_not_shown_of_other_groups",
     ),
     Mutant(
         "only keys that reach the threshold appear",
@@ -252,7 +252,7 @@ LIMITS = (
     Mutant(
         "bounds that San finds are paid from the question's epsilon",
         "ask/bounded_question.py",
-        "return epsilon - question.epsilon_apart",
+        "return epsilon - question.epsilon_of_bounds",
         "return epsilon",
         "ask/test_found_bounds.py::test_bounds_are_paid_once_and_every_question_the_rest",
     ),

@@ -59,8 +59,8 @@ RELATIONS = (
     Mutant(
         "how units are read is part of a question's name",
         "plan/digest.py",
-        "identifying.setdefault(each, set()).update(columns)",
-        "identifying.setdefault(each, set())",
+        "identifying.setdefault(table, set()).update(columns)",
+        "identifying.setdefault(table, set())",
         f"{DIGESTS}test_how_long_a_text_may_be_to_be_somebodys_is_part_of_the_name",
     ),
     Mutant(
@@ -123,7 +123,7 @@ RELATIONS = (
     Mutant(
         "identifiers of different types are not compared",
         "compile/tables.py",
-        "return one == other or (one in INTEGERS and other in INTEGERS)",
+        "return first == second or (first in INTEGERS and second in INTEGERS)",
         "return True",
         f"{NEW}test_units_stored_as_different_types_are_not_compared",
     ),
@@ -224,7 +224,7 @@ RELATIONS = (
     Mutant(
         "a count inside is no more than the rows that may count",
         "compile/unit_aggregates.py",
-        'return f"system.main.least(system.main.count({counted}){over}, {part.facts.high})"',
+        'return f"system.main.least(system.main.count({counted}){over}, {aggregate.facts.high})"',
         'return f"system.main.count({counted}){over}"',
         f"{NEW}test_numbers_inside_are_held_within_what_was_proved",
     ),
@@ -238,7 +238,7 @@ RELATIONS = (
     Mutant(
         "of the two zeros one is read",
         "compile/tables.py",
-        "return one_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text",
+        "return without_negative_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text",
         "return text",
         f"{EQUAL}test_no_expression_tells_the_zeros_apart",
     ),
@@ -266,7 +266,7 @@ RELATIONS = (
     Mutant(
         "rows that are units are not put together by UNION",
         "parse/relations/unions.py",
-        "if any(by_row(part, reader) for part in parts):",
+        "if any(by_row(branch, reader) for branch in branches):",
         "if False:",
         f"{NEW}test_what_looks_at_two_units_is_refused",
     ),

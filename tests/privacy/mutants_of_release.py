@@ -51,7 +51,7 @@ RELEASE = (
     Mutant(
         "the interval of a count that selects holds given that it is shown",
         "statistics/noisy.py",
-        "low = np.where(rest, values - width, self._given_shown(index, confidence))",
+        "low = np.where(is_other, values - width, self._given_shown(index, confidence))",
         "low = values - width",
         f"{SHOWN}test_given_that_it_is_shown_every_count_is_covered",
     ),
@@ -109,7 +109,7 @@ RELEASE = (
     Mutant(
         "keys that are selected are cut before they leave",
         "compile/group_keys.py",
-        'index: beginning(f"k{index}", KEY_BYTES_MAX)',
+        'index: text_prefix(f"k{index}", KEY_BYTES_MAX)',
         'index: f"k{index}"',
         f"{LONG}test_a_question_is_answered_whether_or_not_somebodys_text_is_long",
     ),

@@ -39,8 +39,8 @@ from privacy.chains import (
     write_policy,
 )
 from privacy.nested_grammar import NestedGrammar
+from privacy.other_groups import Side, moves
 from privacy.replay import check, check_apart, keyed
-from privacy.rests import Side, moves
 from sanql.answer.post_process import show
 from sanql.compile.statement import compile_plan
 from sanql.errors import Refused

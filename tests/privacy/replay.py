@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sanql.measurements.measurement import Measured, Measurement
-from sanql.measurements.quantile_picks import Leaves, ladder, pick_levels
+from sanql.measurements.quantile_picks import QuantileBins, ladder, pick_levels
 from sanql.noise.picks import score, spread
 from sanql.plan.keys import PrivateKeys, PublicKeys
 from sanql.plan.level import Level
@@ -32,7 +32,7 @@ class Distance:
 def keyed(plan: Level, cells: pa.Table) -> dict[Key, list[Any]]:
     """Return the measurements of each group; a group that comes twice would be noised twice.
 
-    Of quantiles it is the rows in each leaf, of counts by value those with each, as a dictionary.
+    Of quantiles it is the rows in each bin, of counts by value those with each, as a dictionary.
     """
     keys = [cells.column(f"k{i}").to_pylist() for i in range(len(plan.query.keys))]
     values = [_column(cells, i, part) for i, part in enumerate(plan.measurements)]
@@ -103,9 +103,9 @@ def check_apart(plan: Level, whole: pa.Table, without: pa.Table, alone: pa.Table
         for key in every.keys() | others.keys() | own.keys():
             cells = [side[key][index] if key in side else 0 for side in (every, others, own)]
             if part.kind in BY_BINS:
-                leaves = [Counter(cell or {}) for cell in cells]
-                leaves[1].update(leaves[2])
-                assert leaves[0] == leaves[1], (key, part, cells)
+                counts = [Counter(cell or {}) for cell in cells]
+                counts[1].update(counts[2])
+                assert counts[0] == counts[1], (key, part, cells)
             else:
                 assert cells[0] == cells[1] + cells[2], (key, part, cells)
 
@@ -117,18 +117,24 @@ def scores_distance(
 
     The places are those of our data without noise and, once more, some far from them.
     """
-    assert part.leaves is not None
+    assert part.quantile_bins is not None
     found = []
-    for shift in (0, part.leaves.places // 3):
+    for shift in (0, part.quantile_bins.places // 3):
         total = 0
         for key in ours.keys() | theirs.keys():
-            sides = [_leaf_rows(part.leaves, side.get(key), index) for side in (ours, theirs)]
-            before = [spread(rows, part.leaves.splits) for rows in sides]
+            sides = [
+                _rows_in_bins(part.quantile_bins, side.get(key), index) for side in (ours, theirs)
+            ]
+            before = [spread(rows, part.quantile_bins.splits) for rows in sides]
             picked: dict[int, int] = {}
             for level in pick_levels(part.fractions):
                 for turn in level:
                     start = picked[turn.after] if turn.after is not None else 0
-                    stop = picked[turn.before] if turn.before is not None else part.leaves.places
+                    stop = (
+                        picked[turn.before]
+                        if turn.before is not None
+                        else part.quantile_bins.places
+                    )
                     left, right = (score(side, start, stop, turn, 0) for side in before)
                     total += int(np.abs(left - right).max())
                     best = int(np.argmax(left)) + shift
@@ -140,14 +146,14 @@ def scores_distance(
 def ladder_distance(
     plan: Level, part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
 ) -> Distance:  # fmt: skip
-    """Return how far counts around the middle leaf move."""
+    """Return how far counts around the middle bin move."""
     assert part.of is not None
-    leaves = plan.measurements[part.of].leaves
-    assert leaves is not None
-    bounds = [0, *ladder(leaves, [leaves.count // 2]), leaves.count]
+    bins = plan.measurements[part.of].quantile_bins
+    assert bins is not None
+    bounds = [0, *ladder(bins, [bins.count // 2]), bins.count]
     moved = []
     for key in ours.keys() | theirs.keys():
-        left, right = (_leaf_rows(leaves, side.get(key), index) for side in (ours, theirs))
+        left, right = (_rows_in_bins(bins, side.get(key), index) for side in (ours, theirs))
         moved += [abs(int(left[a:b].sum() - right[a:b].sum())) for a, b in pairwise(bounds)]
     return Distance(sum(moved), max(moved, default=0), sum(step * step for step in moved))
 
@@ -166,13 +172,13 @@ def _gaps(
     """Return how far each bin of each group moves."""
     keys = ours.keys() | theirs.keys()
     pairs = [
-        [_bin_rows(part.bins, side.get(key), index) for side in (ours, theirs)] for key in keys
+        [_bin_rows(part.bin_count, side.get(key), index) for side in (ours, theirs)] for key in keys
     ]
     return [np.abs(left - right).tolist() for left, right in pairs]
 
 
-def _leaf_rows(leaves: Leaves, group: list[Any] | None, index: int) -> np.ndarray:
-    return _bin_rows(leaves.count, group, index)
+def _rows_in_bins(bins: QuantileBins, group: list[Any] | None, index: int) -> np.ndarray:
+    return _bin_rows(bins.count, group, index)
 
 
 def _bin_rows(bins: int, group: list[Any] | None, index: int) -> np.ndarray:

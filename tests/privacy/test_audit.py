@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from sanql.audit import CanaryAudit, play
+from sanql.audit import CanaryAudit, audit_answer
 from sanql.mechanisms import DiscreteLaplace, ExactSampler, Noise, Sampler
 from sanql.policy import load
 from sanql.san import San
@@ -55,7 +55,7 @@ def attack(
         )
     assert answer.table.column("seat").to_pylist() == list(range(PEOPLE))
     counts = answer.table.column("n").to_numpy()
-    return play(coins, counts if rows == 1 else _nearer(counts, min(rows, 3)))
+    return audit_answer(coins, counts if rows == 1 else _nearer(counts, min(rows, 3)))
 
 
 def _nearer(counts: np.ndarray, rows: int) -> np.ndarray:

@@ -20,8 +20,8 @@ from privacy import equal_pairs, pair_worlds
 from privacy.equal_pairs import REFUSED, Pairs
 from privacy.native_storage import HEAD, Asked, Native
 from privacy.pair_worlds import MANY, Cells, PairWorlds
-from sanql.compile.expressions.emitter import Emitter, row_leaf
-from sanql.compile.expressions.values import one_zero
+from sanql.compile.expressions.emitter import Emitter, row_column
+from sanql.compile.expressions.values import without_negative_zero
 from sanql.errors import PolicyError
 from sanql.kernel import lockdown
 from sanql.kernel.stored_types import CANONICAL, convert, family
@@ -125,10 +125,12 @@ def test_no_operator_yields_a_negative_zero(mixed: duckdb.DuckDBPyConnection, te
     if expression.facts.type is not Type.REAL:
         return
     scans = {
-        name: one_zero(f'"{name}"') if column.type in ("decimal", "float") else f'"{name}"'
+        name: without_negative_zero(f'"{name}"')
+        if column.type in ("decimal", "float")
+        else f'"{name}"'
         for name, column in TABLE.columns.items()
     }
-    emitter = Emitter(row_leaf(scans))
+    emitter = Emitter(row_column(scans))
     found = mixed.execute(f"SELECT {emitter.sql(expression)} FROM t", emitter.parameters)
     values = [value for (value,) in found.fetchall() if value == 0]
     assert not [value for value in values if math.copysign(1, value) < 0]

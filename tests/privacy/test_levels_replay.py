@@ -74,12 +74,14 @@ def replay_levels(seed: int, count: int, folder: Path) -> None:
                 except Refused:
                     break
                 cells.append(ours.cells(sent))
-                note = f"{neighbours}, {level.outline.limits}, {level.outline.beside}: {sql}"
+                note = (
+                    f"{neighbours}, {level.outline.limits}, {level.outline.filtering_keys}: {sql}"
+                )
                 try:
                     attained += sum(check(level, cells[-1], theirs.cells(sent)))
                 except AssertionError as error:
                     raise AssertionError(note) from error
-                left_out += bool(level.outline.beside)
+                left_out += bool(level.outline.filtering_keys)
             if len(cells) == len(found.levels) and accepted % 4 == 0:
                 show_levels(
                     found, add_noise_to_levels(found, cells, SilentSampler()), Fraction(19, 20)

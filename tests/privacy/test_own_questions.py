@@ -29,10 +29,10 @@ from privacy.worlds import (
     write_policy,
 )
 from sanql.compile.statement import compile_plan
-from sanql.plan.find_bounds import Search, search
+from sanql.plan.find_bounds import BoundsSearch, plan_bounds_search
 from sanql.plan.level import Level
 from sanql.plan.plan import Plan
-from sanql.plan.unit_sizes import EDGES, grouped_by, groups_of_units, rows_of_units
+from sanql.plan.unit_sizes import SIZE_EDGES, grouping_column, groups_of_units, rows_of_units
 from sanql.policy.model import Neighbours, Policy
 from support.volume import few_of
 
@@ -55,7 +55,7 @@ def worlds(folder: Path, neighbours: Neighbours, count: int) -> Iterator[World]:
 
 
 def of_a_column(policy: Policy, table: str, rng: random.Random) -> Level:
-    return search(
+    return plan_bounds_search(
         (table, rng.choice(COLUMNS)), policy.tables, policy.neighbours, EPSILON
     ).plan.levels[0]
 
@@ -65,7 +65,7 @@ def of_rows(policy: Policy, table: str, rng: random.Random) -> Level:
 
 
 def of_groups(policy: Policy, table: str, rng: random.Random) -> Level:
-    by = grouped_by(table, rng.choice(GROUPED), policy.tables)
+    by = grouping_column(table, rng.choice(GROUPED), policy.tables)
     return groups_of_units(table, by, policy.tables, policy.neighbours, EPSILON).levels[0]
 
 
@@ -100,7 +100,7 @@ def counts(planned: Plan, policy: Policy, database: Database) -> dict[int, int]:
     return {cell["k0"]: cell["m0"] for cell in cells if cell["m0"]}
 
 
-def order_of(found: Search, value: Any) -> int | None:
+def order_of(found: BoundsSearch, value: Any) -> int | None:
     """Return a value's order of magnitude from its logarithm; None where it has no value."""
     if value is None or not math.isfinite(value):
         return None
@@ -116,14 +116,14 @@ def test_orders_of_magnitude_are_counted_as_by_hand(tmp_path: Path, neighbours: 
         for column in ("big", "raw"):
             rows = [row for unit in units["readings"] for row in unit]
             database.load("readings", rows)
-            found = search(("readings", column), policy.tables, neighbours, EPSILON)
+            found = plan_bounds_search(("readings", column), policy.tables, neighbours, EPSILON)
             by_hand = Counter(order_of(found, row[column]) for row in rows)
             del by_hand[None]
             assert counts(found.plan, policy, database) == by_hand
 
             people = [unit for unit in units["visits"] if unit and unit[0]["person"] is not None]
             database.load("visits", [row for unit in units["visits"] for row in unit])
-            found = search(("visits", column), policy.tables, neighbours, EPSILON)
+            found = plan_bounds_search(("visits", column), policy.tables, neighbours, EPSILON)
             whose = [{order_of(found, row[column]) for row in unit} - {None} for unit in people]
             counted = counts(found.plan, policy, database)
             assert sum(counted.values()) == sum(1 for orders in whose if orders)
@@ -133,7 +133,7 @@ def test_orders_of_magnitude_are_counted_as_by_hand(tmp_path: Path, neighbours: 
 
 
 def bin_of(number: int) -> int:
-    return next(index for index, edge in enumerate(EDGES) if number <= edge)
+    return next(index for index, edge in enumerate(SIZE_EDGES) if number <= edge)
 
 
 def test_rows_and_groups_of_units_are_counted_as_by_hand(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_rows_and_groups_of_units_are_counted_as_by_hand(tmp_path: Path) -> None
         )
         planned = rows_of_units("visits", policy.tables, "add-remove", EPSILON)
         assert counts(planned, policy, database) == Counter(bin_of(len(unit)) for unit in people)
-        by = grouped_by("visits", "city", policy.tables)
+        by = grouping_column("visits", "city", policy.tables)
         planned = groups_of_units("visits", by, policy.tables, "add-remove", EPSILON)
         cities = [{row["city"] for row in unit} - {None} for unit in people]
         assert counts(planned, policy, database) == Counter(bin_of(len(each)) for each in cities)
@@ -172,9 +172,9 @@ def test_units_behind_foreign_keys_are_one_each_too(tmp_path: Path, neighbours: 
         for table, column in CHAINED.items():
             other = chains.neighbour_of(rng, people, neighbours)
             theirs.load(chains.tables_of(other, public, []))
-            by = grouped_by(table, column, policy.tables)
+            by = grouping_column(table, column, policy.tables)
             for whole in (
-                search((table, column), policy.tables, neighbours, EPSILON).plan,
+                plan_bounds_search((table, column), policy.tables, neighbours, EPSILON).plan,
                 rows_of_units(table, policy.tables, neighbours, EPSILON),
                 groups_of_units(table, by, policy.tables, neighbours, EPSILON),
             ):

@@ -358,16 +358,16 @@ def test_a_pick_is_no_likelier_among_neighbours_than_its_epsilon_says(
     policy = limited(tmp_path, 1)
     made = planned(f"SELECT QUANTILE_DISC(level, {fraction}) FROM readings", policy)
     part, noise = made.measurements[0], made.noises[0]
-    assert part.leaves is not None and isinstance(noise, Geometric)
+    assert part.quantile_bins is not None and isinstance(noise, Geometric)
     (event,) = [event for event in made.charge.events if isinstance(event, SelectionEvent)]
     ((turn,),) = pick_levels(part.fractions)
     apart = []
-    for leaf in range(part.leaves.count):
-        rows = np.full(part.leaves.count, 3)
+    for leaf in range(part.quantile_bins.count):
+        rows = np.full(part.quantile_bins.count, 3)
         scores = []
         for _ in range(2):
-            before = spread(rows, part.leaves.splits)
-            scores.append(score(before, 0, part.leaves.places, turn, 0))
+            before = spread(rows, part.quantile_bins.splits)
+            scores.append(score(before, 0, part.quantile_bins.places, turn, 0))
             rows[leaf] += 1
         moved = scores[1] - scores[0]
         apart.append(int(moved.max() - moved.min()))

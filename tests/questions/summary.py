@@ -104,7 +104,9 @@ def _keys(plan: Level) -> str:
 
 def _beside(plan: Level) -> str:
     """Return the keys of other levels that a row must have to count."""
-    listed = (f"{_values(each.column)} of {_text(each.key)}" for each in plan.outline.beside)
+    listed = (
+        f"{_values(each.column)} of {_text(each.key)}" for each in plan.outline.filtering_keys
+    )
     return "".join(f"; rows have one of {each}" for each in listed)
 
 

@@ -197,7 +197,7 @@ def test_the_row_of_other_groups_has_none_of_it(tmp_path: Path) -> None:
     rows = [row for unit in draw_units(random.Random(2), "visits") for row in unit]
     database.load("visits", rows)
     cells = add_noise(level, cells_of(level, policy, database), ExactSampler())
-    assert cells.rest.tolist() == [False] * (cells.count - 1) + [True]
+    assert cells.other_groups.tolist() == [False] * (cells.count - 1) + [True]
 
 
 def test_intervals_of_all_counts_hold_together() -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sanql.measurements.measurement import Measured, Measurement
 from sanql.measurements.sensitivity import (
-    Setting,
+    SensitivitySetting,
     sensitivity_of_histogram,
 )
 from sanql.parse.question import parse
@@ -47,7 +47,9 @@ def level_by_value(
     argument = query.aggregates[0].value
     values = listed_values(argument, tables)
     assert values is not None, f"{sql} has no public values"
-    setting = Setting(neighbours, level.limits, isinstance(level.keys, OneGroup), False, other)
+    setting = SensitivitySetting(
+        neighbours, level.limits, isinstance(level.keys, OneGroup), False, other
+    )
     parts = (
         *level.measuring.measurements,
         Measurement(Measured.HISTOGRAM, argument, sensitivity_of_histogram(setting), values=values),

@@ -11,7 +11,7 @@ from sanql.ask import Explanation, plan_request, read_request
 from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.explanation import explanation_of
 from sanql.kernel import Statement
-from sanql.parse import Asked, Question
+from sanql.parse import Question, QuestionText
 from sanql.plan import Plan
 from sanql.policy import Budget
 from sanql.san import San
@@ -19,7 +19,7 @@ from sanql.san import San
 
 def plan_of(san: San, sql: str, **options: Any) -> Plan:
     """Return the priced plan of a question; nothing is read and nothing is spent."""
-    return plan_request(san.session, read_request(Asked(sql), san.analyst, options))
+    return plan_request(san.session, read_request(QuestionText(sql), san.analyst, options))
 
 
 def explained(plan: Plan, confidence: Fraction) -> Explanation:

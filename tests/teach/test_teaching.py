@@ -29,7 +29,7 @@ from sanql.options.values import (
     whole_number,
 )
 from sanql.parse.question import Question, parse
-from sanql.parse.text.parameters import Asked
+from sanql.parse.text.parameters import QuestionText
 from sanql.plan.accuracy import least_epsilon
 from sanql.plan.keys import PrivateKeys, check_strategy
 from sanql.plan.plan import outline, price
@@ -75,7 +75,7 @@ class Refusal:
     """A refused question: its text, the refusal, and the tables it was asked of."""
 
     code: str
-    asked: Asked
+    asked: QuestionText
     refused: Refused
     tables: Tables
 
@@ -92,7 +92,7 @@ def planned(question: Question, tables: Tables) -> None:
         price(outline(question.query, tables, "add-remove"), Fraction(1), Fraction(1, 10**9))
 
 
-def refusal(code: str, asked: Asked, tables: Tables) -> Refusal:
+def refusal(code: str, asked: QuestionText, tables: Tables) -> Refusal:
     with pytest.raises(Refused) as caught:
         planned(parse(asked, tables), tables)
     return Refusal(code, asked, caught.value, tables)
@@ -103,15 +103,15 @@ def refusals(tables: Tables, tmp_path_factory: pytest.TempPathFactory) -> list[R
     """Return every refused question of the suite with its refusal."""
     undecided = Table("undecided", ColumnUnit("person_id"), {"age": Column("age", "integer")})
     known = {**tables, "undecided": undecided}
-    found = [refusal(code, Asked(sql), known) for code, sql in [*BOUND, *MORE.items()]]
-    found += [refusal(code, Asked(sql, values), known) for code, sql, values in PARAMETERS]
+    found = [refusal(code, QuestionText(sql), known) for code, sql in [*BOUND, *MORE.items()]]
+    found += [refusal(code, QuestionText(sql, values), known) for code, sql, values in PARAMETERS]
     shapes: dict[str, Tables] = {}
     for case in cases(refused=True):
         if case.shape not in shapes:
             folder = tmp_path_factory.mktemp(case.shape)
             shutil.copy(FOLDER / case.shape / "policy.toml", folder)
             shapes[case.shape] = load(folder / "policy.toml").tables
-        found.append(refusal(case.code, Asked(case.sql), shapes[case.shape]))
+        found.append(refusal(case.code, QuestionText(case.sql), shapes[case.shape]))
     return found
 
 
@@ -204,7 +204,7 @@ INVENTED = [
 def test_what_a_shown_question_invents_is_said_beside_it(
     tables: Tables, sql: str, fill_in: str
 ) -> None:
-    found = refusal("", Asked(sql), tables).refused
+    found = refusal("", QuestionText(sql), tables).refused
     refused = teach(found, sql, tables, lambda q: planned(q, tables))
     assert refused.fill_in == fill_in
     beside = f"; with {fill_in}, ask: " if fill_in else "; ask: "
@@ -225,7 +225,7 @@ def test_numbers_that_stand_in_a_shown_question_were_asked_or_are_said_to_be_fil
 
 def test_what_cannot_be_planned_is_not_shown(tables: Tables) -> None:
     sql = "SELECT * FROM people"
-    found = refusal("returns_rows", Asked(sql), tables)
+    found = refusal("returns_rows", QuestionText(sql), tables)
 
     def never(question: Question) -> None:
         raise Refused("no", "nothing is accepted", "none")
@@ -237,7 +237,7 @@ def test_what_cannot_be_planned_is_not_shown(tables: Tables) -> None:
 def test_a_long_question_is_refused_without_being_rewritten(tables: Tables) -> None:
     for number, shown in ((50, True), (WORDS_MAX, False)):
         sql = f"SELECT * FROM people WHERE {' OR '.join(['age > 3'] * number)}"
-        found = refusal("returns_rows", Asked(sql), tables)
+        found = refusal("returns_rows", QuestionText(sql), tables)
         assert bool(teach(found.refused, sql, tables, lambda question: None).nearest) == shown
 
 
@@ -246,7 +246,7 @@ def test_candidates_are_few_however_many_there_could_be(tables: Tables) -> None:
     for more in ("", f" WHERE {' OR '.join(['age > 3'] * 50)}"):
         columns = "city, age, income, seen, member, born"
         sql = f"SELECT {columns} FROM people{more}"
-        found = refusal("returns_rows", Asked(sql), tables)
+        found = refusal("returns_rows", QuestionText(sql), tables)
         seen: list[Question] = []
 
         def never(question: Question, seen: list[Question] = seen) -> None:
@@ -254,7 +254,7 @@ def test_candidates_are_few_however_many_there_could_be(tables: Tables) -> None:
             raise Refused("no", "nothing is accepted", "none")
 
         assert teach(found.refused, sql, tables, never).nearest == ""
-        words = len(Asked(sql).tokens)
+        words = len(QuestionText(sql).tokens)
         assert 0 < len(seen) <= min(CANDIDATES_MAX, WORDS_READ_MAX // words + 1)
 
 
@@ -329,7 +329,7 @@ NEAREST = [
 def test_the_question_that_was_probably_meant_is_shown(
     tables: Tables, sql: str, nearest: str
 ) -> None:
-    asked = Asked(sql, [3] if "?" in sql else None)
+    asked = QuestionText(sql, [3] if "?" in sql else None)
     found = refusal("", asked, tables).refused
     assert teach(found, asked, tables, lambda q: planned(q, tables)).nearest == nearest
 
@@ -371,7 +371,7 @@ def test_nothing_is_grouped_by_what_identifies_even_if_the_owner_lists_it(
 ) -> None:
     """Each such group is one customer, and none of them would appear."""
     tables = {"customers": LISTED}
-    found = refusal("", Asked(sql), tables).refused
+    found = refusal("", QuestionText(sql), tables).refused
     assert teach(found, sql, tables, lambda q: planned(q, tables)).nearest == nearest
 
 
@@ -397,7 +397,7 @@ def test_groups_by_an_identifier_that_is_a_column_too_are_refused_with_what_may_
     sql: str, nearest: str
 ) -> None:
     """Each such group is one customer's: nobody should pay for an answer that is always empty."""
-    found = refusal("returns_individuals", Asked(sql), IDENTIFIED).refused
+    found = refusal("returns_individuals", QuestionText(sql), IDENTIFIED).refused
     assert found.code == "returns_individuals"
     shown = teach(found, sql, IDENTIFIED, lambda q: planned(q, IDENTIFIED)).nearest
     assert shown == nearest
@@ -433,7 +433,7 @@ HINTS = [
 def test_a_habit_of_other_systems_is_answered_with_how_it_is_written_here(
     tables: Tables, sql: str, code: str, part: str
 ) -> None:
-    refused = refusal(code, Asked(sql), tables).refused
+    refused = refusal(code, QuestionText(sql), tables).refused
     assert (refused.code, part in refused.remedy) == (code, True), refused
 
 

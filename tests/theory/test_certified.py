@@ -245,7 +245,7 @@ def test_a_search_without_hints_allows_for_outputs_that_are_not_bad() -> None:
     # odds 9, tau 41/100: each answer is bad for some beliefs, never both for one
     nine, one = Fraction(9, 10), Fraction(1, 10)
     outputs = [
-        belief_search.Output(real, (belief_search.Games(real, (real[0], real[0])),))
+        belief_search.OutputGames(real, (belief_search.Games(real, (real[0], real[0])),))
         for real in ((nine, one), (one, nine))
     ]
     found = belief_search.search(

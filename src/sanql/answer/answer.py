@@ -1,4 +1,4 @@
-"""An answer that has left: rows with intervals, what they cost, what remains, and the guarantee."""
+"""The answer to a question: rows with intervals, what they cost, what remains, and the guarantee."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sanql.account import Balance, Charge
-from sanql.answer.remaining import left_in_words, remaining_to_dict
+from sanql.answer.remaining import remaining_in_words, remaining_to_dict
 from sanql.certificate import Certificate, number_upper
 from sanql.errors import Refused
 from sanql.measurements import Reals
@@ -182,7 +182,7 @@ class Answer:
         unsaid = [f"no interval for {bare}"] if bare else []
         if not self.rows and self.certificate.selects_keys:
             unsaid.append(NO_ROWS)
-        return [visible(line) for line in [*unsaid, *self.certificate.beside(), self.summary()]]
+        return [visible(line) for line in [*unsaid, *self.certificate.caveats(), self.summary()]]
 
     def as_of(self) -> list[str]:
         """Return which version of the data the answer is about, where it is known."""
@@ -196,14 +196,14 @@ class Answer:
             return "; ".join([exact, *self.as_of()])
         price = "a repeat, free" if self.cached else price_in_words(self.charge)
         if self.raised and not self.cached:
-            price += f" ({LEAST})"
+            price += f" ({LEAST_PRICE})"
         return "; ".join(
             [
                 f"{float(self.confidence):.4g} intervals",
                 *self.as_of(),
                 *self.certificate.bounds_in_words(),
                 f"price: {price}",
-                left_in_words(self.remaining),
+                remaining_in_words(self.remaining),
             ]
         )
 
@@ -217,7 +217,7 @@ class Answer:
         return "\n".join([*lines, *self.footer()])
 
 
-LEAST = "the least that a question may cost"
+LEAST_PRICE = "the least that a question may cost"
 
 
 def price_in_words(charge: Charge) -> str:

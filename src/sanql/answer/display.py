@@ -1,4 +1,4 @@
-"""Noisy aggregates made ready to be read: lifted to zero, rounded, and named where groups are added up.
+"""How noisy aggregates are displayed: negative counts as zero, rounded, other groups labelled.
 
 All of it happens to noisy values before the arithmetic that the analyst wrote around them, so it costs
 nothing (post-processing) and is no part of a question's name.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sanql.answer.estimates import band_of, value_of
 from sanql.errors import Refused
 from sanql.measurements import Band, NoisyCells
-from sanql.plan import Level, Plan, is_told
+from sanql.plan import Level, Plan, is_known_of_other_groups
 from sanql.question import Type
 from sanql.statistics import Values
 
@@ -39,31 +39,31 @@ class Display:
 
     def in_words(self) -> tuple[str, ...]:
         """Return what a reader of the numbers must know."""
-        found = []
+        sentences = []
         if self.other is not None:
-            found.append(
+            sentences.append(
                 "one row more adds up the groups that do not appear, if any, after the limits on a "
                 "unit; what cannot be added up (distinct values, quantiles) is NULL there"
             )
         if self.nonnegative:
-            found.append(
+            sentences.append(
                 "counts and sums that cannot be negative are shown as 0 where noise took them below, "
                 "so sums of such numbers are too high on average"
             )
         if self.rounded is not None:
-            found.append(
+            sentences.append(
                 f"counts and sums are shown to the nearest multiple of {float(self.rounded):.15g}, "
                 "and the ends of their intervals are rounded outward"
             )
-        return tuple(found)
+        return tuple(sentences)
 
 
 AS_THEY_ARE = Display()
 
 
-def check_display(plan: Plan, finish: Display) -> None:
+def check_display(plan: Plan, display: Display) -> None:
     """Refuse a multiple that whole numbers cannot be rounded to."""
-    step = finish.rounded
+    step = display.rounded
     if step is None or 1 in (step.numerator, step.denominator):
         return
     for index, aggregate in enumerate(plan.query.aggregates):
@@ -75,9 +75,9 @@ def check_display(plan: Plan, finish: Display) -> None:
             )
 
 
-def check_plain(finish: Display) -> None:
-    """Refuse what is for noisy values, where there are none: rows of public tables."""
-    if finish != AS_THEY_ARE:
+def check_plain(display: Display) -> None:
+    """Refuse display options for noisy values in a question over public tables, which has none."""
+    if display != AS_THEY_ARE:
         raise Refused(
             "finish_needless",
             "other, nonnegative and rounded are for noisy numbers, and this question reads rows of "
@@ -86,19 +86,19 @@ def check_plain(finish: Display) -> None:
         )
 
 
-def finished_value(
-    level: Level, cells: NoisyCells, aggregate: int, finish: Display
+def displayed_value(
+    level: Level, cells: NoisyCells, aggregate: int, display: Display
 ) -> pyarrow.Array[pyarrow.Scalar]:
-    """Return an aggregate's value in every row, NULL where it cannot be told of other groups."""
+    """Return an aggregate's value in every row, NULL where it is not known of other groups."""
     import pyarrow as pa
 
     values: Values = value_of(level, cells, aggregate)
     untold = _untold(level, cells, aggregate)
     if values.dtype == object:
         return _as_they_are(values, untold, level.query.aggregates[aggregate].facts.type)
-    if finish.nonnegative and _never_negative(level, aggregate):
+    if display.nonnegative and _never_negative(level, aggregate):
         values = np.maximum(values, 0)
-    step = step_of(level, aggregate, finish)
+    step = step_of(level, aggregate, display)
     if step is not None:
         values = _nearest(values, step)
     return pa.array(values, mask=untold | np.isnan(values))
@@ -118,54 +118,54 @@ def _as_they_are(
         Type.DATE: pa.date32(),
         Type.TIMESTAMP: pa.timestamp("us"),
     }
-    told = [None if hidden else v for v, hidden in zip(values.tolist(), untold, strict=True)]
-    return pa.array(told, types[kind])
+    shown = [None if hidden else v for v, hidden in zip(values.tolist(), untold, strict=True)]
+    return pa.array(shown, types[kind])
 
 
-def finished_band(
+def displayed_band(
     level: Level,
     cells: NoisyCells,
     aggregate: int,
     confidence: Fraction,
     measurements: int,
-    finish: Display,
+    display: Display,
 ) -> Band | None:
     """Return an aggregate's interval in every row when `measurements` in all must hold together."""
     band = band_of(level, cells, aggregate, confidence, measurements)
     if band is None:
         return None
-    if finish.nonnegative and _never_negative(level, aggregate):
+    if display.nonnegative and _never_negative(level, aggregate):
         band = Band(np.maximum(band.low, 0.0), np.maximum(band.high, 0.0))
-    step = step_of(level, aggregate, finish)
+    step = step_of(level, aggregate, display)
     if step is not None:
         band = _outward(band, step)
     untold = _untold(level, cells, aggregate)
     return Band(np.where(untold, np.nan, band.low), np.where(untold, np.nan, band.high))
 
 
-def labelled(level: Level, cells: NoisyCells, key: int, finish: Display) -> pyarrow.ChunkedArray:
+def labelled(level: Level, cells: NoisyCells, key: int, display: Display) -> pyarrow.ChunkedArray:
     """Return a key's values; a text key has the label in the row of other groups."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = cells.table.column(f"k{key}")
-    if finish.other is None or level.query.keys[key].facts.type is not Type.TEXT:
+    if display.other is None or level.query.keys[key].facts.type is not Type.TEXT:
         return column
-    return pc.if_else(pa.array(cells.rest), pa.scalar(finish.other, column.type), column)
+    return pc.if_else(pa.array(cells.other_groups), pa.scalar(display.other, column.type), column)
 
 
-def widened(level: Level, aggregate: int, finish: Display, width: Fraction) -> Fraction:
+def widened_half_width(level: Level, aggregate: int, display: Display, width: Fraction) -> Fraction:
     """Return how far an interval's ends can be from the value shown, when both are rounded.
 
     The end at v + w lands below v + w + step, and v at v - step/2 or above, both on multiples.
     """
-    step = step_of(level, aggregate, finish)
+    step = step_of(level, aggregate, display)
     return width if step is None else step * math.ceil(width / step + Fraction(1, 2))
 
 
-def step_of(level: Level, aggregate: int, finish: Display) -> Fraction | None:
+def step_of(level: Level, aggregate: int, display: Display) -> Fraction | None:
     """Return the multiple that an aggregate is rounded to, where it is."""
-    step = finish.rounded
+    step = display.rounded
     estimate = level.estimates[aggregate]
     if step is None or not estimate.can_be_rounded:
         return None
@@ -205,6 +205,6 @@ def _in_steps(values: Values, step: Fraction) -> NDArray[np.float64]:
 def _untold(level: Level, cells: NoisyCells, aggregate: int) -> NDArray[np.bool_]:
     """Return where an aggregate cannot be told: in the row of other groups, unless it adds up."""
     outline = level.outline
-    if is_told(level.estimates[aggregate], outline.measuring, outline.limits):
+    if is_known_of_other_groups(level.estimates[aggregate], outline.measuring, outline.limits):
         return np.zeros(cells.count, dtype=np.bool_)
-    return cells.rest
+    return cells.other_groups

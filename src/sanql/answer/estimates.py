@@ -23,16 +23,16 @@ def band_of(
     level: Level, cells: NoisyCells, aggregate: int, confidence: Fraction, measurements: int
 ) -> Band | None:
     """Return an aggregate's interval when `measurements` in all must hold together."""
-    each = shared_confidence(confidence, measurements)
-    return level.estimates[aggregate].band(_noisy(level, cells), each)
+    confidence_each = shared_confidence(confidence, measurements)
+    return level.estimates[aggregate].band(_noisy(level, cells), confidence_each)
 
 
-def missing_of(
+def may_be_null(
     level: Level, cells: NoisyCells, aggregate: int, confidence: Fraction, measurements: int
 ) -> Mask:
     """Return where the exact value may be NULL when every measurement is within its interval."""
-    each = shared_confidence(confidence, measurements)
-    return level.estimates[aggregate].missing(_noisy(level, cells), each)
+    confidence_each = shared_confidence(confidence, measurements)
+    return level.estimates[aggregate].missing(_noisy(level, cells), confidence_each)
 
 
 def _noisy(level: Level, cells: NoisyCells) -> NoisyMeasurements:

@@ -1,4 +1,4 @@
-"""What a function makes of intervals: an interval that holds its value at every point of them.
+"""Interval arithmetic for functions: the interval of a result from the intervals of its operands.
 
 A function that rises or falls throughout maps the ends. Ends that a library computes are moved outward
 by more than its error, and roundings go outward, so an end is never inside by a digit. An end is
@@ -27,32 +27,32 @@ Function = Callable[[Reals], Reals]
 
 
 @dataclass(frozen=True)
-class Carried:
+class PropagatedBand:
     """An interval for every group, and where the value inside it may be NULL."""
 
     band: Band
     missing: Mask
 
 
-def constant(value: float, count: int) -> Carried:
+def constant(value: float, count: int) -> PropagatedBand:
     """Return a number that the analyst wrote, which is its own interval."""
     ends = np.full(count, value)
-    return Carried(Band(ends, ends), np.zeros(count, dtype=np.bool_))
+    return PropagatedBand(Band(ends, ends), np.zeros(count, dtype=np.bool_))
 
 
-def carry(expression: Call, parts: list[Carried]) -> Carried | None:
+def propagate_bands(expression: Call, operands: list[PropagatedBand]) -> PropagatedBand | None:
     """Return the interval of a function of intervals, or None for a function that has none."""
     op = expression.op
     if op in CHOICES:
-        return CHOICES[op](parts)
-    bands = [part.band for part in parts]
+        return CHOICES[op](operands)
+    bands = [operand.band for operand in operands]
     band = OPERATORS[op](expression, *bands)
     if band is None:
         return None
     missing = ~(np.isfinite(band.low) & np.isfinite(band.high))
-    for part in parts:
-        missing = missing | part.missing
-    return Carried(band, missing | _undefined(expression, bands[0]))
+    for operand in operands:
+        missing = missing | operand.missing
+    return PropagatedBand(band, missing | _undefined(expression, bands[0]))
 
 
 def _undefined(expression: Call, a: Band) -> Mask:
@@ -74,29 +74,31 @@ def _undefined(expression: Call, a: Band) -> Mask:
             return np.zeros_like(a.low, dtype=np.bool_)
 
 
-def _coalesced(parts: list[Carried]) -> Carried:
+def _coalesced(operands: list[PropagatedBand]) -> PropagatedBand:
     """Return the first that is not NULL: where one may be missing, the next may stand for it."""
-    band, missing = parts[0].band, parts[0].missing
-    for part in parts[1:]:
-        low, high = np.minimum(band.low, part.band.low), np.maximum(band.high, part.band.high)
+    band, missing = operands[0].band, operands[0].missing
+    for operand in operands[1:]:
+        low, high = np.minimum(band.low, operand.band.low), np.maximum(band.high, operand.band.high)
         band = Band(np.where(missing, low, band.low), np.where(missing, high, band.high))
-        missing = missing & part.missing
-    return Carried(band, missing)
+        missing = missing & operand.missing
+    return PropagatedBand(band, missing)
 
 
-def _least(parts: list[Carried]) -> Carried:
+def _least(operands: list[PropagatedBand]) -> PropagatedBand:
     """Return the least of those that are not NULL: at most each that is surely there."""
-    highs = np.array([part.band.high for part in parts])
-    missing = np.array([part.missing for part in parts])
+    highs = np.array([operand.band.high for operand in operands])
+    missing = np.array([operand.missing for operand in operands])
     none: Mask = np.logical_and.reduce(missing)
     sure = np.where(missing & ~np.isnan(highs), np.inf, highs).min(axis=0)
-    low = np.minimum.reduce([part.band.low for part in parts])
-    return Carried(Band(low, np.where(none, highs.max(axis=0), sure)), none)
+    low = np.minimum.reduce([operand.band.low for operand in operands])
+    return PropagatedBand(Band(low, np.where(none, highs.max(axis=0), sure)), none)
 
 
-def _greatest(parts: list[Carried]) -> Carried:
-    turned = _least([Carried(_negated(part.band), part.missing) for part in parts])
-    return Carried(_negated(turned.band), turned.missing)
+def _greatest(operands: list[PropagatedBand]) -> PropagatedBand:
+    turned = _least(
+        [PropagatedBand(_negated(operand.band), operand.missing) for operand in operands]
+    )
+    return PropagatedBand(_negated(turned.band), turned.missing)
 
 
 def _negated(a: Band) -> Band:
@@ -194,7 +196,7 @@ def _outward(expression: Call, a: Band) -> Band:
 
 CASTS = {f"cast_{name}": ends for name, ends in CAST_RANGES.items()}
 ARITY = {"round": 1, "truncate": 1, "nullif": 1}  # the other operand says how, and has no interval
-CHOICES: dict[str, Callable[[list[Carried]], Carried]] = {
+CHOICES: dict[str, Callable[[list[PropagatedBand]], PropagatedBand]] = {
     "coalesce": _coalesced,
     "least": _least,
     "greatest": _greatest,

@@ -1,4 +1,4 @@
-"""Levels of one table of numbers: fitted to each other, so that parts add up to totals.
+"""Noisy totals at several levels fitted to each other by least squares, so that parts add up.
 
 Let x be the numbers of the finest cells, and A_l the sums of x that level l consists of. Noisy levels
 y_l of variance v_l are fitted by the x that makes Σ_l |y_l - A_l x|² / v_l least, and each level becomes
@@ -35,13 +35,13 @@ TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Lattice:
-    """The finest cells of some levels: the group of each level that every cell is part of.
+class CellLattice:
+    """The finest cells of several levels, and to which group of each level every cell belongs.
 
     `shape` is how many cells there are along each axis, in the order of the cells.
     """
 
-    parts: tuple[Integers, ...]
+    groups: tuple[Integers, ...]
     sizes: tuple[int, ...]
     shape: tuple[int, ...]
 
@@ -66,9 +66,9 @@ class Lattice:
             level: (measured[level] - self._add_up(level, start)).astype(np.float64)
             for level in known
         }
-        found = start + self._rounded(self._least_squares(missing, variances))
+        cells = start + self._rounded(self._least_squares(missing, variances))
         return [
-            np.where(self._has_cells(level), self._add_up(level, found), measured[level])
+            np.where(self._has_cells(level), self._add_up(level, cells), measured[level])
             for level in known
         ]
 
@@ -76,15 +76,15 @@ class Lattice:
         """Return the level whose groups are the finest cells, if it was measured: a first guess."""
         for level, values in measured.items():
             if self.sizes[level] == self.cells and bool(self._has_cells(level).all()):
-                return values[self.parts[level]]
+                return values[self.groups[level]]
         return np.zeros(self.cells, dtype=np.int64)
 
     def _has_cells(self, level: int) -> NDArray[np.bool_]:
-        return np.bincount(self.parts[level], minlength=self.sizes[level]) > 0
+        return np.bincount(self.groups[level], minlength=self.sizes[level]) > 0
 
     def _add_up(self, level: int, cells: Integers) -> Integers:
         total = np.zeros(self.sizes[level], dtype=np.int64)
-        np.add.at(total, self.parts[level], cells)
+        np.add.at(total, self.groups[level], cells)
         return total
 
     def _least_squares(self, missing: dict[int, Reals], variances: Sequence[float]) -> Reals:
@@ -95,23 +95,26 @@ class Lattice:
         def spread(levels: dict[int, Reals]) -> Reals:
             whole = np.zeros(self.cells)
             for level, values in levels.items():
-                whole += values[self.parts[level]] * (least / noisy[level])
+                whole += values[self.groups[level]] * (least / noisy[level])
             return whole
 
         def normal(cells: Reals) -> Reals:
             return spread({level: self._totals(level, cells) for level in noisy})
 
-        found = conjugate_gradients(normal, spread({level: missing[level] for level in noisy}))
+        correction = conjugate_gradients(normal, spread({level: missing[level] for level in noisy}))
         for level in missing.keys() - noisy.keys():
-            own = self.parts[level]
-            rest = missing[level] - self._totals(level, found)
-            found = found + (rest / np.maximum(1, np.bincount(own, minlength=rest.size)))[own]
-        return found
+            own = self.groups[level]
+            residual = missing[level] - self._totals(level, correction)
+            correction = (
+                correction
+                + (residual / np.maximum(1, np.bincount(own, minlength=residual.size)))[own]
+            )
+        return correction
 
     def _totals(self, level: int, cells: Reals) -> Reals:
-        found = np.zeros(self.sizes[level])
-        found += np.bincount(self.parts[level], weights=cells, minlength=found.size)
-        return found
+        totals = np.zeros(self.sizes[level])
+        totals += np.bincount(self.groups[level], weights=cells, minlength=totals.size)
+        return totals
 
     def _rounded(self, cells: Reals) -> Integers:
         table = cells.reshape(self.shape)
@@ -125,24 +128,24 @@ class Lattice:
 
 def conjugate_gradients(matrix: Callable[[Reals], Reals], target: Reals) -> Reals:
     """Return the shortest x with matrix(x) = target, for a symmetric matrix without negative values."""
-    found = np.zeros_like(target)
-    rest = target.copy()
-    direction = rest.copy()
-    length = float(rest @ rest)
+    solution = np.zeros_like(target)
+    residual = target.copy()
+    direction = residual.copy()
+    length = float(residual @ residual)
     enough = TOLERANCE**2 * length
     for _ in range(STEPS_MAX):
         if length <= enough:
             break
         moved = matrix(direction)
         step = length / float(direction @ moved)
-        found += step * direction
-        rest -= step * moved
-        previous, length = length, float(rest @ rest)
-        direction = rest + (length / previous) * direction
-    return found
+        solution += step * direction
+        residual -= step * moved
+        previous, length = length, float(residual @ residual)
+        direction = residual + (length / previous) * direction
+    return solution
 
 
-def lattice(keys: Sequence[tuple[int, ...]], groups: Sequence[Integers]) -> Lattice | None:
+def lattice(keys: Sequence[tuple[int, ...]], groups: Sequence[Integers]) -> CellLattice | None:
     """Return the lattice of levels with these keys, or None where it would be too large.
 
     `groups` has a row for each group of a level and a column for each of its keys; equal values of
@@ -170,7 +173,7 @@ def lattice(keys: Sequence[tuple[int, ...]], groups: Sequence[Integers]) -> Latt
         parts.append(back[np.searchsorted(names[back], _names(cells, own, radix, count))])
     shape = tuple(len(np.unique(_names(cells, axis, radix, count))) for axis in axes)
     full = math.prod(shape) == count
-    return Lattice(tuple(parts), tuple(map(len, groups)), shape if full else (count,))
+    return CellLattice(tuple(parts), tuple(map(len, groups)), shape if full else (count,))
 
 
 def axes_of(keys: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -194,19 +197,19 @@ def axes_of(keys: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 def _radix(tables: Sequence[Columns]) -> dict[int, int]:
     """Return for each key a number above those of its values."""
-    found: dict[int, int] = {}
+    radix: dict[int, int] = {}
     for table in tables:
         for key, column in table.items():
-            found[key] = max(found.get(key, 1), int(column.max(initial=0)) + 1)
-    return found
+            radix[key] = max(radix.get(key, 1), int(column.max(initial=0)) + 1)
+    return radix
 
 
 def _names(table: Columns, keys: Sequence[int], radix: dict[int, int], count: int) -> Integers:
     """Return a number for each row that is the same where the values of these keys are."""
-    found = np.zeros(count, dtype=np.int64)
+    names = np.zeros(count, dtype=np.int64)
     for key in keys:
-        found = found * radix[key] + table[key]
-    return found
+        names = names * radix[key] + table[key]
+    return names
 
 
 def _joined(
@@ -221,8 +224,8 @@ def _joined(
     count = int(counts.sum())
     if not 0 < count <= CELLS_MAX:
         return None
-    kept = np.repeat(np.arange(rows), counts)
+    repeated = np.repeat(np.arange(rows), counts)
     within = np.arange(count) - np.repeat(np.cumsum(counts) - counts, counts)
-    found = order[first[kept] + within]
-    added = {key: column[found] for key, column in right.items() if key not in left}
-    return {key: column[kept] for key, column in left.items()} | added, count
+    matches = order[first[repeated] + within]
+    added = {key: column[matches] for key, column in right.items() if key not in left}
+    return {key: column[repeated] for key, column in left.items()} | added, count

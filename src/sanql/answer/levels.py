@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LevelCells:
-    """What may leave of all levels of a question, in the order of its plan."""
+    """The noisy cells of all levels of a question, in the order of its plan."""
 
     levels: tuple[NoisyCells, ...]
 
@@ -32,8 +32,8 @@ class LevelCells:
             return self.levels[0].to_bytes()
         import pyarrow as pa
 
-        each = pa.array([level.to_bytes() for level in self.levels], pa.binary())
-        return NoisyCells(pa.table({"level": each})).to_bytes()
+        recorded = pa.array([level.to_bytes() for level in self.levels], pa.binary())
+        return NoisyCells(pa.table({"level": recorded})).to_bytes()
 
     @classmethod
     def from_bytes(cls, recorded: bytes, plan: Plan) -> LevelCells:
@@ -41,8 +41,8 @@ class LevelCells:
         whole = NoisyCells.from_bytes(recorded)
         if len(plan.levels) == 1:
             return cls((whole,))
-        each = whole.table.column("level").to_pylist()
-        return cls(tuple(map(NoisyCells.from_bytes, each)))
+        levels = whole.table.column("level").to_pylist()
+        return cls(tuple(map(NoisyCells.from_bytes, levels)))
 
 
 def add_noise_to_levels(plan: Plan, exact: Sequence[pyarrow.Table], sampler: Sampler) -> LevelCells:
@@ -52,7 +52,7 @@ def add_noise_to_levels(plan: Plan, exact: Sequence[pyarrow.Table], sampler: Sam
 
 
 def show_levels(
-    plan: Plan, cells: LevelCells, confidence: Fraction, finish: Display = AS_THEY_ARE
+    plan: Plan, cells: LevelCells, confidence: Fraction, display: Display = AS_THEY_ARE
 ) -> Shown:
     """Return the answer to a question with one level or several, whose totals add up."""
     shown = fitted(plan, cells.levels)
@@ -60,7 +60,7 @@ def show_levels(
         Layer(plan.levels[place], plan.sets[place], cells.levels[place], shown[place])
         for place in plan.shown
     ]
-    return show_layers(plan.query, layers, confidence, finish)
+    return show_layers(plan.query, layers, confidence, display)
 
 
 def noise_by_column(plan: Plan) -> dict[str, float]:
@@ -68,7 +68,7 @@ def noise_by_column(plan: Plan) -> dict[str, float]:
 
     Of several levels it is the largest; fitting them to each other does not enlarge it.
     """
-    found: dict[str, float] = {}
+    deviations: dict[str, float] = {}
     for level in plan.levels:
         for output in level.query.outputs:
             if not isinstance(output.expression, AggregateRef):
@@ -77,5 +77,5 @@ def noise_by_column(plan: Plan) -> dict[str, float]:
             if index is not None:
                 size = float(level.measurements[index].grid)
                 own = level.noises[index].standard_deviation * size
-                found[output.name] = max(own, found.get(output.name, 0.0))
-    return found
+                deviations[output.name] = max(own, deviations.get(output.name, 0.0))
+    return deviations

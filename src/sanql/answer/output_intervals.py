@@ -1,4 +1,4 @@
-"""Intervals carried through the arithmetic an analyst writes around aggregates."""
+"""Intervals of output columns, propagated through the arithmetic written around aggregates."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from sanql.answer.display import Display, finished_band, finished_value
-from sanql.answer.estimates import missing_of
-from sanql.answer.interval_functions import ARITY, CHOICES, OPERATORS, Carried, carry, constant
+from sanql.answer.display import Display, displayed_band, displayed_value
+from sanql.answer.estimates import may_be_null
+from sanql.answer.interval_functions import (
+    ARITY,
+    CHOICES,
+    OPERATORS,
+    PropagatedBand,
+    constant,
+    propagate_bands,
+)
 from sanql.measurements import Band, NoisyCells
 from sanql.plan import Level
 from sanql.question import AggregateRef, Call, Expr, Literal, Query, walk
+
+BandOfAggregate = Callable[[int], PropagatedBand | None]
 
 
 def output_band(
@@ -20,7 +29,7 @@ def output_band(
     cells: NoisyCells,
     expression: Expr,
     confidence: Fraction,
-    finish: Display,
+    display: Display,
     shown: NoisyCells,
 ) -> Band | None:
     """Return the interval of an output column, or None where it has none.
@@ -32,36 +41,36 @@ def output_band(
     if not _is_noisy(expression):
         return None
     used = {node.index for node in walk(expression) if isinstance(node, AggregateRef)}
-    resting = frozenset().union(*(level.estimates[index].measurements for index in used))
+    measurements = frozenset().union(*(level.estimates[index].measurements for index in used))
 
     chooses = any(isinstance(node, Call) and node.op in CHOICES for node in walk(expression))
 
-    def leaf(index: int) -> Carried | None:
-        band = finished_band(level, cells, index, confidence, len(resting), finish)
+    def band_of_aggregate(index: int) -> PropagatedBand | None:
+        band = displayed_band(level, cells, index, confidence, len(measurements), display)
         if band is None:
             return None
         missing = np.zeros(cells.count, dtype=np.bool_)  # asked about by choices only
         if shown is cells and not chooses:
-            return Carried(band, missing)
-        values = finished_value(level, shown, index, finish)
+            return PropagatedBand(band, missing)
+        values = displayed_value(level, shown, index, display)
         if chooses:
-            missing = missing_of(level, cells, index, confidence, len(resting))
+            missing = may_be_null(level, cells, index, confidence, len(measurements))
             missing = missing | values.is_null().to_numpy(zero_copy_only=False)
         if shown is not cells:
             band = _holding(band, values.to_numpy(zero_copy_only=False))
-        return Carried(band, missing)
+        return PropagatedBand(band, missing)
 
     with np.errstate(all="ignore"):
-        found = _carried(expression, leaf, cells.count)
-    return found.band if found is not None else None
+        propagated = _propagated(expression, band_of_aggregate, cells.count)
+    return propagated.band if propagated is not None else None
 
 
-def without_interval(query: Query, found: dict[int, Band]) -> tuple[str, ...]:
-    """Return the names of columns that depend on noise and have no interval among those `found`."""
+def without_interval(query: Query, bands: dict[int, Band]) -> tuple[str, ...]:
+    """Return the names of columns that depend on noise and have no interval among those `bands`."""
     return tuple(
         output.name
         for index, output in enumerate(query.outputs)
-        if index not in found and _is_noisy(output.expression)
+        if index not in bands and _is_noisy(output.expression)
     )
 
 
@@ -74,18 +83,24 @@ def _holding(band: Band, values: np.ndarray) -> Band:
     return Band(np.fmin(band.low, values), np.fmax(band.high, values))
 
 
-def _carried(expression: Expr, leaf: Callable[[int], Carried | None], count: int) -> Carried | None:
+def _propagated(
+    expression: Expr, band_of_aggregate: BandOfAggregate, count: int
+) -> PropagatedBand | None:
     match expression:
         case AggregateRef(index):
-            return leaf(index)
+            return band_of_aggregate(index)
         case Literal(int() | Fraction() as value) if not isinstance(value, bool):
             return constant(float(value), count)
         case Call(op, args) if op in OPERATORS or op in CHOICES:
             taken = args[: ARITY.get(op, len(args))]
             if op in CHOICES:  # all of them pass over NULL
                 taken = tuple(arg for arg in taken if arg != Literal(None, arg.facts))
-            parts = [_carried(arg, leaf, count) for arg in taken]
-            known = [part for part in parts if part is not None]
-            return carry(expression, known) if known and len(known) == len(parts) else None
+            operands = [_propagated(arg, band_of_aggregate, count) for arg in taken]
+            known = [operand for operand in operands if operand is not None]
+            return (
+                propagate_bands(expression, known)
+                if known and len(known) == len(operands)
+                else None
+            )
         case _:
             return None

@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from sanql.answer.display import AS_THEY_ARE, Display, finished_value, labelled
+from sanql.answer.display import AS_THEY_ARE, Display, displayed_value, labelled
 from sanql.answer.output_intervals import output_band, without_interval
 from sanql.compile import Emitter
-from sanql.measurements import REST, Band, NoisyCells, Reals
+from sanql.measurements import OTHER_GROUPS_COLUMN, Band, NoisyCells, Reals
 from sanql.plan import Level
 from sanql.question import (
     AggregateRef,
@@ -56,22 +56,22 @@ class Layer:
 
 
 def show(
-    level: Level, cells: NoisyCells, confidence: Fraction, finish: Display = AS_THEY_ARE
+    level: Level, cells: NoisyCells, confidence: Fraction, display: Display = AS_THEY_ARE
 ) -> Shown:
-    """Return the answer of one level by itself: what was written around it, on noisy values."""
+    """Return the answer of one level by itself, after the SQL around its aggregates was applied."""
     keys = tuple(range(len(level.query.keys)))
-    return show_layers(level.query, [Layer(level, keys, cells, cells)], confidence, finish)
+    return show_layers(level.query, [Layer(level, keys, cells, cells)], confidence, display)
 
 
 def show_layers(
-    query: Query, layers: Sequence[Layer], confidence: Fraction, finish: Display
+    query: Query, layers: Sequence[Layer], confidence: Fraction, display: Display
 ) -> Shown:
     """Return the answer to a question whose groups come from several grouping sets."""
-    bands = [_bands(query, layer, confidence, finish) for layer in layers]
-    emitter = Emitter(partial(_leaf, bands[0]))
-    last = [REST] if any(layer.level.outline.other for layer in layers) else []
+    bands = [_bands(query, layer, confidence, display) for layer in layers]
+    emitter = Emitter(partial(_column_sql, bands[0]))
+    last = [OTHER_GROUPS_COLUMN] if any(layer.level.outline.other for layer in layers) else []
     sql = _select(query, emitter, bands[0], last)
-    table = run_on_cells(sql, emitter.parameters, _stacked(query, layers, bands, finish))
+    table = run_on_cells(sql, emitter.parameters, _stacked(query, layers, bands, display))
     return Shown(
         table.select([f"o{i}" for i in range(len(query.outputs))]).rename_columns(
             [output.name for output in query.outputs]
@@ -87,25 +87,30 @@ def show_layers(
     )
 
 
-def _bands(query: Query, layer: Layer, confidence: Fraction, finish: Display) -> dict[int, Band]:
+def _bands(query: Query, layer: Layer, confidence: Fraction, display: Display) -> dict[int, Band]:
     """Return the intervals of the columns that have any; which these are, the question decides."""
     if _merges_groups(query):
         return {}
-    found = (
-        (i, output_band(layer.level, layer.measured, o.expression, confidence, finish, layer.shown))
+    bands = (
+        (
+            i,
+            output_band(
+                layer.level, layer.measured, o.expression, confidence, display, layer.shown
+            ),
+        )
         for i, o in enumerate(query.outputs)
     )
-    return {index: band for index, band in found if band is not None}
+    return {index: band for index, band in bands if band is not None}
 
 
 def _stacked(
-    query: Query, layers: Sequence[Layer], bands: Sequence[dict[int, Band]], finish: Display
+    query: Query, layers: Sequence[Layer], bands: Sequence[dict[int, Band]], display: Display
 ) -> pyarrow.Table:
     """Return the groups of all layers; a key that a layer does not have is NULL, and its g is 1."""
     import pyarrow as pa
 
     tables = [
-        _input(layer.level, layer.shown, own, finish)
+        _input(layer.level, layer.shown, own, display)
         for layer, own in zip(layers, bands, strict=True)
     ]
     if not query.sets:
@@ -132,7 +137,7 @@ def _stacked(
 
 def arrange(query: Query, groups: pyarrow.Table) -> pyarrow.Table:
     """Return an answer's columns from its groups: keys k0…, and aggregates a0… as they are."""
-    emitter = Emitter(partial(_leaf, {}))
+    emitter = Emitter(partial(_column_sql, {}))
     table = run_on_cells(_select(query, emitter, {}), emitter.parameters, groups)
     return table.rename_columns([output.name for output in query.outputs])
 
@@ -143,7 +148,7 @@ def _merges_groups(query: Query) -> bool:
     return query.distinct and (bool(query.sets) or shown != set(range(len(query.keys))))
 
 
-def _leaf(bands: dict[int, Band], expression: Expr) -> str:
+def _column_sql(bands: dict[int, Band], expression: Expr) -> str:
     match expression:
         case KeyRef(index):
             return f"k{index}"
@@ -199,8 +204,8 @@ def _select(
 def _varies(expression: Expr) -> bool:
     """Return whether the expression can differ from one row of the answer to the next."""
     return expression.facts.type is not Type.NULL and any(
-        isinstance(part, KeyRef | Grouping | AggregateRef | IntervalEnd)
-        for part in walk(expression)
+        isinstance(node, KeyRef | Grouping | AggregateRef | IntervalEnd)
+        for node in walk(expression)
     )
 
 
@@ -212,19 +217,19 @@ def _output(emitter: Emitter, output: Output) -> str:
 
 
 def _input(
-    level: Level, cells: NoisyCells, bands: dict[int, Band], finish: Display
+    level: Level, cells: NoisyCells, bands: dict[int, Band], display: Display
 ) -> pyarrow.Table:
     import pyarrow as pa
 
     columns = {
         name: cells.table.column(name)
         for name in cells.table.column_names
-        if name in ("present", REST)
+        if name in ("present", OTHER_GROUPS_COLUMN)
     }
     for index in range(len(level.query.keys)):
-        columns[f"k{index}"] = labelled(level, cells, index, finish)
+        columns[f"k{index}"] = labelled(level, cells, index, display)
     for index in range(len(level.estimates)):
-        columns[f"a{index}"] = finished_value(level, cells, index, finish)
+        columns[f"a{index}"] = displayed_value(level, cells, index, display)
     for index, band in bands.items():
         columns[f"low{index}"] = pa.array(band.low)
         columns[f"high{index}"] = pa.array(band.high)

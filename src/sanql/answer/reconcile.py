@@ -23,7 +23,7 @@ import numpy as np
 
 from sanql.answer.lattice import Integers, lattice
 from sanql.measurements import NoisyCells
-from sanql.plan import Plan, in_common, noise_variance
+from sanql.plan import Plan, noise_variance, shared_measurements
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,29 +31,30 @@ if TYPE_CHECKING:
 
 def fitted(plan: Plan, cells: Sequence[NoisyCells]) -> tuple[NoisyCells, ...]:
     """Return the cells of all levels, with those numbers fitted that can be added up."""
-    found = list(cells)
-    shared = in_common(plan)
+    fitted_cells = list(cells)
+    shared = shared_measurements(plan)
     if not shared:
-        return tuple(found)
+        return tuple(fitted_cells)
     levels = sorted({level for places in shared for level in places})
     known = lattice([plan.sets[level] for level in levels], _groups(plan, cells, levels))
     if known is None:
-        return tuple(found)
+        return tuple(fitted_cells)
     for places in shared:
         measured = [
-            found[level].measurement(places[level]) if level in places else None for level in levels
+            fitted_cells[level].measurement(places[level]) if level in places else None
+            for level in levels
         ]
         fit = known.fit(measured, [noise_variance(plan, level, places) for level in levels])
         for level, values in zip(places, fit, strict=True):
-            found[level] = found[level].with_measurement(places[level], values)
-    return tuple(found)
+            fitted_cells[level] = fitted_cells[level].with_measurement(places[level], values)
+    return tuple(fitted_cells)
 
 
 def _groups(plan: Plan, cells: Sequence[NoisyCells], levels: Sequence[int]) -> list[Integers]:
     """Return the groups of levels as numbers: equal values of a key are equal numbers everywhere."""
     import pyarrow as pa
 
-    found = [np.zeros((cells[level].count, len(plan.sets[level])), np.int64) for level in levels]
+    groups = [np.zeros((cells[level].count, len(plan.sets[level])), np.int64) for level in levels]
     for key in range(len(plan.query.keys)):
         having = [(n, level) for n, level in enumerate(levels) if key in plan.sets[level]]
         if not having:
@@ -64,9 +65,9 @@ def _groups(plan: Plan, cells: Sequence[NoisyCells], levels: Sequence[int]) -> l
         start = 0
         for (number, level), column in zip(having, columns, strict=True):
             place = plan.sets[level].index(key)
-            found[number][:, place] = numbers[start : start + len(column)]
+            groups[number][:, place] = numbers[start : start + len(column)]
             start += len(column)
-    return found
+    return groups
 
 
 def _column(plan: Plan, cells: Sequence[NoisyCells], level: int, key: int) -> pyarrow.ChunkedArray:

@@ -25,7 +25,7 @@ def remaining_to_dict(balances: tuple[Balance, ...]) -> dict[str, Any]:
     }
 
 
-def left_in_words(balances: tuple[Balance, ...]) -> str:
+def remaining_in_words(balances: tuple[Balance, ...]) -> str:
     """Return the least that is left, rounded down, with the account that has it."""
     scarce = min(balances, key=lambda balance: balance.remaining_lower.epsilon)
     other = min(balances, key=lambda balance: balance.remaining_lower.delta)

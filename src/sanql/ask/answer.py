@@ -13,7 +13,7 @@ from sanql.ask.bounded_question import BoundedQuestion, whole_charge, with_bound
 from sanql.ask.explain import explain_noisy
 from sanql.ask.find_bounds import find_bounds, look_up_bounds, read_question
 from sanql.ask.measure import RecordedCells, measure, recorded
-from sanql.ask.price import check_least, is_raised_to_least, price_question
+from sanql.ask.price import check_least_price, is_at_least_price, price_question
 from sanql.ask.rehearse import rehearse
 from sanql.ask.request import Request
 from sanql.ask.session import Session
@@ -21,16 +21,16 @@ from sanql.ask.teaching import teaching
 from sanql.certificate import Certificate, certify, certify_public
 from sanql.compile import compile_public_query
 from sanql.errors import Refused
-from sanql.interrupts import charges_said
+from sanql.interrupts import noting_charges_on_interrupt
 from sanql.mechanisms import ExactSampler, SymmetricNoise
-from sanql.plan import Plan, Posed
+from sanql.plan import ParsedQuestion, Plan
 from sanql.question import PublicQuery
 
 
 def ask(session: Session, request: Request) -> Answer:
-    """Return the answer to a request, with noise or exact as it asks; a refusal teaches."""
+    """Return the answer to a request, noisy or exact; a refusal names a question that would pass."""
     session.check_open()
-    with charges_said(), teaching(session, request.asked):
+    with noting_charges_on_interrupt(), teaching(session, request.asked):
         if request.options.exact:
             return answer_exactly(session, request, partial(explain_noisy, session))
         return answer(session, request)
@@ -38,18 +38,18 @@ def ask(session: Session, request: Request) -> Answer:
 
 def answer(session: Session, request: Request) -> Answer:
     """Parse, find bounds, price, reserve (durably, before a row is read), run, add noise, spend, show."""
-    posed = read_question(session, request)
-    if isinstance(posed.question.query, PublicQuery):
-        return answer_publicly(session, request, posed.question.query)
+    parsed = read_question(session, request)
+    if isinstance(parsed.question.query, PublicQuery):
+        return answer_publicly(session, request, parsed.question.query)
     if session.ledger.scratch:
-        raise _rehearsal(session, request, posed)
-    question = find_bounds(session, request, posed)
+        raise _rehearsal(session, request, parsed)
+    question = find_bounds(session, request, parsed)
     plan = price_question(session, request, question)
     certifying = _Certifying(plan, request, question)
     cells = recorded(session, request.analyst, plan, fresh=request.options.fresh)
     if cells is None:
         if not question.paid:
-            check_least(session.policy, plan.charge, question.epsilon_found)
+            check_least_price(session.policy, plan.charge, question.epsilon_of_found_bounds)
         cells = measure(
             session, request.analyst, plan, certifying.make, fresh=request.options.fresh
         )
@@ -76,12 +76,14 @@ def answer_publicly(session: Session, request: Request, query: PublicQuery) -> A
     )
 
 
-def _rehearsal(session: Session, request: Request, posed: Posed) -> Refused:
+def _rehearsal(session: Session, request: Request, parsed: ParsedQuestion) -> Refused:
     """Charge a scratch account as the answer would be charged; return the refusal to give it."""
-    question = look_up_bounds(session, request, posed)
+    question = look_up_bounds(session, request, parsed)
     plan = price_question(session, request, question)
-    check_least(session.policy, whole_charge(question, plan), question.epsilon_found)
-    plans: list[Plan] = [*(search.plan for search in question.missing), plan]
+    check_least_price(
+        session.policy, whole_charge(question, plan), question.epsilon_of_found_bounds
+    )
+    plans: list[Plan] = [*(search.plan for search in question.missing_bounds), plan]
     return rehearse(session, request.analyst, plans, fresh=request.options.fresh)
 
 
@@ -123,5 +125,5 @@ def _show(
         cached=cells.cached,
         without_interval=shown.without,
         version=cells.version,
-        raised=is_raised_to_least(session.policy, request, plan),
+        raised=is_at_least_price(session.policy, request, plan),
     )

@@ -21,15 +21,15 @@ from sanql.exact import (
     ExactAnswer,
     ExactExplanation,
     ExactPlan,
+    cells_too_small,
     certificate_of,
     certified_claim,
     claim_of,
+    differences_from_sql,
     exact_answer,
-    notes_on,
     plan_exact,
     recorded_cells,
     release_cells,
-    too_small,
 )
 from sanql.kernel import Statement
 from sanql.options import AnswerOptions
@@ -74,11 +74,11 @@ def explain_exactly(
         known_as = session.data.known_as()
         entry = ledger.exact.find(request.analyst, claim_of(exact, *known_as))
         if entry is not None and entry.refusal is not None:
-            raise too_small(exact)
+            raise cells_too_small(exact)
         claim = entry.claim if entry is not None else certified_claim(exact, *known_as)
         return ExactExplanation(
             plan=plan,
-            certificate=certificate_of(claim, ledger.exact.entries(), notes_on(plan)),
+            certificate=certificate_of(claim, ledger.exact.entries(), differences_from_sql(plan)),
             cached=entry is not None and entry.answer is not None,
             statement=compile_exact_release(
                 exact, session.tables[exact.table], session.description

@@ -1,4 +1,4 @@
-"""What is known of an answer before its bounds are found: what holds whichever they will be.
+"""What can be explained of an answer while bounds of its columns are still to be found.
 
 The question is planned with two guesses of the bounds; what both plans say alike is said, and what
 differs depends on bounds that nobody knows yet.
@@ -16,25 +16,25 @@ WIDTHS = (1, 3)  # of the two guesses, in steps
 LATER = "known once its bounds are found"
 
 
-def before_bounds(one: Explanation, other: Explanation, search: Statement) -> Explanation:
-    """Return what two explanations agree on, with the SQL that is sent first: a search's."""
+def before_bounds(first: Explanation, second: Explanation, search: Statement) -> Explanation:
+    """Return what two explanations agree on, with the SQL of the search for bounds, which runs first."""
     return replace(
-        one,
-        expected=tuple(map(_agreed, one.expected, other.expected)),
-        certificate=_certificate(one.certificate, other.certificate),
+        first,
+        expected=tuple(map(_agreed, first.expected, second.expected)),
+        certificate=_certificate(first.certificate, second.certificate),
         statement=search,
         levels=(),  # their SQL rests on guesses too
     )
 
 
-def _agreed(one: Expected, other: Expected) -> Expected:
-    return one if one == other else Expected(one.column, None, LATER)
+def _agreed(first: Expected, second: Expected) -> Expected:
+    return first if first == second else Expected(first.column, None, LATER)
 
 
-def _certificate(one: Certificate, other: Certificate) -> Certificate:
-    pairs = zip(one.measurements, other.measurements, strict=True)
+def _certificate(first: Certificate, second: Certificate) -> Certificate:
+    pairs = zip(first.measurements, second.measurements, strict=True)
     return replace(
-        one, measurements=tuple(left if left == right else _later(left) for left, right in pairs)
+        first, measurements=tuple(left if left == right else _later(left) for left, right in pairs)
     )
 
 

@@ -17,46 +17,46 @@ from sanql.certificate import Certificate, meaning
 from sanql.errors import Refused
 from sanql.numbers import show_upper
 from sanql.parse import Question
-from sanql.plan import Found, Plan, Search, unit_in_words
+from sanql.plan import BoundsSearch, FoundBounds, Plan, unit_in_words
 from sanql.policy import Table
 from sanql.question import Query
 
 
 @dataclass(frozen=True)
 class BoundedQuestion:
-    """A question and its tables with bounds; those that are `missing` have a guess in their place.
+    """A question and its tables with bounds; those that are `missing_bounds` have a guess in their place.
 
     `paid` are the charges for bounds that were found for this very request.
     """
 
     question: Question
     tables: Mapping[str, Table]
-    found: tuple[Found, ...] = ()
-    missing: tuple[Search, ...] = ()
+    found_bounds: tuple[FoundBounds, ...] = ()
+    missing_bounds: tuple[BoundsSearch, ...] = ()
     paid: tuple[Charge, ...] = ()
 
     @property
     def query(self) -> Query:
-        """The query; a question over public tables alone is refused where one of rows is needed."""
+        """The query over private tables; a question over public tables alone is refused."""
         return self.question.private
 
     @cached_property
-    def searches(self) -> tuple[Search, ...]:
+    def searches(self) -> tuple[BoundsSearch, ...]:
         """The searches for all bounds it needs, done or not."""
-        return (*(bounds.search for bounds in self.found), *self.missing)
+        return (*(bounds.search for bounds in self.found_bounds), *self.missing_bounds)
 
     @cached_property
-    def epsilon_apart(self) -> Fraction:
-        """What of the question's epsilon pays for bounds, whether they are found yet or not."""
+    def epsilon_of_bounds(self) -> Fraction:
+        """The part of the question's epsilon that pays for bounds, whether they are found yet or not."""
         return _epsilon(self.searches)
 
     @property
-    def epsilon_found(self) -> Fraction:
-        """What of the question's epsilon stands for bounds that are paid for already."""
-        return _epsilon([bounds.search for bounds in self.found])
+    def epsilon_of_found_bounds(self) -> Fraction:
+        """The part of the question's epsilon that has already been paid, for bounds on record."""
+        return _epsilon([bounds.search for bounds in self.found_bounds])
 
 
-def _epsilon(searches: Sequence[Search]) -> Fraction:
+def _epsilon(searches: Sequence[BoundsSearch]) -> Fraction:
     return sum((search.plan.charge.epsilon for search in searches), Fraction(0))
 
 
@@ -68,20 +68,20 @@ def whole_charge(question: BoundedQuestion, plan: Plan) -> Charge:
     anything of that epsilon can cost.
     """
     own = plan.charge
-    if question.missing and own.delta == 0 and own.events:
+    if question.missing_bounds and own.delta == 0 and own.events:
         own = Charge((SelectionEvent(own.epsilon, own.delta, 1),), own.epsilon, own.delta)
-    return total_charge([*(search.plan.charge for search in question.missing), own])
+    return total_charge([*(search.plan.charge for search in question.missing_bounds), own])
 
 
-def less_bounds(epsilon: Fraction, question: BoundedQuestion) -> Fraction:
-    """Return what of a question's epsilon is left for itself."""
-    if epsilon > question.epsilon_apart:
-        return epsilon - question.epsilon_apart
+def epsilon_less_bounds(epsilon: Fraction, question: BoundedQuestion) -> Fraction:
+    """Return what is left of a question's epsilon after the price of its bounds."""
+    if epsilon > question.epsilon_of_bounds:
+        return epsilon - question.epsilon_of_bounds
     names = ", ".join(".".join(search.place) for search in question.searches)
     raise Refused(
         "epsilon_below_bounds",
         f"epsilon {show_upper(epsilon)} is no more than the price of the bounds that the question "
-        f"needs, {show_upper(question.epsilon_apart)} for {names}",
+        f"needs, {show_upper(question.epsilon_of_bounds)} for {names}",
         "ask with a larger epsilon, of which the rest is the question's own; or state bounds in it, "
         "such as GREATEST(0, LEAST(100, x))",
     )
@@ -89,8 +89,8 @@ def less_bounds(epsilon: Fraction, question: BoundedQuestion) -> Fraction:
 
 def check_bounds_known(question: BoundedQuestion) -> None:
     """Refuse to find the epsilon for an accuracy while the bounds it depends on are unknown."""
-    if question.missing:
-        names = ", ".join(".".join(search.place) for search in question.missing)
+    if question.missing_bounds:
+        names = ", ".join(".".join(search.place) for search in question.missing_bounds)
         raise Refused(
             "accuracy_needs_bounds",
             f"how much epsilon an accuracy takes depends on the bounds of {names}, which have not been "
@@ -100,8 +100,8 @@ def check_bounds_known(question: BoundedQuestion) -> None:
 
 
 @contextmanager
-def saying_found(found: Sequence[Found]) -> Iterator[None]:
-    """Add to a refusal that rests on bounds found which they are, and that they stay found."""
+def naming_found_bounds(found: Sequence[FoundBounds]) -> Iterator[None]:
+    """Add to a refusal which bounds were found for the question, and that they stay on record."""
     try:
         yield
     except Refused as refused:
@@ -111,8 +111,8 @@ def saying_found(found: Sequence[Found]) -> Iterator[None]:
             f"{'.'.join(bounds.search.place)} [{float(bounds.ends[0]):g}, {float(bounds.ends[1]):g}]"
             for bounds in found
         )
-        kept = f"the bounds found, {which}, stay found and cost nothing again"
-        raise refused.adding(kept) from None
+        on_record = f"the bounds found, {which}, stay found and cost nothing again"
+        raise refused.adding(on_record) from None
 
 
 def with_bounds_certified(
@@ -132,7 +132,7 @@ def with_bounds_certified(
         ),
         meaning=meaning(whole, unit_in_words(plan.outline.table), plan.outline.neighbours),
         bounds=(
-            *(bounds.to_dict() for bounds in question.found),
-            *(search.to_dict() for search in question.missing),
+            *(bounds.to_dict() for bounds in question.found_bounds),
+            *(search.to_dict() for search in question.missing_bounds),
         ),
     )

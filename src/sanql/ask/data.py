@@ -1,4 +1,4 @@
-"""The data of a policy, one version at a time: which it is, whether it still is, and open for questions.
+"""The data of a policy, one version at a time: opened for questions, and checked to be unchanged.
 
 A source is read as the newest version that the ledger knows, and only while its files are what they were
 when that version was opened; otherwise the owner must open the next one. Repeats need no source at all.
@@ -63,7 +63,7 @@ class OpenVersion:
 
 
 class Data:
-    """What San knows of a policy's source; safe to share among threads."""
+    """The versions of a policy's data, of which the newest is asked; safe to share among threads."""
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class Data:
                     source = locate(self._policy)
                     self._check(*self._look(source))
                 stamps = None if version is None else version.stamps
-                found = describe(self._policy, stamps, self._admit, self._engine)
-                self._described = version, found
+                description = describe(self._policy, stamps, self._admit, self._engine)
+                self._described = version, description
             return self._described[1]
 
     def columns(self) -> Mapping[str, Mapping[str, Column]]:
@@ -116,7 +116,7 @@ class Data:
         return {}
 
     def known_as(self) -> tuple[int, str]:
-        """Return the number of the newest version, and the fingerprint that 0.1.0 had for it.
+        """Return the number of the newest version, and the fingerprint by which version 0.1.0 knew it.
 
         The fingerprint is empty where no record of that version can be about it.
         """
@@ -156,7 +156,7 @@ class Data:
 
     @property
     def opened(self) -> OpenVersion | None:
-        """What is open now; nothing is looked at."""
+        """The version that is open now, if any; the source is not looked at."""
         return self._opened
 
     def check(self, opened: OpenVersion) -> None:

@@ -12,7 +12,7 @@ from sanql.ask.bounded_question import BoundedQuestion, whole_charge
 from sanql.ask.explanation import Explanation, explanation_of, explanation_of_public
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import recorded
-from sanql.ask.price import check_least, is_raised_to_least, price_question
+from sanql.ask.price import check_least_price, is_at_least_price, price_question
 from sanql.ask.rehearse import is_rehearsed
 from sanql.ask.request import Request
 from sanql.ask.session import Session
@@ -25,7 +25,7 @@ from sanql.question import PublicQuery
 
 
 def explain_request(session: Session, request: Request) -> Explanation | ExactExplanation:
-    """Return what an answer, with noise or exact as it is asked for, would be; a refusal teaches."""
+    """Return the explanation of a noisy or exact answer; a refusal names a question that would pass."""
     session.check_open()
     with teaching(session, request.asked):
         if request.options.exact:
@@ -35,22 +35,22 @@ def explain_request(session: Session, request: Request) -> Explanation | ExactEx
 
 def explain_noisy(session: Session, request: Request) -> Explanation:
     """Return price, noise and guarantee of an answer; what rests on bounds not yet found is left out."""
-    posed = read_question(session, request)
-    if isinstance(posed.question.query, PublicQuery):
-        return _explain_publicly(session, request, posed.question.query)
-    question = look_up_bounds(session, request, posed, width=WIDTHS[0])
+    parsed = read_question(session, request)
+    if isinstance(parsed.question.query, PublicQuery):
+        return _explain_publicly(session, request, parsed.question.query)
+    question = look_up_bounds(session, request, parsed, width=WIDTHS[0])
     explanation = _explain(session, request, question)
-    if not question.missing:
+    if not question.missing_bounds:
         return explanation
-    wider = _explain(session, request, look_up_bounds(session, request, posed, width=WIDTHS[1]))
-    search = compile_plan(question.missing[0].plan.levels[0], session.description, secret=0)
+    wider = _explain(session, request, look_up_bounds(session, request, parsed, width=WIDTHS[1]))
+    search = compile_plan(question.missing_bounds[0].plan.levels[0], session.description, secret=0)
     return before_bounds(explanation, wider, search)
 
 
 def plan_request(session: Session, request: Request) -> Plan:
     """Return the plan that a request would be measured by; bounds that are not on record are guessed."""
-    posed = read_question(session, request)
-    return price_question(session, request, look_up_bounds(session, request, posed))
+    parsed = read_question(session, request)
+    return price_question(session, request, look_up_bounds(session, request, parsed))
 
 
 def _explain_publicly(session: Session, request: Request, query: PublicQuery) -> Explanation:
@@ -68,7 +68,7 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
     cached = recorded(session, analyst, plan, fresh=request.options.fresh) is not None
     cached = cached or is_rehearsed(session, analyst, plan)
     if not cached:
-        check_least(session.policy, whole, question.epsilon_found)
+        check_least_price(session.policy, whole, question.epsilon_of_found_bounds)
     return explanation_of(
         plan,
         tuple(compile_plan(level, session.description, secret=0) for level in plan.levels),
@@ -79,7 +79,7 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
         display=request.display,
         question=question,
         after=session.ledger.balances_after(analyst, whole),
-        raised=is_raised_to_least(session.policy, request, plan),
+        raised=is_at_least_price(session.policy, request, plan),
     )
 
 

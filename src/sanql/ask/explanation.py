@@ -9,12 +9,12 @@ from typing import Any
 
 from sanql.account import Balance, Charge, epsilon_upper
 from sanql.answer import (
-    LEAST,
+    LEAST_PRICE,
     Display,
-    left_in_words,
     price_in_words,
+    remaining_in_words,
     remaining_to_dict,
-    widened,
+    widened_half_width,
 )
 from sanql.ask.bounded_question import BoundedQuestion, whole_charge, with_bounds_certified
 from sanql.certificate import Certificate, certify, certify_public, number_upper
@@ -36,14 +36,14 @@ ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows th
 
 @dataclass(frozen=True)
 class Expected:
-    """The exactness of one column of the answer; None where it depends on bounds not yet found."""
+    """The expected half-width of one column's interval; None where it depends on bounds not yet found."""
 
     column: str
     half_width: float | None
     note: str
 
     def in_words(self, confidence: str = "") -> str:
-        """Return the exactness and what it depends on."""
+        """Return the half-width and what it depends on."""
         if self.half_width is None:
             return self.note
         return f"± {self.half_width:,.6g}{confidence}{self.note}"
@@ -98,8 +98,12 @@ class Explanation:
             "cached": self.cached,
             "confidence": float(self.confidence),
             "expected": [
-                {"column": part.column, "half_width": part.half_width, "note": part.note}
-                for part in self.expected
+                {
+                    "column": expected.column,
+                    "half_width": expected.half_width,
+                    "note": expected.note,
+                }
+                for expected in self.expected
             ],
             "selection": _selection(self.hidden),
             "levels": [level.to_dict() for level in self.levels],
@@ -117,18 +121,21 @@ class Explanation:
             return "price: nothing; the answer is exact, as nothing in it depends on anybody"
         lines = [self._price(), f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
         lines += [
-            f"  {part.column}: {part.in_words(f' at {float(self.confidence):.4g}')}"
-            for part in self.expected
+            f"  {column.column}: {column.in_words(f' at {float(self.confidence):.4g}')}"
+            for column in self.expected
         ]
-        lines += [f"  {self.certificate.cuts}"] if self.certificate.cuts else []
+        lines += (
+            [f"  {self.certificate.limits_in_words}"] if self.certificate.limits_in_words else []
+        )
         lines += [f"  {line}" for line in self.certificate.bounds_in_words()]
         lines += _appearing(self.hidden)
         for level in self.levels:
             lines.append(f"level {level.name}: epsilon {show_upper(level.epsilon_upper)} by itself")
             lines += _appearing(level.hidden)
         lines += [
-            f"  {part['measures']}{_where(part)}: {part['mechanism']}{_steps(part['grid'])}"
-            for part in self.certificate.measurements
+            f"  {measurement['measures']}{_where(measurement)}: {measurement['mechanism']}"
+            f"{_steps(measurement['grid'])}"
+            for measurement in self.certificate.measurements
         ]
         lines += [f"  {note}" for note in self.notes]
         return visible("\n".join([*lines, str(self.certificate.meaning["words"])]), lines=True)
@@ -139,11 +146,11 @@ class Explanation:
     def _price(self) -> str:
         price = f"price: {price_in_words(self.charge)}"
         if self.cached:
-            return f"{price} (recorded already: free); {left_in_words(self.remaining)}"
+            return f"{price} (recorded already: free); {remaining_in_words(self.remaining)}"
         if self.after is not None:
-            return f"{price}; then {left_in_words(self.after)}"
+            return f"{price}; then {remaining_in_words(self.after)}"
         fault = "" if self.fits else " (does not fit)"
-        return f"{price}; {left_in_words(self.remaining)}{fault}"
+        return f"{price}; {remaining_in_words(self.remaining)}{fault}"
 
 
 def explanation_of(
@@ -173,8 +180,8 @@ def explanation_of(
         statement=_all_of(statements),
         notes=(
             *display.in_words(),
-            *certificate.unseen,
-            *([f"the accuracy is had for {LEAST}"] if raised else ()),
+            *certificate.rows_left_out,
+            *([f"the accuracy is had for {LEAST_PRICE}"] if raised else ()),
         ),
         levels=tuple(_levels(plan, statements)) if plan.several else (),
         after=after,
@@ -188,7 +195,7 @@ def explanation_of_public(
     remaining: tuple[Balance, ...],
     neighbours: Neighbours,
 ) -> Explanation:
-    """Return the explanation of rows of public tables: they are told as they are, at no price."""
+    """Return the explanation of a question over public tables: rows as they are, for free."""
     certificate = certify_public(query, neighbours)
     return Explanation(
         charge=Charge((), certificate.epsilon, certificate.delta),
@@ -225,7 +232,7 @@ def _levels(plan: Plan, statements: tuple[Statement, ...]) -> list[LevelExplaine
 
 
 def _expected(plan: Plan, confidence: Fraction, display: Display) -> list[Expected]:
-    found = []
+    expected = []
     for number, level in enumerate(plan.levels):
         name = f" in {plan.names[number]}" if plan.several else ""
         for output in level.query.outputs:
@@ -237,9 +244,9 @@ def _expected(plan: Plan, confidence: Fraction, display: Display) -> list[Expect
             assumed = f" if the group has {ROWS_ASSUMED:,} rows" if estimate.needs_rows else ""
             note = estimate.width_in or assumed
             note += _near_threshold(level, index)
-            reach = widened(level, index, display, width or Fraction(0))
-            found.append(Expected(output.name, float(reach), name + note))
-    return found
+            reach = widened_half_width(level, index, display, width or Fraction(0))
+            expected.append(Expected(output.name, float(reach), name + note))
+    return expected
 
 
 def _near_threshold(level: Level, index: int) -> str:
@@ -282,8 +289,8 @@ def _appearing(hidden: tuple[tuple[int, float], ...]) -> list[str]:
     ]
 
 
-def _where(part: dict[str, object]) -> str:
-    return f" in {part['level']}" if "level" in part else ""
+def _where(measurement: dict[str, object]) -> str:
+    return f" in {measurement['level']}" if "level" in measurement else ""
 
 
 def _steps(grid: object) -> str:

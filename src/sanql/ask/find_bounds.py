@@ -11,78 +11,88 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from sanql.ask.bounded_question import BoundedQuestion, saying_found, whole_charge
+from sanql.ask.bounded_question import BoundedQuestion, naming_found_bounds, whole_charge
 from sanql.ask.measure import measure, recorded
-from sanql.ask.price import check_least, price_question
+from sanql.ask.price import check_least_price, price_question
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.errors import Refused
 from sanql.measurements import NoisyCells
 from sanql.numbers import show_upper
 from sanql.parse import parse
-from sanql.plan import Ends, Found, Place, Posed, Search, guess, pose, search, with_bounds
+from sanql.plan import (
+    BoundsSearch,
+    Ends,
+    FoundBounds,
+    ParsedQuestion,
+    QualifiedColumn,
+    guess_bounds,
+    parse_guessing_bounds,
+    plan_bounds_search,
+    with_bounds,
+)
 
 
-def read_question(session: Session, request: Request) -> Posed:
-    """Return the question that a request asks, and the columns whose bounds it needs found."""
-    return pose(partial(parse, request.asked), session.tables)
+def read_question(session: Session, request: Request) -> ParsedQuestion:
+    """Return the parsed question of a request, and the columns whose bounds must be found for it."""
+    return parse_guessing_bounds(partial(parse, request.asked), session.tables)
 
 
-def find_bounds(session: Session, request: Request, posed: Posed) -> BoundedQuestion:
+def find_bounds(session: Session, request: Request, parsed: ParsedQuestion) -> BoundedQuestion:
     """Return the question with all its bounds; those that are not on record are found and paid for."""
-    question = look_up_bounds(session, request, posed)
-    if not question.missing:
+    question = look_up_bounds(session, request, parsed)
+    if not question.missing_bounds:
         return question
     whole = whole_charge(question, price_question(session, request, question))
-    check_least(session.policy, whole, question.epsilon_found)
+    check_least_price(session.policy, whole, question.epsilon_of_found_bounds)
     session.ledger.would_fit(request.analyst, whole)
-    for missing in question.missing:
-        measure(session, request.analyst, missing.plan)
-    found = look_up_bounds(session, request, posed, just_paid=True)
-    assert not found.missing  # noqa: S101  (all of them are on record now)
-    return replace(found, paid=tuple(missing.plan.charge for missing in question.missing))
+    for search in question.missing_bounds:
+        measure(session, request.analyst, search.plan)
+    bounded = look_up_bounds(session, request, parsed, just_paid=True)
+    assert not bounded.missing_bounds  # noqa: S101  (all of them are on record now)
+    return replace(bounded, paid=tuple(search.plan.charge for search in question.missing_bounds))
 
 
 def look_up_bounds(
     session: Session,
     request: Request,
-    posed: Posed,
+    parsed: ParsedQuestion,
     *,
     just_paid: bool = False,
     width: int = 1,
 ) -> BoundedQuestion:
     """Return the question with the bounds on record; the others are guessed, so many steps wide."""
-    if not posed.needed:
-        return BoundedQuestion(posed.question, posed.tables)
+    if not parsed.bounds_needed:
+        return BoundedQuestion(parsed.question, parsed.tables)
     declared = session.tables
-    found: list[Found] = []
-    missing: list[Search] = []
-    for place in posed.needed:
+    found: list[FoundBounds] = []
+    missing: list[BoundsSearch] = []
+    for place in parsed.bounds_needed:
         wanted = _search(session, place)
         cells = recorded(session, request.analyst, wanted.plan)
         if cells is None:
             missing.append(wanted)
         else:
-            found.append(Found(wanted, _ends(wanted, cells.levels[0], just_paid)))
-    ends: Mapping[Place, Ends] = {bounds.search.place: bounds.ends for bounds in found} | {
-        wanted.place: _guess(session, wanted.place, width) for wanted in missing
-    }
+            found.append(FoundBounds(wanted, _ends(wanted, cells.levels[0], just_paid)))
+    ends: Mapping[QualifiedColumn, Ends] = {
+        bounds.search.place: bounds.ends for bounds in found
+    } | {wanted.place: _guess(session, wanted.place, width) for wanted in missing}
     tables = with_bounds(declared, ends)
-    with saying_found(found):
+    with naming_found_bounds(found):
         return BoundedQuestion(parse(request.asked, tables), tables, tuple(found), tuple(missing))
 
 
-def _search(session: Session, place: Place) -> Search:
+def _search(session: Session, place: QualifiedColumn) -> BoundsSearch:
     offered = session.policy.auto_bounds
     assert offered is not None  # noqa: S101  (the loader refuses a policy without one)
-    return search(place, session.tables, session.policy.neighbours, offered.epsilon)
+    return plan_bounds_search(place, session.tables, session.policy.neighbours, offered.epsilon)
 
 
-def _guess(session: Session, place: Place, width: int) -> Ends:
-    return guess(session.tables[place[0]].columns[place[1]], width)
+def _guess(session: Session, place: QualifiedColumn, width: int) -> Ends:
+    return guess_bounds(session.tables[place[0]].columns[place[1]], width)
 
 
-def _ends(wanted: Search, cells: NoisyCells, just_paid: bool) -> Ends:
+def _ends(wanted: BoundsSearch, cells: NoisyCells, just_paid: bool) -> Ends:
     ends = wanted.ends(cells.table.column("k0").to_pylist(), cells.measurement(0).tolist())
     if ends is not None:
         return ends

@@ -1,4 +1,4 @@
-"""Suggested contribution limits: units counted privately, paid for like any answer, and what follows."""
+"""Suggested contribution limits, chosen from private counts of how many rows units have."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from fractions import Fraction
 from typing import Any
 
 from sanql.account import Balance, Charge, total_charge
-from sanql.answer import left_in_words, remaining_to_dict
+from sanql.answer import remaining_in_words, remaining_to_dict
 from sanql.ask.measure import measure, recorded
-from sanql.ask.price import check_least
+from sanql.ask.price import check_least_price
 from sanql.ask.session import Session
 from sanql.certificate import number_upper
 from sanql.errors import Refused
-from sanql.interrupts import charges_said
+from sanql.interrupts import noting_charges_on_interrupt
 from sanql.measurements import NoisyCells
 from sanql.numbers import show_upper
 from sanql.plan import (
-    EDGES,
-    Choice,
+    SIZE_EDGES,
+    LimitChoice,
     Plan,
-    choices,
-    grouped_by,
+    counts_above_noise,
+    grouping_column,
     groups_of_units,
-    least_seen,
+    least_count_above_noise,
+    limit_choices,
     number_of_groups,
     rows_of_units,
-    seen,
 )
 from sanql.policy import Neighbours, Table, toml_key
 from sanql.visible import json_text, visible
@@ -41,7 +41,7 @@ class Advice:
 
     key: str
     limit: int
-    choices: tuple[Choice, ...]
+    choices: tuple[LimitChoice, ...]
     units_least: int
 
     @property
@@ -82,7 +82,7 @@ class Suggestion:
     @property
     def limits(self) -> dict[str, int]:
         """The limits by their names in a policy."""
-        return {each.key: each.limit for each in self.advice}
+        return {advised.key: advised.limit for advised in self.advice}
 
     def toml(self) -> str:
         """Return the lines of a policy that state the limits."""
@@ -94,7 +94,7 @@ class Suggestion:
         return {
             "table": self.table,
             "by": self.by,
-            "limits": {each.key: each.to_dict() for each in self.advice},
+            "limits": {advised.key: advised.to_dict() for advised in self.advice},
             "typical_epsilon": float(self.epsilon_typical),
             "charge": {
                 "epsilon": 0.0 if self.cached else number_upper(self.charge.epsilon),
@@ -114,17 +114,17 @@ class Suggestion:
 
     def __str__(self) -> str:
         lines: list[str] = []
-        for each in self.advice:
-            kept, lost = f"{each.noun} kept", f"{each.noun} lost"
-            lines += [each.key, f"  limit  units within  {kept:>11}      noise  {lost:>11}"]
-            lines += [_line(choice, each.limit) for choice in each.choices]
+        for advised in self.advice:
+            kept, lost = f"{advised.noun} kept", f"{advised.noun} lost"
+            lines += [advised.key, f"  limit  units within  {kept:>11}      noise  {lost:>11}"]
+            lines += [_line(choice, advised.limit) for choice in advised.choices]
             lines.append(
-                f"  fewer than {each.units_least} units in a line cannot be told from none"
+                f"  fewer than {advised.units_least} units in a line cannot be told from none"
             )
         price = "a repeat, free" if self.cached else f"epsilon {show_upper(self.charge.epsilon)}"
         lines.append(
             f"noise and loss are those of a count at epsilon {show_upper(self.epsilon_typical)}; "
-            f"price: {price}; {left_in_words(self.remaining)}"
+            f"price: {price}; {remaining_in_words(self.remaining)}"
         )
         return visible("\n".join([*lines, "", self.toml()]), lines=True)
 
@@ -139,7 +139,7 @@ def suggest_limits(
 ) -> Suggestion:
     """Return limits for a table; with `by`, half of epsilon goes to groups of that column."""
     session.check_open()
-    with charges_said():
+    with noting_charges_on_interrupt():
         name = _named(table, session.tables)
         plans, groups = _plans(name, by, session.tables, session.policy.neighbours, epsilon)
         unpaid = _check_price(session, analyst, plans.values())
@@ -157,7 +157,7 @@ def _check_price(session: Session, analyst: str, plans: Iterable[Plan]) -> list[
     """Return what is not on record and must be paid for, all of which fits."""
     unpaid = [plan.charge for plan in plans if recorded(session, analyst, plan) is None]
     if unpaid:
-        check_least(session.policy, total_charge(unpaid))
+        check_least_price(session.policy, total_charge(unpaid))
         session.ledger.would_fit(analyst, total_charge(unpaid))
     return unpaid
 
@@ -173,16 +173,18 @@ def _advise(
     advice: Sequence[Advice],
 ) -> Advice:
     """Return the limit that loses least, by noise and by what it cuts, among those that were counted."""
-    units = seen(plan, cells.table.column("k0").to_pylist(), cells.measurement(0).tolist())
-    least = least_seen(plan, len(EDGES))
+    units = counts_above_noise(
+        plan, cells.table.column("k0").to_pylist(), cells.measurement(0).tolist()
+    )
+    least = least_count_above_noise(plan, len(SIZE_EDGES))
     if not any(units):
         raise _not_found(table, least)
     if key == "rows_per_unit_max":
-        counted = choices(units, epsilon_typical)
+        counted = limit_choices(units, epsilon_typical)
     else:
-        most = EDGES[max(index for index, count in enumerate(units) if count)]
+        most = SIZE_EDGES[max(index for index, count in enumerate(units) if count)]
         moved = 1 if session.policy.neighbours == "add-remove" else 2
-        counted = choices(units, epsilon_typical, moved, groups or most)
+        counted = limit_choices(units, epsilon_typical, moved, groups or most)
     best = min(counted, key=lambda choice: choice.cost).limit
     limit = min([best, *(earlier.limit for earlier in advice)])  # no more groups than rows
     return Advice(key, limit, tuple(counted), least)
@@ -199,7 +201,7 @@ def _plans(
     if by is None:
         return {"rows_per_unit_max": rows_of_units(name, tables, neighbours, epsilon)}, None
     rows = rows_of_units(name, tables, neighbours, epsilon / 2)
-    column = grouped_by(name, by, tables)
+    column = grouping_column(name, by, tables)
     groups = groups_of_units(name, column, tables, neighbours, epsilon / 2)
     plans = {"rows_per_unit_max": rows, "groups_per_unit_max": groups}
     return plans, number_of_groups(column, tables)
@@ -225,7 +227,7 @@ def _not_found(table: str, least: int) -> Refused:
     )
 
 
-def _line(choice: Choice, best: int) -> str:
+def _line(choice: LimitChoice, best: int) -> str:
     mark = "  <- suggested" if choice.limit == best else ""
     return (
         f"{choice.limit:7,}  {choice.units:12.1%}  {choice.kept:11.1%}  {choice.noise:9,.1f}  "

@@ -1,4 +1,4 @@
-"""The noisy cells of a plan: from the record, or measured: reserve, run, add noise, spend.
+"""The noisy cells of a plan, found in the ledger or measured: reserve, run, add noise, spend.
 
 The charge is durable before any row is read, and a failure keeps it.
 """
@@ -30,7 +30,7 @@ TIME_BUCKET_SECONDS = 0.01
 
 @dataclass(frozen=True)
 class RecordedCells:
-    """Noisy cells as they are on record, one part a level; `cached` if they were there before."""
+    """Noisy cells as the ledger has them, level by level; `cached` if they were there before."""
 
     cells: LevelCells
     version: int
@@ -156,6 +156,6 @@ def noisy_cells(
 
 
 def wait_for_bucket(started: float) -> None:
-    """Let time show only in steps: what took 3 ms and what took 9 ms look the same."""
+    """Wait until the time taken is a multiple of a fixed step, so that small differences do not show."""
     elapsed = time.monotonic() - started
     time.sleep(-elapsed % TIME_BUCKET_SECONDS)

@@ -10,8 +10,8 @@ from sanql.answer import check_display
 from sanql.ask.bounded_question import (
     BoundedQuestion,
     check_bounds_known,
-    less_bounds,
-    saying_found,
+    epsilon_less_bounds,
+    naming_found_bounds,
 )
 from sanql.ask.request import Request
 from sanql.ask.session import Session
@@ -21,7 +21,7 @@ from sanql.plan import (
     Level,
     Outline,
     Plan,
-    check_selects,
+    check_selection_delta,
     check_strategy,
     default_delta,
     least_epsilon,
@@ -33,7 +33,7 @@ from sanql.policy import ColumnUnit, Policy, Table
 
 def price_question(session: Session, request: Request, question: BoundedQuestion) -> Plan:
     """Return the plan of a question at its price; everything that can be refused is refused here."""
-    with saying_found(question.found):
+    with naming_found_bounds(question.found_bounds):
         outlined = outline(
             question.query,
             question.tables,
@@ -91,7 +91,7 @@ def _delta(
     if session.policy.delta_per_query is not None:
         return session.policy.delta_per_query
     budgets = session.budgets(request.analyst)
-    check_selects(budgets)
+    check_selection_delta(budgets)
     accounting = session.policy.accounting
     typical = default_delta(None, budgets, accounting)
     epsilon = _epsilon(session, request, question, outlined, typical)
@@ -110,7 +110,7 @@ def _epsilon(
     An accuracy that needs less than the least that a question costs is had for that.
     """
     if request.options.epsilon is not None:
-        return less_bounds(request.options.epsilon, question)
+        return epsilon_less_bounds(request.options.epsilon, question)
     if outlined.free:
         return Fraction(1)  # nothing is charged and nothing is noisy: any number does
     if request.options.accuracy is not None:
@@ -124,15 +124,15 @@ def _epsilon(
     )
 
 
-def is_raised_to_least(policy: Policy, request: Request, plan: Plan) -> bool:
-    """Return whether an accuracy is had for the least that a question costs, perhaps for less."""
+def is_at_least_price(policy: Policy, request: Request, plan: Plan) -> bool:
+    """Return whether an accuracy costs the least that a question may cost; less may have been enough."""
     return (
         request.options.accuracy is not None and plan.charge.epsilon == policy.epsilon_per_query_min
     )
 
 
-def check_least(policy: Policy, charge: Charge, apart: Fraction = Fraction(0)) -> None:
-    """Refuse a price below the least that a charged question costs in all.
+def check_least_price(policy: Policy, charge: Charge, apart: Fraction = Fraction(0)) -> None:
+    """Refuse a price below the least that the policy lets a question cost.
 
     Whether a question fails can tell something about the data however little it costs, so that
     questions may not be had for next to nothing. `apart` is what of the epsilon that was typed

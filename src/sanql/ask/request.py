@@ -1,4 +1,4 @@
-"""A request: one analyst's question with every option read, whichever door it came through."""
+"""A request: one analyst's question with all its options, the same from Python and the command line."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import cached_property
 
 from sanql.answer import Display
 from sanql.options import AnswerOptions, read_options
-from sanql.parse import Asked
+from sanql.parse import QuestionText
 
 
 @dataclass(frozen=True)
 class Request:
     """One question of one analyst, and everything that is asked of its answer."""
 
-    asked: Asked
+    asked: QuestionText
     analyst: str
     options: AnswerOptions
 
@@ -25,11 +25,13 @@ class Request:
         return Display(self.options.other, self.options.nonnegative, self.options.rounded)
 
 
-def read_request(asked: Asked, analyst: str, passed: Mapping[str, object] | None = None) -> Request:
+def read_request(
+    asked: QuestionText, analyst: str, passed: Mapping[str, object] | None = None
+) -> Request:
     """Return a request, its options read from the text and from what was passed beside it.
 
     >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people"
-    >>> read_request(Asked(text), "ana", {"confidence": "0.9"}).options.epsilon
+    >>> read_request(QuestionText(text), "ana", {"confidence": "0.9"}).options.epsilon
     Fraction(1, 2)
     """
     return Request(asked, analyst, read_options(asked.split[1], passed))

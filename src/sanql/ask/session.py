@@ -52,7 +52,7 @@ class Session:
         }
 
     def name_of_data(self, version: int) -> str:
-        """Return how digests call a version of the dataset."""
+        """Return the name of a version of the dataset in digests."""
         return f"{self.policy.name}, version {version}"
 
     def balances(self, analyst: str) -> tuple[Balance, ...]:
@@ -73,7 +73,7 @@ class Session:
         ]
 
     def check_open(self) -> None:
-        """Refuse whatever is asked after the end."""
+        """Refuse questions to a session that has been closed."""
         if self._closed:
             raise Refused(
                 "closed", "this San has been closed", "open the policy again with sanql.open(…)"

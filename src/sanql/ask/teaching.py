@@ -10,20 +10,20 @@ from functools import partial
 from sanql.ask.session import Session
 from sanql.compile import compile_plan, compile_public_query
 from sanql.errors import Refused
-from sanql.parse import Asked, Question
-from sanql.plan import guessed, outline, price
+from sanql.parse import Question, QuestionText
+from sanql.plan import outline, price, with_guessed_bounds
 from sanql.question import PublicQuery
 from sanql.teach import teach
 
 
 @contextmanager
-def teaching(session: Session, asked: Asked) -> Iterator[None]:
+def teaching(session: Session, asked: QuestionText) -> Iterator[None]:
     """Add to a refusal the nearest question that would be answered."""
     try:
         yield
     except Refused as refused:
         accept = partial(_accept, session)
-        raise teach(refused, asked, guessed(session.tables), accept) from None
+        raise teach(refused, asked, with_guessed_bounds(session.tables), accept) from None
 
 
 def _accept(session: Session, question: Question) -> None:

@@ -74,10 +74,10 @@ def guess_presence(noisy_counts: NDArray[np.integer]) -> Coins:
     return np.asarray(noisy_counts) >= 1
 
 
-def play(coins: Coins, noisy_counts: NDArray[np.integer]) -> CanaryAudit:
+def audit_answer(coins: Coins, noisy_counts: NDArray[np.integer]) -> CanaryAudit:
     """Return the audit of one answer: the canary of coin i is alone in cell i, if present.
 
-    >>> play(np.array([True, False, True]), np.array([3, 0, 0]))
+    >>> audit_answer(np.array([True, False, True]), np.array([3, 0, 0]))
     CanaryAudit(guesses=3, correct=2)
     """
     if len(coins) != len(noisy_counts):

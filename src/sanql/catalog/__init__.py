@@ -3,7 +3,7 @@
 from sanql.catalog.binding import BoundTable, SourceFormat, bind
 from sanql.catalog.description import Description, Layout, PreparedSource, layout
 from sanql.catalog.owner_remarks import Remark, remarks_on
-from sanql.catalog.similar_names import nearest
+from sanql.catalog.similar_names import suggest_similar
 
 __all__ = [
     "BoundTable",
@@ -14,6 +14,6 @@ __all__ = [
     "SourceFormat",
     "bind",
     "layout",
-    "nearest",
     "remarks_on",
+    "suggest_similar",
 ]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from sanql.catalog.similar_names import nearest
+from sanql.catalog.similar_names import suggest_similar
 from sanql.errors import Fault, PolicyError
 from sanql.kernel import (
     CANONICAL,
@@ -59,7 +59,7 @@ class BoundTable:
         """Return how the table is copied; one of which only rows are counted still needs a column."""
         if self.types:
             return CopiedTable(self.name, dict(self.types), self.projections)
-        counted = (Projection(each.columns, ("true",), {}) for each in self.projections)
+        counted = (Projection(projection.columns, ("true",), {}) for projection in self.projections)
         return CopiedTable(self.name, {"row": "BOOLEAN"}, tuple(counted))
 
 
@@ -74,17 +74,17 @@ def bind(
         place = f"table.{table.name}"
         names = [name for name in {**tables, **unfit} if name.lower() == table.name.lower()]
         if not names:
-            hint = nearest(table.name, tables) or "name a table of the source"
+            hint = suggest_similar(table.name, tables) or "name a table of the source"
             faults.append(Fault(place, "the source has no such table", hint))
         elif names[0] in unfit:
             faults.append(Fault(place, *unfit[names[0]]))
         else:
             whose = identifiers(table, policy.tables)
-            found = _bind_table(table, whose, names[0], formats[table.name], tables[names[0]])
-            if isinstance(found, BoundTable):
-                bound[table.name] = found
+            bound_table = _bind_table(table, whose, names[0], formats[table.name], tables[names[0]])
+            if isinstance(bound_table, BoundTable):
+                bound[table.name] = bound_table
             else:
-                faults.extend(found)
+                faults.extend(bound_table)
             faults += _key_faults(table, tables[names[0]])
     faults += _domain_faults(policy, bound)
     if faults:
@@ -92,12 +92,12 @@ def bind(
     return bound
 
 
-def _key_faults(table: Table, parts: list[list[SourceColumn]]) -> list[Fault]:
+def _key_faults(table: Table, files: list[list[SourceColumn]]) -> list[Fault]:
     """Return the fault of a key that a public table does not have; a private one's is an identifier."""
-    names = [field.name for field in parts[0]] if parts else []
+    names = [field.name for field in files[0]] if files else []
     if not table.public or table.key is None or table.key.lower() in map(str.lower, names):
         return []
-    hint = nearest(table.key, names) or "name a column of the table"
+    hint = suggest_similar(table.key, names) or "name a column of the table"
     place = f"table.{table.name}.key"
     return [Fault(place, f"the source has no column {quote_name(table.key)}", hint)]
 
@@ -113,11 +113,11 @@ def _domain_faults(policy: Policy, bound: Mapping[str, BoundTable]) -> list[Faul
             known = policy.tables[domain.table].columns or bound[domain.table].inferred or {}
             listed = known.get(domain.column)
             if listed is None or listed.type != column.type:
-                found = listed.type if listed is not None else "missing or of no known type"
+                stored = listed.type if listed is not None else "missing or of no known type"
                 faults.append(
                     Fault(
                         f"[table.{table.name}.column] {column.name}.domain",
-                        f"{domain.table}.{domain.column} is {found}, and the column is {column.type}",
+                        f"{domain.table}.{domain.column} is {stored}, and the column is {column.type}",
                         "declare the public table's column with the same type",
                     )
                 )
@@ -133,8 +133,8 @@ def _read(
         raise TypeError
     return (
         {
-            str(name): [[_field(*column) for column in part] for part in parts]
-            for name, parts in tables.items()
+            str(name): [[_field(*column) for column in fields] for fields in files]
+            for name, files in tables.items()
         },
         {str(name): (str(why), str(remedy)) for name, (why, remedy) in unfit.items()},
     )
@@ -153,38 +153,38 @@ def _bind_table(
     whose: Sequence[str],
     name: str,
     form: SourceFormat,
-    parts: list[list[SourceColumn]],
+    files: list[list[SourceColumn]],
 ) -> BoundTable | list[Fault]:
-    inferred = _infer(parts) if table.public and not table.columns else None
+    inferred = _infer(files) if table.public and not table.columns else None
     columns = table.columns if inferred is None else inferred
     wanted = dict.fromkeys([*whose, *columns])
     faults: list[Fault] = []
     types: dict[str, str] = {}
-    chosen: list[dict[str, tuple[str, str]]] = [{} for _ in parts]
+    chosen: list[dict[str, tuple[str, str]]] = [{} for _ in files]
     for column in wanted:
         is_unit = column.lower() in [identifier.lower() for identifier in whose]
         place = f"table.{table.name}.{'privacy_unit' if is_unit else 'column.' + column}"
         declared = columns.get(column)
-        found = _bind_column(place, column, declared, form, parts, is_unit=is_unit)
-        if isinstance(found, Fault):
-            faults.append(found)
+        bound = _bind_column(place, column, declared, form, files, is_unit=is_unit)
+        if isinstance(bound, Fault):
+            faults.append(bound)
             continue
-        types[column], expressions = found
-        for part, expression in zip(chosen, expressions, strict=True):
-            part[column] = expression
+        types[column], expressions = bound
+        for sources, expression in zip(chosen, expressions, strict=True):
+            sources[column] = expression
     if faults:
         return faults
     projections = tuple(
         Projection(
             # Rows are counted by some column even where none is used.
-            tuple(dict.fromkeys(source for source, _ in part.values())) or (fields[0].name,),
-            tuple(expression for _, expression in part.values()),
-            _bytes_max(columns, {column: source for column, (source, _) in part.items()}),
+            tuple(dict.fromkeys(source for source, _ in sources.values())) or (fields[0].name,),
+            tuple(expression for _, expression in sources.values()),
+            _bytes_max(columns, {column: source for column, (source, _) in sources.items()}),
         )
-        for part, fields in zip(chosen, parts, strict=True)
+        for sources, fields in zip(chosen, files, strict=True)
     )
     frozen = None if inferred is None else MappingProxyType(inferred)
-    return BoundTable(name, MappingProxyType(types), projections, frozen, _texts(table, parts))
+    return BoundTable(name, MappingProxyType(types), projections, frozen, _texts(table, files))
 
 
 def _bytes_max(columns: Mapping[str, Column], sources: Mapping[str, str]) -> dict[str, int]:
@@ -200,10 +200,10 @@ def _bytes_max(columns: Mapping[str, Column], sources: Mapping[str, str]) -> dic
     return {source: limit for source, limit in most.items() if source not in whole}
 
 
-def _texts(table: Table, parts: list[list[SourceColumn]]) -> tuple[str, ...]:
+def _texts(table: Table, files: list[list[SourceColumn]]) -> tuple[str, ...]:
     stored = {
         field.name.lower()
-        for fields in parts
+        for fields in files
         for field in fields
         if field.physical == CANONICAL["text"]
     }
@@ -219,7 +219,7 @@ def _bind_column(
     column: str,
     declared: Column | None,
     form: SourceFormat,
-    parts: list[list[SourceColumn]],
+    files: list[list[SourceColumn]],
     *,
     is_unit: bool,
 ) -> tuple[str, list[tuple[str, str]]] | Fault:
@@ -227,10 +227,10 @@ def _bind_column(
     expressions: list[tuple[str, str]] = []
     stored: set[str] = set()
     bytes_max = (declared.bytes_max if declared else None) or TEXT_BYTES_DEFAULT
-    for fields in parts:
+    for fields in files:
         named = [field for field in fields if field.name.lower() == column.lower()]
         if not named:
-            hint = nearest(column, [field.name for field in fields])
+            hint = suggest_similar(column, [field.name for field in fields])
             message = f'the source has no column "{column}"'
             return Fault(place, message, hint or "name a column of the source")
         if len(named) > 1:
@@ -282,24 +282,24 @@ def _bind_column(
     return stored.pop(), expressions
 
 
-def _infer(parts: list[list[SourceColumn]]) -> dict[str, Column]:
+def _infer(files: list[list[SourceColumn]]) -> dict[str, Column]:
     """Return the columns of a public table that its parts agree on, with the type that fits all."""
     inferred: dict[str, Column] = {}
-    for field in parts[0]:
+    for field in files[0]:
         matches = [
             other.suggested
-            for part in parts
-            for other in part
+            for fields in files
+            for other in fields
             if other.name.lower() == field.name.lower()
         ]
         suggestions = [column for column in matches if column is not None]
-        if len(matches) != len(parts) or len(suggestions) != len(parts):
+        if len(matches) != len(files) or len(suggestions) != len(files):
             continue
         kinds = {column.type for column in suggestions}
         if len(kinds) == 1:
             inferred[field.name] = suggestions[0]
         elif kinds == {"integer", "float"}:
             inferred[field.name] = Column(field.name, "float")
-        elif all(part_field.physical == "VARCHAR" for part_field in parts[0]):
+        elif all(part_field.physical == "VARCHAR" for part_field in files[0]):
             inferred[field.name] = Column(field.name, "text")
     return inferred

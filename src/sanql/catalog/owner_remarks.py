@@ -30,13 +30,13 @@ def remarks_on(
     policy: Policy, formats: Mapping[str, SourceFormat], bound: Mapping[str, BoundTable]
 ) -> tuple[Remark, ...]:
     """Return the columns whose values may be taken for NULL; one remark for all of a CSV table."""
-    found: list[Remark] = []
+    remarks: list[Remark] = []
     for name, table in bound.items():
         if table.texts and formats[name] == "csv":
-            found.append(_of_csv(policy.tables[name], table.texts))
+            remarks.append(_of_csv(policy.tables[name], table.texts))
         else:
-            found += [_of_column(policy.tables[name], column) for column in table.texts]
-    return tuple(found)
+            remarks += [_of_column(policy.tables[name], column) for column in table.texts]
+    return tuple(remarks)
 
 
 def _of_csv(table: Table, texts: tuple[str, ...]) -> Remark:

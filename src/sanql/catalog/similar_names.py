@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(name: str, existing: Iterable[str]) -> str:
+def suggest_similar(name: str, existing: Iterable[str]) -> str:
     """Return a remedy that points at the most similar existing name.
 
-    >>> nearest("peple", ["people", "visits"])
+    >>> suggest_similar("peple", ["people", "visits"])
     'did you mean "people"?'
     """
     by_lower = {other.lower(): other for other in existing}

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
-from sanql.certificate.limits_in_words import cut_unlike, cuts_in_words
-from sanql.certificate.rows_left_out import unseen_in_words
+from sanql.certificate.limits_in_words import limits_in_words, uneven_limits
+from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import NoNoise
 from sanql.numbers import show_upper
@@ -21,8 +21,8 @@ from sanql.plan import (
     Plan,
     PrivateKeys,
     PublicKeys,
-    check_known,
-    in_common,
+    check_known_mechanism,
+    shared_measurements,
     unit_in_words,
 )
 from sanql.policy import ColumnUnit, Neighbours
@@ -56,9 +56,9 @@ class Certificate:
     assumptions: tuple[str, ...]
     meaning: dict[str, object]
     bounds: tuple[dict[str, object], ...] = ()
-    cuts: str = ""
-    cut_unlike: str = ""
-    unseen: tuple[str, ...] = ()
+    limits_in_words: str = ""
+    uneven_limits: str = ""
+    rows_left_out: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the certificate as plain data; epsilon and delta are rounded up."""
@@ -79,9 +79,12 @@ class Certificate:
             "bounds": list(self.bounds),
         }
 
-    def beside(self) -> list[str]:
-        """Return what a reader of the rows must know of those that are not in them."""
-        return [*self.unseen, *(line for line in (self.cuts, self.cut_unlike) if line)]
+    def caveats(self) -> list[str]:
+        """Return what a reader of an answer must know of the rows that are not in it."""
+        return [
+            *self.rows_left_out,
+            *(line for line in (self.limits_in_words, self.uneven_limits) if line),
+        ]
 
     @property
     def selects_keys(self) -> bool:
@@ -90,12 +93,15 @@ class Certificate:
 
     def bounds_in_words(self) -> list[str]:
         """Return a line for each column whose bounds San finds."""
-        return [_bounds_in_words(part) for part in self.bounds]
+        return [_bounds_in_words(bounds) for bounds in self.bounds]
 
 
-def _bounds_in_words(part: dict[str, object]) -> str:
-    column, price = f"{part['table']}.{part['column']}", f"once, for epsilon {part['epsilon']:g}"
-    match part["bounds"]:
+def _bounds_in_words(bounds: dict[str, object]) -> str:
+    column, price = (
+        f"{bounds['table']}.{bounds['column']}",
+        f"once, for epsilon {bounds['epsilon']:g}",
+    )
+    match bounds["bounds"]:
         case [float(low), float(high)]:
             return f"bounds of {column}: [{low:,.15g}, {high:,.15g}], found {price}"
         case _:
@@ -139,11 +145,12 @@ def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:
     )
 
 
-def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
-    """Return the certificate of a plan's answer; notes say what is done to noisy values."""
+def certify(plan: Plan, processing: tuple[str, ...] = ()) -> Certificate:
+    """Return the certificate of a plan's answer; `processing` says what is done to noisy values."""
     charge, levels = plan.charge, plan.levels
     table, neighbours = plan.outline.table, plan.outline.neighbours
-    unseen, mechanism, unit = unseen_in_words(plan), _mechanism(plan), unit_in_words(table)
+    left_out, mechanism = rows_left_out_in_words(plan), _mechanism(plan)
+    unit = unit_in_words(table)
     return Certificate(
         definition=_definition(plan),
         epsilon=charge.epsilon,
@@ -153,9 +160,9 @@ def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
         mechanism=mechanism.name,
         theorem=mechanism.theorem,
         measurements=tuple(
-            _of_level(plan, number) | _measurement(level, index, part)
+            _of_level(plan, number) | _measurement(level, index, measurement)
             for number, level in enumerate(levels)
-            for index, part in enumerate(level.measurements)
+            for index, measurement in enumerate(level.measurements)
         ),
         aggregates=tuple(
             _of_level(plan, number) | {"aggregate": aggregate.text, "from": estimate.in_words()}
@@ -169,15 +176,15 @@ def certify(plan: Plan, notes: tuple[str, ...] = ()) -> Certificate:
             for name, limit in _limits(level).items()
         },
         assumptions=(
-            *dict.fromkeys(part for level in levels for part in _assumptions(level)),
-            *unseen,
+            *dict.fromkeys(said for level in levels for said in _assumptions(level)),
+            *left_out,
             *_levels_in_words(plan),
-            *notes,
+            *processing,
         ),
         meaning=meaning(charge, unit, neighbours),
-        cuts=cuts_in_words(plan),
-        cut_unlike=_cut_unlike(plan),
-        unseen=unseen,
+        limits_in_words=limits_in_words(plan),
+        uneven_limits=_uneven_limits(plan),
+        rows_left_out=left_out,
     )
 
 
@@ -194,29 +201,29 @@ def _levels_in_words(plan: Plan) -> tuple[str, ...]:
     """Return what a reader must know of several levels together."""
     if not plan.several:
         return ()
-    found = [
+    sentences = [
         "limits on a unit hold level by level, so exact numbers of different levels need not add up"
     ]
-    if any(level.outline.beside for level in plan.levels):
-        found.append(
+    if any(level.outline.filtering_keys for level in plan.levels):
+        sentences.append(
             "rows with other keys than the declared ones are left out of every level whose keys are "
             "declared, also of totals"
         )
-    shared = in_common(plan)
+    shared = shared_measurements(plan)
     if shared:
         names = ", ".join(plan.names[level] for level in sorted(set().union(*shared)))
-        found.append(
+        sentences.append(
             f"rows, values and sums of the levels {names} are fitted to each other (weighted least "
             "squares), so that parts add up to totals; everything else is shown as measured. An "
             "interval is that of the number as measured, widened to hold the number shown"
         )
     else:
-        found.append("all numbers are shown as measured, so parts need not add up to totals")
-    return tuple(found)
+        sentences.append("all numbers are shown as measured, so parts need not add up to totals")
+    return tuple(sentences)
 
 
-def _cut_unlike(plan: Plan) -> str:
-    return cut_unlike(plan, in_common(plan)) if plan.several else ""
+def _uneven_limits(plan: Plan) -> str:
+    return uneven_limits(plan, shared_measurements(plan)) if plan.several else ""
 
 
 def _definition(plan: Plan) -> str:
@@ -230,29 +237,29 @@ def _definition(plan: Plan) -> str:
 def _mechanism(plan: Plan) -> Mechanism:
     """Return the mechanism of the levels that have noise, which is one for all, if it is known."""
     noisy = [level for level in plan.levels if not level.outline.free]
-    found = {level.priced.mechanism for level in noisy or plan.levels}
-    if len(found) != 1:
-        raise AssertionError(f"one answer has one mechanism, not {found}")
-    (mechanism,) = found
-    check_known(mechanism)
+    mechanisms = {level.priced.mechanism for level in noisy or plan.levels}
+    if len(mechanisms) != 1:
+        raise AssertionError(f"one answer has one mechanism, not {mechanisms}")
+    (mechanism,) = mechanisms
+    check_known_mechanism(mechanism)
     if mechanism == NoMechanism() and (plan.charge.events or not plan.outline.free):
         raise AssertionError("an answer that depends on units has noise")
     return mechanism
 
 
-def _measurement(level: Level, index: int, part: Measurement) -> dict[str, object]:
+def _measurement(level: Level, index: int, measurement: Measurement) -> dict[str, object]:
     noise = level.noises[index]
-    bounds = part.sensitivity
+    bounds = measurement.sensitivity
     described: dict[str, object] = {
-        "measures": part.kind.value,
+        "measures": measurement.kind.value,
         "mechanism": noise.describe(),
-        "noise_standard_deviation": noise.standard_deviation * float(part.grid),
+        "noise_standard_deviation": noise.standard_deviation * float(measurement.grid),
         "sensitivity": {
-            "l1": float(bounds.l1 * part.grid),
-            "linf": float(bounds.linf * part.grid),
-            "l2": math.sqrt(bounds.l2_squared) * float(part.grid),
+            "l1": float(bounds.l1 * measurement.grid),
+            "linf": float(bounds.linf * measurement.grid),
+            "l2": math.sqrt(bounds.l2_squared) * float(measurement.grid),
         },
-        "grid": float(part.grid),
+        "grid": float(measurement.grid),
         "argument": noise.argument,
     }
     if index == level.outline.measuring.selection and not isinstance(noise, NoNoise):
@@ -297,24 +304,24 @@ def _assumptions(level: Level) -> tuple[str, ...]:
     table = level.outline.table
     if table.public:
         return (f"the owner declares the table {table.name} public",)
-    found = ["values outside a column's declared bounds are read as the nearest bound"]
+    assumptions = ["values outside a column's declared bounds are read as the nearest bound"]
     if isinstance(table.unit, ColumnUnit):
-        found += [
+        assumptions += [
             f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
             "a unit beyond its limits keeps some of its groups, drawn at random for this answer, and "
             "has its counts and sums scaled down in proportion",
         ]
     if level.outline.neighbours == "change-one":
-        found.append("the number of units is public")
-    if any(part.kind is Measured.SUM for part in level.measurements):
-        found.append("sums are exact on the stated grid")
-    found.append("intervals cover the noise, not what limits and bounds took away")
+        assumptions.append("the number of units is public")
+    if any(measurement.kind is Measured.SUM for measurement in level.measurements):
+        assumptions.append("sums are exact on the stated grid")
+    assumptions.append("intervals cover the noise, not what limits and bounds took away")
     if isinstance(level.outline.keys, PrivateKeys):
-        found.append(
+        assumptions.append(
             "intervals of keys selected privately hold given that the key is shown: where the count "
             "that selects is near the threshold, its interval reaches further down"
         )
-    return tuple(found)
+    return tuple(assumptions)
 
 
 def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
@@ -360,18 +367,18 @@ def _pairs(charge: Charge) -> list[Pair]:
     from sanql.theory.closed_forms import GuaranteedPair
     from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 
-    found: list[Pair] = [GuaranteedPair(number_upper(charge.epsilon), number_upper(charge.delta))]
+    pairs: list[Pair] = [GuaranteedPair(number_upper(charge.epsilon), number_upper(charge.delta))]
     match charge.events:
         case (LaplaceEvent(scale, l1, linf),) if l1 == linf:
-            found.append(DiscreteLaplacePair(number_lower(scale), l1))
+            pairs.append(DiscreteLaplacePair(number_lower(scale), l1))
         case (GaussianEvent(sigma2, squared),) if squared == 1 and sigma2 < 10**8:
-            found.append(DiscreteGaussianPair(math.sqrt(number_lower(sigma2)) * (1 - 2**-50)))
+            pairs.append(DiscreteGaussianPair(math.sqrt(number_lower(sigma2)) * (1 - 2**-50)))
         case events if any(isinstance(event, GaussianEvent) for event in events):
             delta = max(COARSE, charge.delta)
-            found.append(
+            pairs.append(
                 GuaranteedPair(number_upper(epsilon_upper(events, delta)), number_upper(delta))
             )
-    return found
+    return pairs
 
 
 def _percent_up(share: float) -> str:

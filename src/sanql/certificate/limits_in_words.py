@@ -11,36 +11,36 @@ from sanql.question import Derived, From, Grouped, Rows, Selected
 from sanql.statistics import statistic_of
 
 
-def cuts_in_words(plan: Plan) -> str:
-    """Return the limits that may cut an answer; nothing where none can.
+def limits_in_words(plan: Plan) -> str:
+    """Return the limits that may leave rows out of an answer; nothing where none can.
 
     Whether they did cut depends on the rows, so the line is there whenever they could.
     """
-    said = [_of_level(level) for level in plan.levels]
-    if plan.several and len(set(said)) > 1:
-        named = zip(plan.names, said, strict=True)
-        said = [f"{words} in {name}" for name, words in named if words]
-    found = ", ".join(dict.fromkeys(words for words in said if words))
-    return f"limits: {found}; what they cut is not in the intervals" if found else ""
+    limits = [_of_level(level) for level in plan.levels]
+    if plan.several and len(set(limits)) > 1:
+        named = zip(plan.names, limits, strict=True)
+        limits = [f"{words} in {name}" for name, words in named if words]
+    listed = ", ".join(dict.fromkeys(words for words in limits if words))
+    return f"limits: {listed}; what they cut is not in the intervals" if listed else ""
 
 
-def cut_unlike(plan: Plan, fitted: Iterable[Mapping[int, int]]) -> str:
+def uneven_limits(plan: Plan, fitted: Iterable[Mapping[int, int]]) -> str:
     """Return a line where levels are fitted to each other, and limits may cut some of them more.
 
     A unit that is in more groups of a level than count loses rows there that a coarser level keeps; with
     no fewer groups than rows, as many of its rows count in every level. Counted as a unit in the one
     group that counts, it loses nothing.
     """
-    cut = {
+    limited = {
         plan.names[level]
         for places in fitted
         for level, number in places.items()
         if plan.levels[level].measurements[number].kind is not Measured.UNITS
         and _loses_groups(plan.levels[level])
     }
-    if not cut:
+    if not limited:
         return ""
-    names = ", ".join(name for name in plan.names if name in cut)
+    names = ", ".join(name for name in plan.names if name in limited)
     return (
         f"levels are fitted to each other, and limits on groups may cut {names} more than the others: "
         "totals may be off (counts too low); for an undisturbed total ask for it by itself"
@@ -49,7 +49,7 @@ def cut_unlike(plan: Plan, fitted: Iterable[Mapping[int, int]]) -> str:
 
 def _loses_groups(level: Level) -> bool:
     """Return whether a unit's rows may be left out because they are in too many groups."""
-    return _groups_cut(level) and level.outline.limits.groups < level.outline.limits.rows
+    return _may_lose_groups(level) and level.outline.limits.groups < level.outline.limits.rows
 
 
 def _of_level(level: Level) -> str:
@@ -59,13 +59,13 @@ def _of_level(level: Level) -> str:
         return ""
     limits = level.outline.limits
     # counted as a unit, somebody counts once in a group, however many rows they have
-    rows_count = not all(statistic_of(part).by_unit for part in level.query.aggregates)
-    said = [_counted(_rows_that_count(level), "row")] if rows_count else []
+    rows_count = not all(statistic_of(aggregate).by_unit for aggregate in level.query.aggregates)
+    words = [_counted(_rows_that_count(level), "row")] if rows_count else []
     if rows_count and limits.rows_per_group < limits.rows:
-        said[0] += f" ({limits.rows_per_group} in a group)"
-    if _groups_cut(level) and (limits.groups < limits.rows or not rows_count):
-        said.append(_counted(limits.groups, "group"))
-    return f"{' and '.join(said)} a {unit.column}" if said else ""
+        words[0] += f" ({limits.rows_per_group} in a group)"
+    if _may_lose_groups(level) and (limits.groups < limits.rows or not rows_count):
+        words.append(_counted(limits.groups, "group"))
+    return f"{' and '.join(words)} a {unit.column}" if words else ""
 
 
 def _rows_that_count(level: Level) -> int:
@@ -95,7 +95,7 @@ def _one_row(source: From | Rows) -> bool:
             return False
 
 
-def _groups_cut(level: Level) -> bool:
+def _may_lose_groups(level: Level) -> bool:
     """Return whether a unit may be in more groups than count."""
     match level.outline.keys:
         case OneGroup():

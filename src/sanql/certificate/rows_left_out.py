@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanql.plan import KeyColumn, Level, Plan, PublicKeys, repeated
+from sanql.plan import KeyColumn, Level, Plan, PublicKeys, repetitions_in_words
 from sanql.question import AggregateRef, ColumnRef, Expr, IntervalEnd, KeyRef, Query, walk
 
 
-def unseen_in_words(plan: Plan) -> tuple[str, ...]:
+def rows_left_out_in_words(plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each kind of row that an answer leaves out; nothing where none can be."""
     if plan.outline.free:
         return ()
@@ -20,7 +20,11 @@ def unseen_in_words(plan: Plan) -> tuple[str, ...]:
         _name(plan.query, key) for level in plan.levels for key in _never_null(level)
     )
     missing = [f"rows whose {' or '.join(names)} is NULL are in no group"] if names else []
-    return (*missing, *repeated(plan.query, plan.outline.tables), *_chosen_by_noise(plan.query))
+    return (
+        *missing,
+        *repetitions_in_words(plan.query, plan.outline.tables),
+        *_chosen_by_noise(plan.query),
+    )
 
 
 def _chosen_by_noise(query: Query) -> Iterator[str]:
@@ -39,7 +43,7 @@ def _chosen_by_noise(query: Query) -> Iterator[str]:
 
 
 def _is_noisy(expression: Expr) -> bool:
-    return any(isinstance(part, AggregateRef | IntervalEnd) for part in walk(expression))
+    return any(isinstance(node, AggregateRef | IntervalEnd) for node in walk(expression))
 
 
 def _never_null(level: Level) -> Iterator[Expr]:

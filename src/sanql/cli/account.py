@@ -150,12 +150,14 @@ def verify_records(policy: Path, form: str) -> None:
 
         loaded = load(policy)
         check_ledger_exists(loaded)
-        found = verify(loaded.ledger, partial(known_heads, loaded))
-        if found.fault is not None:
-            what = _FAULTS.get(found.fault.code, "is damaged")
-            raise LedgerError(found.fault.code, f"the ledger {what}: {found.fault}", RESTORE)
-        check_kept_here(loaded, found.account)
+        verification = verify(loaded.ledger, partial(known_heads, loaded))
+        if verification.fault is not None:
+            what = _FAULTS.get(verification.fault.code, "is damaged")
+            raise LedgerError(
+                verification.fault.code, f"the ledger {what}: {verification.fault}", RESTORE
+            )
+        check_kept_here(loaded, verification.account)
         if form == "json":
-            say_json(verification_to_dict(found))
+            say_json(verification_to_dict(verification))
         else:
-            print_verification(found)
+            print_verification(verification)

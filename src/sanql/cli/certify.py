@@ -142,13 +142,13 @@ def histogram(plot: Path | None, form: str, **options: Any) -> None:
         if threshold is None:
             raise _missing("--threshold or --smallest-threshold")
         adversary = HistogramAdversary(threshold, prior, known)
-        found = _certificate(adversary, options, "DDP")
-        told = {**found.to_dict(), "threshold": threshold, "known": known}
+        certificate = _certificate(adversary, options, "DDP")
+        content = {**certificate.to_dict(), "threshold": threshold, "known": known}
         if plot is not None:
             from sanql.cli.certify_plots import draw
 
-            draw(plot, adversary, found)
-        _write(found, told, form, f"smallest cell shown: {threshold}", plot)
+            draw(plot, adversary, certificate)
+        _write(certificate, content, form, f"smallest cell shown: {threshold}", plot)
 
 
 @certify.command("map")
@@ -221,22 +221,22 @@ def _answer(
 ) -> None:
     from sanql.mechanisms.noiseless import known_max, others_min
 
-    found_words = ""
+    result_words = ""
     if options["smallest_records"]:
         epsilon, delta = _both(options)
         adversary = adversary.with_others(others_min(adversary, epsilon, delta))
-        found_words = f"smallest number of other records: {adversary.others}"
+        result_words = f"smallest number of other records: {adversary.others}"
     elif options["largest_known"]:
         epsilon, delta = _both(options)
         adversary = adversary.with_known(known_max(adversary, epsilon, delta))
-        found_words = f"largest number of known records: {adversary.known}"
-    found = _certificate(adversary, options, definition)
-    told = {**found.to_dict(), "records": adversary.others, "known": adversary.known}
+        result_words = f"largest number of known records: {adversary.known}"
+    certificate = _certificate(adversary, options, definition)
+    content = {**certificate.to_dict(), "records": adversary.others, "known": adversary.known}
     if plot is not None:
         from sanql.cli.certify_plots import draw
 
-        draw(plot, adversary, found)
-    _write(found, told, form, found_words, plot)
+        draw(plot, adversary, certificate)
+    _write(certificate, content, form, result_words, plot)
 
 
 def _certificate(adversary: Any, options: dict[str, Any], definition: str) -> NoiselessCertificate:
@@ -244,22 +244,22 @@ def _certificate(adversary: Any, options: dict[str, Any], definition: str) -> No
 
     epsilon, delta = options["epsilon"], options["delta"]
     if epsilon is not None:
-        found = delta_at(adversary, _number(epsilon, "--epsilon"), definition=definition)
+        certificate = delta_at(adversary, _number(epsilon, "--epsilon"), definition=definition)
         if delta is not None:
-            _check_delta(found, checked_delta(_number(delta, "--delta")))
-        return found
+            _check_delta(certificate, checked_delta(_number(delta, "--delta")))
+        return certificate
     if delta is not None:
         return epsilon_at(adversary, _number(delta, "--delta"), definition=definition)
     raise _missing("--epsilon or --delta")
 
 
-def _check_delta(found: NoiselessCertificate, delta: Fraction) -> None:
+def _check_delta(certificate: NoiselessCertificate, delta: Fraction) -> None:
     """Refuse a class that does not reach the delta given beside an epsilon."""
-    if Fraction(found.delta_upper) > delta:
+    if Fraction(certificate.delta_upper) > delta:
         raise Refused(
             "certificate_not_reached",
-            f"at epsilon {found.epsilon:.6g} delta is certified up to {found.delta_upper:.3g}, "
-            f"which is above {float(delta):.3g}",
+            f"at epsilon {certificate.epsilon:.6g} delta is certified up to "
+            f"{certificate.delta_upper:.3g}, which is above {float(delta):.3g}",
             "leave --epsilon or --delta out to see what is reached, ask for --smallest-records, "
             "--largest-known or --smallest-threshold, or add noise",
         )
@@ -318,14 +318,18 @@ def _missing(what: str) -> Refused:
 
 
 def _write(
-    found: NoiselessCertificate, told: dict[str, object], form: str, words: str, plot: Path | None
+    certificate: NoiselessCertificate,
+    content: dict[str, object],
+    form: str,
+    words: str,
+    plot: Path | None,
 ) -> None:
     if form == "json":
-        say_json(told)
+        say_json(content)
         return
     if words:
         say(words)
-    for sentence in found.sentences():
+    for sentence in certificate.sentences():
         say(sentence)
     if plot is not None:
         say(f"written: {plot}")

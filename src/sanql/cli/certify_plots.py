@@ -31,7 +31,7 @@ COLOURS = (BLUE, ORANGE, GREEN, GREY)
 LINES = ("-", "--", "-.", ":")
 
 
-def draw(path: Path, adversary: Any, found: NoiselessCertificate) -> None:
+def draw(path: Path, adversary: Any, certificate: NoiselessCertificate) -> None:
     """Write the picture of the class that was certified, with the certificate as a point."""
     from sanql.mechanisms.noiseless import CountAdversary, HistogramAdversary
 
@@ -54,11 +54,11 @@ def draw(path: Path, adversary: Any, found: NoiselessCertificate) -> None:
         FigureCanvasAgg(figure)
         match adversary:
             case CountAdversary():
-                bound_against_members(figure, adversary, found)
+                bound_against_members(figure, adversary, certificate)
             case HistogramAdversary():
-                threshold_against_fraction(figure, adversary, found)
+                threshold_against_fraction(figure, adversary, certificate)
             case _:
-                epsilon_against_records(figure, adversary, found)
+                epsilon_against_records(figure, adversary, certificate)
         metadata = {"Date": None} if path.suffix == ".svg" else {}
         try:
             figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
@@ -71,7 +71,7 @@ def draw(path: Path, adversary: Any, found: NoiselessCertificate) -> None:
 
 
 def epsilon_against_records(
-    figure: Figure, adversary: SumAdversary, found: NoiselessCertificate
+    figure: Figure, adversary: SumAdversary, certificate: NoiselessCertificate
 ) -> None:
     """Draw epsilon of an exact sum against the number of unknown records, at the delta found."""
     axes = figure.add_subplot()
@@ -85,25 +85,25 @@ def epsilon_against_records(
         unknown, levels = [], []
         for count in counts:
             other = replace(adversary, others=count, known=0, alpha=adversary.alpha / part)
-            level = _rough_epsilon(other.rough_delta, found.delta_upper, 20.0)
+            level = _rough_epsilon(other.rough_delta, certificate.delta_upper, 20.0)
             if level is not None:
                 unknown.append(count)
                 levels.append(level)
         axes.plot(unknown, levels, line, color=colour, label=name)
-    _mark(axes, adversary.unknown, found.epsilon)
+    _mark(axes, adversary.unknown, certificate.epsilon)
     axes.axhline(1, color="black", linewidth=0.8, linestyle=":")
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="unknown other records",
         ylabel="epsilon certified",
-        title=f"Exact sum or mean: epsilon at delta = {found.delta_upper:.3g}",
+        title=f"Exact sum or mean: epsilon at delta = {certificate.delta_upper:.3g}",
     )
     axes.legend()
 
 
 def bound_against_members(
-    figure: Figure, adversary: CountAdversary, found: NoiselessCertificate
+    figure: Figure, adversary: CountAdversary, certificate: NoiselessCertificate
 ) -> None:
     """Draw the certified delta of a count beside those of members of its class.
 
@@ -111,7 +111,7 @@ def bound_against_members(
     the one certified; a better simulator may do with less.
     """
     axes = figure.add_subplot()
-    width = Fraction(found.epsilon) or Fraction(1)
+    width = Fraction(certificate.epsilon) or Fraction(1)
     levels = [width * k / 6 for k in range(1, 13)]
     across = [float(level) for level in levels]
     bound = [adversary.bound(level).delta_upper for level in levels]
@@ -121,9 +121,9 @@ def bound_against_members(
     chances = sorted({float(adversary.chance), 0.5})
     for chance, colour, line in zip(chances, COLOURS[1:], LINES[1:], strict=False):
         law = _binomial(adversary.unknown, chance)
-        told = [_count_truth(law, math.exp(level)) for level in levels]
-        axes.plot(across, told, line, color=colour, label=f"everybody 1 with chance {chance:g}")
-    _mark(axes, found.epsilon, found.delta_upper)
+        deltas = [_count_truth(law, math.exp(level)) for level in levels]
+        axes.plot(across, deltas, line, color=colour, label=f"everybody 1 with chance {chance:g}")
+    _mark(axes, certificate.epsilon, certificate.delta_upper)
     axes.set(
         yscale="log",
         xlabel="epsilon",
@@ -136,14 +136,14 @@ def bound_against_members(
 
 
 def threshold_against_fraction(
-    figure: Figure, adversary: HistogramAdversary, found: NoiselessCertificate
+    figure: Figure, adversary: HistogramAdversary, certificate: NoiselessCertificate
 ) -> None:
     """Draw the smallest certified threshold against the fraction of the population sampled."""
     from sanql.mechanisms.noiseless import BinomialPrior, PoissonPrior
 
     axes = figure.add_subplot()
     rates = [Fraction(k, 100) for k in (1, 5, *range(10, 91, 10), 95, 98)]
-    delta, epsilon = found.delta_upper, Fraction(found.epsilon)
+    delta, epsilon = certificate.delta_upper, Fraction(certificate.epsilon)
     for factor, colour, line in zip(
         (Fraction(1), Fraction(2), Fraction(1, 2)), COLOURS, LINES, strict=False
     ):

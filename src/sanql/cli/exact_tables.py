@@ -52,9 +52,9 @@ def terms_line(terms: Terms) -> str:
     """Return what a declared release would take and guarantee, before a row is read."""
     key, certified = _least(terms), terms.certified
     what = "records in every cell" if key == "records_min" else "records in a cell that is shown"
-    found = "declared" if getattr(terms.exact, key) is not None else "found to pass"
+    origin = "declared" if getattr(terms.exact, key) is not None else "found to pass"
     return (
-        f"[exact.{terms.exact.name}]: at least {terms.least:,} {what} ({found}); "
+        f"[exact.{terms.exact.name}]: at least {terms.least:,} {what} ({origin}); "
         f"({certified.epsilon:.6g}, {certified.delta_upper:.3g})-DDP against: {certified.adversary}"
     )
 
@@ -85,7 +85,7 @@ def releases_to_dicts(entries: Sequence[ExactEntry]) -> list[dict[str, Any]]:
     ]
 
 
-def verified_to_dicts(found: Sequence[VerifiedExact]) -> list[dict[str, Any]]:
+def verified_to_dicts(releases: Sequence[VerifiedExact]) -> list[dict[str, Any]]:
     """Return what the auditor found in the book as plain data."""
     return [
         {
@@ -98,14 +98,14 @@ def verified_to_dicts(found: Sequence[VerifiedExact]) -> list[dict[str, Any]]:
             "record": release.record,
             "state": release.state,
         }
-        for release in found
+        for release in releases
     ]
 
 
-def verified_lines(found: Sequence[VerifiedExact]) -> list[str]:
+def verified_lines(releases: Sequence[VerifiedExact]) -> list[str]:
     """Return what the auditor found in the book, a line a release."""
     return [
         f"exact {release.name}: {cells_in_words(release.cells)}, {release.state}, epsilon "
         f"{show_upper(release.epsilon, 4)}, delta {show_upper(release.delta, 3)} (DDP)"
-        for release in found
+        for release in releases
     ]

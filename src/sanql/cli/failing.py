@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from sanql.cli.saying import say, say_json
 from sanql.errors import SanqlError
-from sanql.interrupts import charges_said
+from sanql.interrupts import noting_charges_on_interrupt
 
 TYPED_HERE = {  # remedies that speak of Python's arguments, as options
     "parameter_missing": "--param NAME=VALUE",
@@ -23,7 +23,7 @@ TYPED_HERE = {  # remedies that speak of Python's arguments, as options
 def reported(form: str) -> Iterator[None]:
     """Report what goes wrong inside, in the form asked for, and leave with its exit code."""
     try:
-        with charges_said():
+        with noting_charges_on_interrupt():
             yield
     except SanqlError as error:
         _report(error, form)

@@ -21,23 +21,23 @@ _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})(e[+-]?\d{1,3})?",
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
-def typed(given: Iterable[str]) -> dict[str, Value]:
+def typed(assignments: Iterable[str]) -> dict[str, Value]:
     """Return values by name, each typed by what its text looks like or by the type named.
 
     >>> typed(["age=40", "city=Bern", "zip:text=3000", "since:date=2026-01-31"])["zip"]
     '3000'
     """
-    found: dict[str, Value] = {}
-    for text in given:
+    values: dict[str, Value] = {}
+    for text in assignments:
         match = _PARAMETER.fullmatch(text)
         if match is None:
             raise _unreadable(text)
-        if match["name"] in found:
+        if match["name"] in values:
             raise Refused(
                 "parameter_twice", f"the parameter {match['name']} is given twice", "give it once"
             )
-        found[match["name"]] = _value(match["value"], match["kind"], text)
-    return found
+        values[match["name"]] = _value(match["value"], match["kind"], text)
+    return values
 
 
 def _value(value: str, kind: str | None, text: str) -> Value:

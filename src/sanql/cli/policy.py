@@ -72,9 +72,9 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
     with reported(form):
         from sanql.cli.exact_tables import terms_line, terms_to_dict
         from sanql.exact import terms_of
-        from sanql.policy import survey
+        from sanql.policy import load_with_faults
 
-        loaded, faults = survey(policy)
+        loaded, faults = load_with_faults(policy)
         notes: Sequence[Remark] = ()
         if loaded is not None:
             notes, more = _notes_and_faults_of_source(loaded)
@@ -85,8 +85,8 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
         if form == "json":
             exact = {term.exact.name: terms_to_dict(term) for term in terms}
             noted = [asdict(note) for note in notes]
-            found = {"policy": loaded.name, "faults": [], "notes": noted, "exact": exact}
-            say_json(found)
+            content = {"policy": loaded.name, "faults": [], "notes": noted, "exact": exact}
+            say_json(content)
         else:
             say(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():

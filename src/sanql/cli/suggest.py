@@ -44,7 +44,7 @@ def suggest(
         from sanql.san import open_policy
 
         with open_policy(policy, analyst, progress=lambda message: say(message, err=True)) as san:
-            found = san.suggest_limits(
+            suggestion = san.suggest_limits(
                 table, epsilon=epsilon, by=by, typical_epsilon=typical_epsilon
             )
-        say(found.to_json() if form == "json" else str(found))
+        say(suggestion.to_json() if form == "json" else str(suggestion))

@@ -191,11 +191,11 @@ def _recorded(pair: dict[str, Any]) -> str:
     return _pair(Fraction(pair["epsilon"]), Fraction(pair["delta"]), show_upper)
 
 
-def verification_to_dict(found: Verification) -> dict[str, Any]:
+def verification_to_dict(verification: Verification) -> dict[str, Any]:
     """Return what the auditor found as plain data."""
     return {
-        "sound": found.sound,
-        "records": found.records,
+        "sound": verification.sound,
+        "records": verification.records,
         "accounts": [
             {
                 "kind": account.kind,
@@ -204,24 +204,24 @@ def verification_to_dict(found: Verification) -> dict[str, Any]:
                 "epsilon": float(show_upper(account.epsilon_spent_upper)),
                 "delta": float(show_upper(account.delta_spent_upper)),
             }
-            for account in found.accounts
+            for account in verification.accounts
         ],
-        "exact": verified_to_dicts(found.exact),
-        "scratch": found.scratch,
+        "exact": verified_to_dicts(verification.exact),
+        "scratch": verification.scratch,
     }
 
 
-def print_verification(found: Verification, terminal: Console | None = None) -> None:
+def print_verification(verification: Verification, terminal: Console | None = None) -> None:
     """Print that the ledger is sound, and what was recomputed."""
     out = terminal or console()
-    out.print(f"{found.records} records, every hash, charge and balance recomputed: sound")
-    if found.scratch:
+    out.print(f"{verification.records} records, every hash, charge and balance recomputed: sound")
+    if verification.scratch:
         out.print("  a scratch account: charges are rehearsed, nothing was ever answered")
-    for account in found.accounts:
+    for account in verification.accounts:
         spent = _pair(account.epsilon_spent_upper, account.delta_spent_upper, show_upper)
         charges = f"{account.charges} charge{'' if account.charges == 1 else 's'}"
         out.print(_safe(f"  {account.kind} {account.name}: {charges}, {spent}"))
-    for line in verified_lines(found.exact):
+    for line in verified_lines(verification.exact):
         out.print(_safe(f"  {line}"))
 
 

@@ -81,18 +81,18 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 
     stated = {name: value for name, value in levels.items() if value is not None}
     asked = Levels(**_exact(stated, "epsilon", "delta", "tau"))
-    given = read_channel(channel)
-    findings, skipped = run(given, asked, definitions)
+    described = read_channel(channel)
+    findings, skipped = run(described, asked, definitions)
     refuse_unused(stated, definitions, skipped)
     if form == "json":
-        told = {
-            "as_read": given.as_read(),
+        content = {
+            "as_read": described.as_read(),
             "findings": [finding.to_dict() for finding in findings],
             "skipped": [asdict(left_out) for left_out in skipped],
         }
-        say_json(told, indent=2)
+        say_json(content, indent=2)
         return
-    say("\n".join(given.as_read()))
+    say("\n".join(described.as_read()))
     rows = [
         (finding.definition, finding.shown_parameters(), finding.status, finding.why)
         for finding in findings
@@ -131,28 +131,28 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
 
     numbers = _floats(setting, "tau", "delta_hat")
     numbers = _floats(numbers, "simulator_epsilon", "simulator_delta", rounding=float_upper)
-    given, known = parse(guarantee), Setting(**numbers)
-    found, lacking = follow(given, known), blocked(given, known)
+    stated, known = parse(guarantee), Setting(**numbers)
+    implied, lacking = follow(stated, known), blocked(stated, known)
     if form == "json":
-        told = {
-            "given": {"guarantee": str(given), "meaning": given.meaning},
-            "implied": [item.to_dict() for item in found],
-            "unchanged_by": list(closures(given)),
+        content = {
+            "given": {"guarantee": str(stated), "meaning": stated.meaning},
+            "implied": [item.to_dict() for item in implied],
+            "unchanged_by": list(closures(stated)),
             "not_applied": [{"edge": e.name, "source": e.source, "needs": n} for e, n in lacking],
         }
-        say_json(told, indent=2)
+        say_json(content, indent=2)
         return
-    say(f"{given}: {given.meaning}")
+    say(f"{stated}: {stated.meaning}")
     rows = [
         (str(item.guarantee), item.guarantee.meaning, item.source, _as_printed(item))
-        for item in found
+        for item in implied
     ]
     if rows:
         _table(("implies", "which says", "source", "as printed"), rows)
     else:
-        say(f"nothing follows: {_why_nothing(starts(given), lacking)}")
-    if closures(given):
-        say(f"unchanged by: {', '.join(closures(given))}")
+        say(f"nothing follows: {_why_nothing(starts(stated), lacking)}")
+    if closures(stated):
+        say(f"unchanged by: {', '.join(closures(stated))}")
     for edge, needs in lacking:
         say(f"not applied: {edge.source} needs: {'; '.join(needs)}")
 
@@ -190,11 +190,11 @@ def meaning(form: str, mechanism: str, **choice: Any) -> None:
     numbers = _floats(numbers, "scale", rounding=float_lower)
     prior, failure, delta = numbers.pop("prior"), numbers.pop("failure"), numbers["delta"]
     allowed = failure if failure is not None else min(1.0, 10 * delta)
-    told = meaning_of(_pair(mechanism=mechanism, **numbers), prior, failure=allowed)
+    meanings = meaning_of(_pair(mechanism=mechanism, **numbers), prior, failure=allowed)
     if form == "json":
-        say_json(told.to_dict(), indent=2)
+        say_json(meanings.to_dict(), indent=2)
         return
-    for sentence in told.sentences():
+    for sentence in meanings.sentences():
         say(sentence)
 
 

@@ -54,8 +54,8 @@ def tour(directory: Path, out: Console) -> None:
         policy, "ana", progress=lambda message: out.print(message, style="dim")
     ) as san:
         out.rule("[bold]2. What an analyst asks, and the private answers")
-        for words, sql, wishes in QUESTIONS:
-            _ask(san, out, words, sql, wishes)
+        for words, sql, options in QUESTIONS:
+            _ask(san, out, words, sql, options)
         out.rule("[bold]3. Before spending: an explanation")
         _show_sql(out, "What would this cost?", EXPLAINED)
         explained = san.explain(EXPLAINED, epsilon="0.3", delta="1e-8")
@@ -63,8 +63,8 @@ def tour(directory: Path, out: Console) -> None:
         out.rule("[bold]4. A refusal, with its remedy")
         _be_refused(san, out, "Rows are people's own", REFUSED, {"epsilon": "0.1"})
         out.rule("[bold]5. The same question again is free")
-        words, sql, wishes = QUESTIONS[0]
-        _ask(san, out, words, sql, wishes)
+        words, sql, options = QUESTIONS[0]
+        _ask(san, out, words, sql, options)
         out.rule("[bold]6. The account")
         print_balances(san.budget(), out, renyi=san.policy.accounting == "renyi")
         ledger = san.policy.ledger
@@ -80,21 +80,21 @@ def tour(directory: Path, out: Console) -> None:
     )
 
 
-def _ask(san: San, out: Console, words: str, sql: str, wishes: dict[str, str]) -> None:
+def _ask(san: San, out: Console, words: str, sql: str, options: dict[str, str]) -> None:
     """Ask a question that is answered; out of budget in an old folder, say so and go on."""
-    _show_sql(out, words, _with_wishes(sql, wishes))
+    _show_sql(out, words, _with_options(sql, options))
     try:
-        print_answer(san.query(sql, **wishes), out)  # type: ignore[arg-type]
+        print_answer(san.query(sql, **options), out)  # type: ignore[arg-type]
     except BudgetExceeded as error:
         out.print(f"budget [{error.code}]: {error}", markup=False, style="yellow")
     out.print()
 
 
-def _be_refused(san: San, out: Console, words: str, sql: str, wishes: dict[str, str]) -> None:
+def _be_refused(san: San, out: Console, words: str, sql: str, options: dict[str, str]) -> None:
     """Ask a question that is refused; an answer would be a fault of the tour."""
-    _show_sql(out, words, _with_wishes(sql, wishes))
+    _show_sql(out, words, _with_options(sql, options))
     try:
-        san.query(sql, **wishes)  # type: ignore[arg-type]
+        san.query(sql, **options)  # type: ignore[arg-type]
     except Refused as error:
         out.print(f"refused [{error.code}]: {error}", markup=False, style="yellow")
     else:
@@ -102,8 +102,8 @@ def _be_refused(san: San, out: Console, words: str, sql: str, wishes: dict[str, 
     out.print()
 
 
-def _with_wishes(sql: str, wishes: dict[str, str]) -> str:
-    return sql + "  -- " + ", ".join(f"{name} = {value}" for name, value in wishes.items())
+def _with_options(sql: str, options: dict[str, str]) -> str:
+    return sql + "  -- " + ", ".join(f"{name} = {value}" for name, value in options.items())
 
 
 def _show_sql(out: Console, words: str, sql: str) -> None:

@@ -23,9 +23,9 @@ class CellWriter:
     def cells(self, source: str) -> str:
         """Return what each group adds up to, as `cells`."""
         columns = list(self._keys)
-        for index, part in enumerate(self._plan.measurements):
-            if not part.by_bins and part.of is None:
-                columns.append(f"{self._total(index, part)} AS m{index}")
+        for index, measurement in enumerate(self._plan.measurements):
+            if not measurement.by_bins and measurement.of is None:
+                columns.append(f"{self._total(index, measurement)} AS m{index}")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         # an aggregate makes one row however many there are, also where nothing is measured
         listed = ", ".join(columns) or "system.main.count(*) * 0 AS present"
@@ -47,21 +47,21 @@ class CellWriter:
         columns = [
             f"{self._group_keys.shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)
         ]
-        for index, part in enumerate(self._plan.measurements):
-            if part.of is not None:
+        for index, measurement in enumerate(self._plan.measurements):
+            if measurement.of is not None:
                 continue  # made of another measurement's cells once they are back
-            if part.by_bins:
+            if measurement.by_bins:
                 source += f" LEFT JOIN lists{index} ON {self._same(key_columns, f'lists{index}')}"
                 columns.append(f"coalesce(lists{index}.leaves, []::BIGINT[]) AS l{index}")
                 columns.append(f"coalesce(lists{index}.counts, []::BIGINT[]) AS m{index}")
                 continue
             exact = f"cells.m{index}"
-            if part.kind is Measured.DISTINCT and self._by_unit:
+            if measurement.kind is Measured.DISTINCT and self._by_unit:
                 exact = f"distinct{index}.d"
                 same = self._same(key_columns, f"distinct{index}")
                 source += f" LEFT JOIN distinct{index} ON {same}"
             cell = f"coalesce({exact}, 0)"
-            if part.kind is Measured.SUM:
+            if measurement.kind is Measured.SUM:
                 cell = (
                     f"system.main.greatest(-{CELL_LIMIT}, system.main.least({CELL_LIMIT}, {cell}))"
                 )
@@ -82,31 +82,31 @@ class CellWriter:
             rows = f" FROM {' CROSS JOIN '.join(dict.fromkeys(at for at, _ in places))}"
         return f"SELECT {', '.join(columns) or '1 AS present'}{rows}"
 
-    def _total(self, index: int, part: Measurement) -> str:
-        if part.kind is Measured.DISTINCT:
+    def _total(self, index: int, measurement: Measurement) -> str:
+        if measurement.kind is Measured.DISTINCT:
             # by unit it is joined on later; an aggregate keeps this one row for each group
             return (
                 "system.main.count(*) * 0"
                 if self._by_unit
                 else f"system.main.count(DISTINCT x{index})"
             )
-        if part.kind is Measured.UNITS and part.expression is None:
+        if measurement.kind is Measured.UNITS and measurement.expression is None:
             return "system.main.count(*)"
         if self._by_unit:
             counts = f"system.main.sum(w{value_column(self._plan.measurements, index)})"
-            if part.kind is Measured.VALUES:
+            if measurement.kind is Measured.VALUES:
                 return counts
-            return _less_centre(f"system.main.sum(m{index})", counts, part)
-        match part.kind:
+            return _less_centre(f"system.main.sum(m{index})", counts, measurement)
+        match measurement.kind:
             case Measured.ROWS:
                 return "system.main.count(*)"
             case Measured.VALUES:
                 return f"system.main.count(x{value_column(self._plan.measurements, index)})"
             case Measured.SUM:
                 sums, counts = f"system.main.sum(x{index})", f"system.main.count(x{index})"
-                return _less_centre(sums, counts, part)
+                return _less_centre(sums, counts, measurement)
             case _:
-                raise AssertionError(f"{part.kind} are not added up here")
+                raise AssertionError(f"{measurement.kind} are not added up here")
 
     def _same(self, key_columns: list[str], table: str) -> str:
         """Return the condition that a row of a table belongs to a group."""
@@ -117,12 +117,12 @@ class CellWriter:
         )
 
 
-def _less_centre(sums: str, counts: str, part: Measurement) -> str:
+def _less_centre(sums: str, counts: str, measurement: Measurement) -> str:
     """Return the sum of x - centre, from the sum and the number of x; once a cell is enough.
 
     A pair's sum scaled to w of its v values stays between w * low and w * high for whole bounds
     (`LimitWriter.bounded`), so the centred sum stays within its own.
     """
-    if part.kind is not Measured.SUM or part.centre == 0:
+    if measurement.kind is not Measured.SUM or measurement.centre == 0:
         return sums
-    return f"{sums} - {counts}::HUGEINT * {part.centre}"
+    return f"{sums} - {counts}::HUGEINT * {measurement.centre}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sanql.catalog import Layout
-from sanql.compile.expressions.emitter import ENGINE_TYPES, Emitter, row_leaf
+from sanql.compile.expressions.emitter import ENGINE_TYPES, Emitter, row_column
 from sanql.compile.expressions.values import real
 from sanql.kernel import Statement
 from sanql.policy import ColumnUnit, Table
@@ -23,7 +23,7 @@ from sanql.question import TYPES, ColumnRef, Type, column_facts
 def compile_exact_release(exact: Exact, table: Table, source: Layout) -> Statement:
     """Return the statement; it yields k0…, `records` and `total` (as text) of cells with records."""
     scans = source.scans[table.name]
-    emitter = Emitter(row_leaf(scans))
+    emitter = Emitter(row_column(scans))
     columns: dict[str, str] = {}
     conditions = []
     for index, (name, values) in enumerate(exact.cells.columns):

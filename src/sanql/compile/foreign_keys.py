@@ -1,4 +1,4 @@
-"""Foreign keys that a question's joins follow anyway, so that nobody need follow them again."""
+"""Foreign keys that a question's own joins already follow on the way to the privacy unit."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ class _Follower:
                     yield child.slot, parent.slot
 
     def _leads(self, child: Identifier, parent: Identifier) -> bool:
-        one, other = self._scans.get(child.slot), self._scans.get(parent.slot)
-        if one is None or other is None:
+        child_scan, parent_scan = self._scans.get(child.slot), self._scans.get(parent.slot)
+        if child_scan is None or parent_scan is None:
             return False
-        unit = self._tables[one.table].unit
+        unit = self._tables[child_scan.table].unit
         return (
             isinstance(unit, ViaUnit)
             and not self._readers.is_direct(unit)
-            and other.table == unit.table
+            and parent_scan.table == unit.table
             and child.name.lower() == unit.column.lower()
             and parent.name.lower() == unit.key.lower()
         )

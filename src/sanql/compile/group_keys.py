@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from sanql.catalog import Layout
 from sanql.compile.expressions.emitter import ENGINE_TYPES
-from sanql.compile.expressions.values import wide
+from sanql.compile.expressions.values import may_exceed_64_bits
 from sanql.compile.grid import on_grid
 from sanql.compile.relations import RelationWriter
 from sanql.errors import Refused
-from sanql.kernel import TEXT_BYTES_DEFAULT, beginning
+from sanql.kernel import TEXT_BYTES_DEFAULT, text_prefix
 from sanql.plan import KeyColumn, Level, Lookup, PrivateKeys, PublicKeys
 from sanql.policy import TableDomain
 from sanql.question import ColumnRef, Expr, LiteralValue, Type
@@ -32,17 +32,17 @@ class KeyWriter:
 
     def domains(self) -> list[str]:
         """Return the public values of keys as common table expressions."""
-        parts = []
+        tables = []
         keys = self._outline.keys
         if isinstance(keys, PublicKeys):
             for index, column in enumerate(keys.columns):
                 if not isinstance(column.values, Lookup) or column.values.keys[0] == index:
                     text = self._domain(index, self._keys[index], column)
-                    parts.append(f"domain{index} AS MATERIALIZED ({text})")
-        for index, other in enumerate(self._outline.beside):
+                    tables.append(f"domain{index} AS MATERIALIZED ({text})")
+        for index, other in enumerate(self._outline.filtering_keys):
             text = self._domain(0, other.key, other.column)
-            parts.append(f"beside{index} AS MATERIALIZED ({text})")
-        return parts
+            tables.append(f"beside{index} AS MATERIALIZED ({text})")
+        return tables
 
     def _domain(self, index: int, key: Expr, column: KeyColumn) -> str:
         """Return the public values of a key, as v and its number."""
@@ -92,7 +92,7 @@ class KeyWriter:
 
     def grouped(self, key: Expr) -> str:
         """Return a key as it is grouped by: what cannot be shown is one group, the missing one."""
-        if key.facts.type is Type.INTEGER and wide(key.facts):
+        if key.facts.type is Type.INTEGER and may_exceed_64_bits(key.facts):
             return f"TRY_CAST({self.gridded(key)} AS BIGINT)"
         return self.gridded(key)
 
@@ -105,7 +105,7 @@ class KeyWriter:
         if not isinstance(self._outline.keys, PrivateKeys):
             return {}
         return {
-            index: beginning(f"k{index}", KEY_BYTES_MAX)
+            index: text_prefix(f"k{index}", KEY_BYTES_MAX)
             for index, key in enumerate(self._keys)
             if key.facts.type is Type.TEXT and not self._is_short(key)
         }

@@ -1,4 +1,4 @@
-"""What one unit may add, as common table expressions: pairs of unit and group, limited and scaled.
+"""Contribution limits as SQL: how many groups and rows of each unit count, and sums scaled to them.
 
     pairs     one row for each unit and group
     heavy     units in more groups than they may be, with the hash below which their groups stay
@@ -33,12 +33,16 @@ class LimitWriter:
     def pairs(self) -> list[str]:
         """Return the pairs of units and groups that stay, as `kept`."""
         columns = ["u", *self._keys, "system.main.count(*) AS n"]
-        for index, part in enumerate(self._plan.measurements):
-            if part.expression is None or part.by_bins or part.kind is Measured.DISTINCT:
+        for index, measurement in enumerate(self._plan.measurements):
+            if (
+                measurement.expression is None
+                or measurement.by_bins
+                or measurement.kind is Measured.DISTINCT
+            ):
                 continue
             if self._column(index) == index:
                 columns.append(f"system.main.count(x{index}) AS v{index}")
-            if part.kind is Measured.SUM:
+            if measurement.kind is Measured.SUM:
                 columns.append(f"coalesce(system.main.sum(x{index}), 0) AS s{index}")
         if self._limits_groups() or self._limits_rows_in_all():
             columns.append(f"{self._hash()} AS h")
@@ -65,25 +69,25 @@ class LimitWriter:
         whole number above s * w / v but the next: it stays between w * low and w * high.
         """
         drawn = "h" if self._limits_rows_in_all() or self._limits_groups() else self._hash()
-        kinds = {part.kind for part in self._plan.measurements}
+        kinds = {measurement.kind for measurement in self._plan.measurements}
         rounding = ["*"]
-        by_bins = any(part.by_bins for part in self._plan.measurements)
+        by_bins = any(measurement.by_bins for measurement in self._plan.measurements)
         if by_bins or kinds & {Measured.VALUES, Measured.SUM}:
             rounding.append(f"CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r")
         if Measured.SUM in kinds:
             rounding.append(f"CASE WHEN m < n THEN {keyed_hash(drawn)} END AS d")
         rounding += [f"{_counted(column)} AS w{column}" for column in self._weighed()]
         columns = [*self._keys, *(f"w{column}" for column in self._weighed())]
-        for index, part in enumerate(self._plan.measurements):
-            if part.kind is Measured.ROWS:
+        for index, measurement in enumerate(self._plan.measurements):
+            if measurement.kind is Measured.ROWS:
                 columns.append(f"m AS m{index}")
-            elif part.kind is Measured.UNITS and part.expression is not None:
+            elif measurement.kind is Measured.UNITS and measurement.expression is not None:
                 columns.append(f"(v{index} > 0)::BIGINT AS m{index}")
-            elif part.kind is Measured.SUM:
-                scaled = _share(index, part.low + part.centre)
+            elif measurement.kind is Measured.SUM:
+                scaled = _share(index, measurement.low + measurement.centre)
                 text = f"CASE WHEN m < n THEN coalesce({scaled}, 0) ELSE s{index} END"
-                if part.total is not None:
-                    low, high = part.total
+                if measurement.total is not None:
+                    low, high = measurement.total
                     text = f"system.main.greatest({low}, system.main.least({high}, {text}))"
                 columns.append(f"{text} AS m{index}")
         return [
@@ -97,7 +101,7 @@ class LimitWriter:
         name, most = f"distinct{index}", self._limits.rows
         hashed = keyed_hash(self._secret, "u", *self._keys, f"x{index}")
         keys = "".join(f", {key}" for key in self._keys)
-        parts = [
+        statements = [
             f"{name}_all AS MATERIALIZED ("
             f"SELECT u{keys}, x{index} AS x, {hashed} AS h FROM "
             f"(SELECT DISTINCT u{keys}, x{index} FROM input WHERE x{index} IS NOT NULL))"
@@ -110,18 +114,18 @@ class LimitWriter:
                     *(f"a.{key} IS NOT DISTINCT FROM kept.{key}" for key in self._keys),
                 ]
             )
-            parts.append(
+            statements.append(
                 f"{name}_kept AS MATERIALIZED (SELECT a.* FROM {kept} a SEMI JOIN kept ON {same})"
             )
             kept = f"{name}_kept"
-        parts.append(f"{name}_heavy AS ({_thresholds(kept, most)})")
+        statements.append(f"{name}_heavy AS ({_thresholds(kept, most)})")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
-        parts.append(
+        statements.append(
             f"{name} AS (SELECT {''.join(key + ', ' for key in self._keys)}"
             "system.main.count(DISTINCT x) AS d "
             f"FROM {_without(kept, f'{name}_heavy')}{grouping})"
         )
-        return parts
+        return statements
 
     def _column(self, index: int) -> int:
         return value_column(self._plan.measurements, index)
@@ -145,8 +149,12 @@ class LimitWriter:
     def _weighed(self) -> list[int]:
         """Return the columns of values of which it matters how many count."""
         kinds = (Measured.VALUES, Measured.SUM)
-        parts = enumerate(self._plan.measurements)
-        return list(dict.fromkeys(self._column(i) for i, part in parts if part.kind in kinds))
+        numbered = enumerate(self._plan.measurements)
+        return list(
+            dict.fromkeys(
+                self._column(i) for i, measurement in numbered if measurement.kind in kinds
+            )
+        )
 
     def _sized(self) -> list[str]:
         """Return the rows of each pair that count: all, the most in a group, or a fair share.

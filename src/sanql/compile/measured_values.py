@@ -12,7 +12,7 @@ from sanql.compile.expressions.emitter import Emitter
 from sanql.compile.expressions.values import clamp_or_nan, clamp_to_bounds, real
 from sanql.compile.grid import on_grid
 from sanql.compile.group_keys import KeyWriter
-from sanql.measurements import Leaves, Measured, Measurement
+from sanql.measurements import Measured, Measurement, QuantileBins
 from sanql.question import ColumnRef, Expr, Type
 
 SqlLayer = Callable[[str], str]
@@ -20,7 +20,7 @@ SqlLayer = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Layers:
-    """SQL over one row, and what is made of it step by step, each over the name of the one before.
+    """SQL for a value of one row, computed in steps, each of which names the result of the one before.
 
     Grids and clamps write what they hold up to five times, and twenty copies of one argument in each of
     a dozen statistics are more than the engine can plan.
@@ -41,50 +41,55 @@ class Layers:
         return Layers(self.text, (*below, lambda name: layer(last(name))))
 
 
-def measured_value(part: Measurement, emitter: Emitter, keys: KeyWriter) -> Layers:
+def measured_value(measurement: Measurement, emitter: Emitter, keys: KeyWriter) -> Layers:
     """Return what a measurement reads of one row: whole steps of its grid, within its bounds."""
-    expression = part.expression
+    expression = measurement.expression
     assert expression is not None  # noqa: S101  (only measurements with a value come here)
-    if part.kind is Measured.SUM and part.low == part.high and not expression.facts.nullable:
+    is_constant = measurement.low == measurement.high and not expression.facts.nullable
+    if measurement.kind is Measured.SUM and is_constant:
         # it may be free, so nothing is computed of the row
-        return Layers(str(part.low + part.centre))
-    if part.kind in (Measured.VALUES, Measured.UNITS):
+        return Layers(str(measurement.low + measurement.centre))
+    if measurement.kind in (Measured.VALUES, Measured.UNITS):
         text = emitter.sql(expression)
         if expression.facts.type is Type.REAL:
             return Layers(f"system.main.isfinite({text}) OR NULL")
         return Layers(f"({text} IS NOT NULL) OR NULL")
-    if part.kind is Measured.DISTINCT:
+    if measurement.kind is Measured.DISTINCT:
         return Layers(keys.gridded(expression))
-    if part.values:
+    if measurement.values:
         position = "system.main.list_position({}, {})"
-        listed = keys.listed(expression, part.values)
+        listed = keys.listed(expression, measurement.values)
         return Layers(f"{position.format(listed, keys.grouped(expression))} - 1")
-    if part.leaves is not None:
-        bottom, width = part.leaves.bottom, part.leaves.width
-        steps = measured_value(replace(part, leaves=None, **_steps_of(part.leaves)), emitter, keys)
+    if measurement.quantile_bins is not None:
+        bins = measurement.quantile_bins
+        bottom, width = bins.bottom, bins.width
+        step_sum = replace(measurement, quantile_bins=None, **_steps_of(bins))
+        steps = measured_value(step_sum, emitter, keys)
         return steps.within(lambda text: f"(({text}) - ({bottom})) // {width}")
-    value = _steps(part, expression, emitter)
-    if not _clamped_on_reading(part):
-        ends = str(part.low + part.centre), str(part.high + part.centre)
+    value = _steps(measurement, expression, emitter)
+    if not _clamped_on_reading(measurement):
+        ends = str(measurement.low + measurement.centre), str(measurement.high + measurement.centre)
         value = value.then(lambda steps: clamp_to_bounds(steps, *ends, check_finite=False))
     if not expression.facts.nullable:
         # The sensitivity counts on a value in every row; what floating point makes of one
         # (an infinity from a logarithm of what should not be zero) must not take it away.
-        value = value.within(lambda steps: f"coalesce({steps}, {part.low + part.centre})")
+        value = value.within(
+            lambda steps: f"coalesce({steps}, {measurement.low + measurement.centre})"
+        )
     return value
 
 
 def value_column(measurements: Sequence[Measurement], index: int) -> int:
     """Return the measurement whose column has this one's values: a sum's serves its count."""
-    part = measurements[index]
-    if part.kind is Measured.VALUES:
+    measurement = measurements[index]
+    if measurement.kind is Measured.VALUES:
         for other, summed in enumerate(measurements):
-            if summed.kind is Measured.SUM and summed.expression == part.expression:
+            if summed.kind is Measured.SUM and summed.expression == measurement.expression:
                 return other
     return index
 
 
-def _steps(part: Measurement, expression: Expr, emitter: Emitter) -> Layers:
+def _steps(measurement: Measurement, expression: Expr, emitter: Emitter) -> Layers:
     """Return a number of one row in whole steps of its grid."""
     if expression.facts.type is not Type.REAL:
         return Layers(f"CAST({emitter.sql(expression)} AS BIGINT)")
@@ -93,41 +98,41 @@ def _steps(part: Measurement, expression: Expr, emitter: Emitter) -> Layers:
     ends = real(low), real(high)
 
     def gridded(value: str) -> str:
-        return on_grid(f"({clamp_or_nan(value, *ends)})", part.grid)
+        return on_grid(f"({clamp_or_nan(value, *ends)})", measurement.grid)
 
     if _is_stored(expression):
         return Layers(gridded(emitter.unbounded(expression)))
     return Layers(emitter.sql(expression)).then(gridded)
 
 
-def _steps_of(leaves: Leaves) -> dict[str, Any]:
-    """Return the fields of a sum over the grid steps that leaves are made of."""
+def _steps_of(bins: QuantileBins) -> dict[str, Any]:
+    """Return the fields of a sum over the grid steps that bins are made of."""
     return {
         "kind": Measured.SUM,
-        "grid": leaves.grid,
-        "low": leaves.bottom,
-        "high": leaves.top,
+        "grid": bins.grid,
+        "low": bins.bottom,
+        "high": bins.top,
         "centre": 0,
     }
 
 
-def _clamped_on_reading(part: Measurement) -> bool:
+def _clamped_on_reading(measurement: Measurement) -> bool:
     """Return whether a column's own bounds already put its grid value between low and high.
 
     Reading clamps the column; turning it into grid steps is monotone, also in floating point, so it
     is enough that the two bounds land on the two ends.
     """
-    if part.expression is None or not _is_stored(part.expression):
+    if measurement.expression is None or not _is_stored(measurement.expression):
         return False
-    if part.expression.facts.type is not Type.REAL:
+    if measurement.expression.facts.type is not Type.REAL:
         return True
-    steps = Fraction(part.grid)
-    ends = (part.expression.facts.low, part.expression.facts.high)
+    steps = Fraction(measurement.grid)
+    ends = (measurement.expression.facts.low, measurement.expression.facts.high)
     landed = [
         math.floor(float(end) * float(steps.denominator) / float(steps.numerator) + 0.5)  # type: ignore[arg-type]
         for end in ends
     ]
-    return landed == [part.low + part.centre, part.high + part.centre]
+    return landed == [measurement.low + measurement.centre, measurement.high + measurement.centre]
 
 
 def _is_stored(expression: Expr) -> bool:

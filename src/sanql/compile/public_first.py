@@ -1,4 +1,4 @@
-"""What reads only public tables, taken out of a question and computed before it, and apart from it.
+"""Subqueries over public tables alone, computed before and apart from the private statement.
 
 Two statements share nothing but finished tables, so neither the sizes nor the values of private rows
 can change how a public number is computed. That matters where the order of rows does: the sum of real
@@ -66,15 +66,15 @@ def stands_alone(rows: Rows) -> bool:
     return not is_private(rows) and not set(_free(rows))
 
 
-def depends_on_order(part: UnitAggregate) -> bool:
+def depends_on_order(aggregate: UnitAggregate) -> bool:
     """Return whether an aggregate adds real numbers that have no bounds, and so no grid."""
-    if part.function not in ("sum", "avg") or part.argument is None:
+    if aggregate.function not in ("sum", "avg") or aggregate.argument is None:
         return False
-    return part.argument.facts.type is Type.REAL and not part.argument.facts.bounded
+    return aggregate.argument.facts.type is Type.REAL and not aggregate.argument.facts.bounded
 
 
 def tied_to_a_key(rows: Grouped, slot: Callable[[], int]) -> Rows:
-    """Return the same rows with their sums in a subquery that stands alone, where that can be.
+    """Return the same rows with their sums moved into a subquery over public tables alone, if possible.
 
     The conditions that tie them to a row outside must be equalities between a value inside and one
     outside; the values inside become keys. `slot` gives a new subquery its place.
@@ -82,12 +82,18 @@ def tied_to_a_key(rows: Grouped, slot: Callable[[], int]) -> Rows:
     if not any(map(depends_on_order, rows.aggregates)):
         return rows
     here = slots(rows.source)
-    measured = [part.argument for part in rows.aggregates if part.argument is not None]
+    measured = [
+        aggregate.argument for aggregate in rows.aggregates if aggregate.argument is not None
+    ]
     inside = [*rows.keys, *measured]
-    shown = [each for each in (*_values(rows.fields), rows.having) if each is not None]
-    if set(_in_from(rows.source)) or any(not set(_read(each)) <= here for each in inside):
+    shown = [
+        expression for expression in (*_values(rows.fields), rows.having) if expression is not None
+    ]
+    if set(_in_from(rows.source)) or any(
+        not set(_read(expression)) <= here for expression in inside
+    ):
         return rows
-    if any(set(_read(each)) & here for each in shown):
+    if any(set(_read(expression)) & here for expression in shown):
         return rows
     local, ties, outside = [], [], []
     for condition in conjuncts(rows.where):
@@ -117,17 +123,17 @@ def _split(
     ]
     inner = Grouped(rows.source, _all(local), keys, rows.aggregates, tuple(columns), None, False)
     shown = [
-        ColumnRef(f"c{i}", each.value.facts, slot, stored=False)
-        for i, each in enumerate(columns)
-        if each.value is not None
+        ColumnRef(f"c{i}", column.value.facts, slot, stored=False)
+        for i, column in enumerate(columns)
+        if column.value is not None
     ]
     source = Derived(slot, inner)
     picked = [call("equal", shown[keys.index(own)], other) for own, other in ties]
-    found, numbers = shown[: len(rows.keys)], shown[len(keys) :]
+    key_values, numbers = shown[: len(rows.keys)], shown[len(keys) :]
     if not rows.keys:
         return _of_one(rows, source, numbers, _all([*picked, *outside]))
-    fields = tuple(_with(each, found, numbers) for each in rows.fields)
-    having = [] if rows.having is None else [_put(rows.having, found, numbers)]
+    fields = tuple(_with(field, key_values, numbers) for field in rows.fields)
+    having = [] if rows.having is None else [_put(rows.having, key_values, numbers)]
     return Selected(source, _all([*picked, *outside, *having]), fields)
 
 
@@ -138,12 +144,12 @@ def _of_one(rows: Grouped, source: From, numbers: Sequence[Expr], where: Expr | 
         for number in numbers
     )
     taken = [
-        call("coalesce", AggregateRef(i, each.facts), integer_literal(0))
+        call("coalesce", AggregateRef(i, aggregate.facts), integer_literal(0))
         if rows.aggregates[i].function == "count"
-        else AggregateRef(i, each.facts)
-        for i, each in enumerate(largest)
+        else AggregateRef(i, aggregate.facts)
+        for i, aggregate in enumerate(largest)
     ]
-    fields = tuple(_with(each, (), taken) for each in rows.fields)
+    fields = tuple(_with(field, (), taken) for field in rows.fields)
     having = None if rows.having is None else _put(rows.having, (), taken)
     return Grouped(source, where, (), largest, fields, having, rows.one_each)
 
@@ -188,25 +194,27 @@ def _all(conditions: Sequence[Expr]) -> Expr | None:
 def _free(rows: Rows) -> Iterator[int]:
     """Yield the slots that rows read but do not hold themselves."""
     match rows:
-        case Union(parts):
-            for part in parts:
-                yield from _free(part)
+        case Union(branches):
+            for branch in branches:
+                yield from _free(branch)
             return
         case Selected():
             expressions = [rows.where, rows.qualify, *_values(rows.fields)]
         case Grouped():
-            measured = (part.argument for part in rows.aggregates)
+            measured = (aggregate.argument for aggregate in rows.aggregates)
             expressions = [rows.where, *rows.keys, *measured, *_values(rows.fields), rows.having]
     here = slots(rows.source)
-    read = [slot for each in expressions if each is not None for slot in _read(each)]
+    read = [
+        slot for expression in expressions if expression is not None for slot in _read(expression)
+    ]
     yield from (slot for slot in read if slot not in here)
     yield from _in_from(rows.source)
 
 
 def _values(fields: Iterable[Field]) -> Iterator[Expr | None]:
-    for each in fields:
-        yield each.value
-        yield each.identity
+    for column in fields:
+        yield column.value
+        yield column.identity
 
 
 def _in_from(source: From) -> Iterator[int]:
@@ -225,8 +233,8 @@ def _in_from(source: From) -> Iterator[int]:
 
 def _read(expression: Expr) -> Iterator[int]:
     """Yield the slots whose columns an expression reads, those of subqueries around it included."""
-    for part in walk(expression):
-        match part:
+    for node in walk(expression):
+        match node:
             case ColumnRef(slot=slot) | Identifier(slot=slot):
                 yield slot
             case Subquery(rows=rows, unit_of=unit_of):

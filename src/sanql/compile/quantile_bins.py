@@ -1,4 +1,4 @@
-"""Rows that count, bin by bin: what quantiles and values are picked from, and histograms made of.
+"""Histograms as SQL: how many rows of each group are in each bin.
 
 Where m of a pair's n rows count (limits.py), its values are laid end to end in the order of their
 bins' hashes, and every n/m-th counts, from a random start r: v values become (v·m + r) // n, as in a
@@ -17,12 +17,12 @@ def bin_counts(index: int, keys: Sequence[str], secret: str, by_unit: bool) -> l
     listed = "".join(f"{key}, " for key in keys)
     grouping = f" GROUP BY {', '.join(keys)}" if keys else ""
     source = f"SELECT {listed}x{index} AS leaf, 1 AS c FROM input WHERE x{index} IS NOT NULL"
-    parts = []
+    statements = []
     if by_unit:
-        parts = _by_unit(index, keys, secret)
+        statements = _by_unit(index, keys, secret)
         source = f"SELECT * FROM allotted{index}"
     return [
-        *parts,
+        *statements,
         f"leaves{index} AS (SELECT {listed}leaf, system.main.sum(c) AS c FROM ({source}) "
         f"GROUP BY {listed}leaf HAVING system.main.sum(c) > 0)",
         f"lists{index} AS (SELECT {listed}system.main.list(leaf ORDER BY leaf)::BIGINT[] AS leaves, "

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.catalog import Layout
 from sanql.compile.expressions.emitter import SQL_LENGTH_MAX, Emitter, engine_type, scanned
-from sanql.compile.expressions.values import wide
+from sanql.compile.expressions.values import may_exceed_64_bits
 from sanql.compile.foreign_keys import joined_foreign_keys
 from sanql.compile.public_first import PublicTables, stands_alone, tied_to_a_key
 from sanql.compile.shared_subqueries import SHARED, SharedSubqueries
@@ -26,7 +26,6 @@ from sanql.kernel import quote_name
 from sanql.policy import RowUnit, Table
 from sanql.question import (
     AggregateRef,
-    Ask,
     ColumnRef,
     Derived,
     Expr,
@@ -41,6 +40,7 @@ from sanql.question import (
     Scan,
     Selected,
     Subquery,
+    SubqueryKind,
     Type,
     Union,
     UnitAggregate,
@@ -83,7 +83,7 @@ class RelationWriter:
         self.emitter = Emitter(self._leaf, raw=lambda column: self._read(column.slot, column.name))
 
     def enter(self, source: From, where: Expr | None) -> None:
-        """Prepare a FROM: find out which foreign keys are followed by its joins anyway."""
+        """Prepare a FROM: find out which foreign keys its joins already follow."""
         self._register(source)
         self._units.lead(joined_foreign_keys(source, where, self._tables, self._readers))
         if any(isinstance(self._tables[scan.table].unit, RowUnit) for scan in scans(source)):
@@ -103,12 +103,14 @@ class RelationWriter:
                 return f"{self._told_apart(source, self._scan(source))} AS t{source.slot}"
             case Derived(slot, rows):
                 if self.public is not None and stands_alone(rows):
-                    found = self.finished(rows, self.public)
+                    text = self.finished(rows, self.public)
                 else:
-                    found = f"({self.rows(rows)})"
-                return f"{self._told_apart(source, found)} AS t{slot}"
+                    text = f"({self.rows(rows)})"
+                return f"{self._told_apart(source, text)} AS t{slot}"
             case Join(kind, left, right, on):
-                conditions = [self.emitter.condition(part) for part in conjuncts(on)] + [*more]
+                conditions = [self.emitter.condition(condition) for condition in conjuncts(on)] + [
+                    *more
+                ]
                 units = self.unit(left), self.unit(right)
                 if None not in units and units[0] != units[1]:
                     conditions.append(f"{units[0]} = {units[1]}")
@@ -118,7 +120,7 @@ class RelationWriter:
                     f"ON {' AND '.join(conditions) or 'TRUE'})"
                 )
 
-    def _told_apart(self, source: Scan | Derived, found: str) -> str:
+    def _told_apart(self, source: Scan | Derived, text: str) -> str:
         """Return rows with a number `d` among those that agree in all that is read, where it is asked.
 
         Which of them has which number is nobody's concern: they are interchangeable. But all windows
@@ -126,7 +128,7 @@ class RelationWriter:
         places, and might choose otherwise where there are rows of somebody else.
         """
         if source.slot not in self._numbered:
-            return found
+            return text
         if isinstance(source, Scan):
             columns = [self._alias(source.slot, name) for name in self._used[source.slot]]
             by_unit = self.unit(source) == f"t{source.slot}.u"
@@ -137,7 +139,7 @@ class RelationWriter:
             by_unit = self._units.by_unit(source.rows)
         listed = ", ".join((["u"] if by_unit else []) + columns)
         over = f"(PARTITION BY {listed})" if listed else "()"
-        return f"(SELECT *, system.main.row_number() OVER {over} AS d FROM {found} AS alike)"
+        return f"(SELECT *, system.main.row_number() OVER {over} AS d FROM {text} AS alike)"
 
     def rows(self, rows: Rows) -> str:
         """Return a subquery's SELECT: `u`, its values c0… and its identifiers i0…."""
@@ -224,7 +226,11 @@ class RelationWriter:
         if (facts.low, facts.high) == (value.facts.low, value.facts.high):
             return text
         held = scanned(text, facts)
-        return f"CAST({held} AS BIGINT)" if facts.type is Type.INTEGER and not wide(facts) else held
+        return (
+            f"CAST({held} AS BIGINT)"
+            if facts.type is Type.INTEGER and not may_exceed_64_bits(facts)
+            else held
+        )
 
     def _marked(self, asked: Subquery) -> str:
         """Return the mark of a subquery as a value; what it says may hang on the groups around it."""
@@ -254,9 +260,9 @@ class RelationWriter:
         )
 
     def _check_alike(self, left: Identifier, right: Identifier) -> None:
-        one, other = self._scans.get(left.slot), self._scans.get(right.slot)
-        if one is not None and other is not None:
-            self._readers.check_alike(one.table, left.name, other.table, right.name)
+        first, second = self._scans.get(left.slot), self._scans.get(right.slot)
+        if first is not None and second is not None:
+            self._readers.check_alike(first.table, left.name, second.table, right.name)
 
     def filtered(self, source: From, where: Expr | None, more: Iterable[str] = ()) -> str:
         """Return FROM and WHERE; to be written last, when it is known which columns are read.
@@ -266,12 +272,14 @@ class RelationWriter:
         """
         unit = self.unit(source)
         conditions = [f"{unit} IS NOT NULL"] if unit is not None else []
-        parts = [*conjuncts(where)]
-        asking = [part for part in parts if asks(part)]
-        plain = [self.emitter.condition(part) for part in parts if part not in asking]
+        conjoined = [*conjuncts(where)]
+        asking = [condition for condition in conjoined if asks(condition)]
+        plain = [
+            self.emitter.condition(condition) for condition in conjoined if condition not in asking
+        ]
         moved = bool(asking) and isinstance(source, Join) and source.kind is JoinKind.INNER
         conditions += [] if moved else plain
-        conditions += [self._asked(part) for part in asking]
+        conditions += [self._asked(condition) for condition in asking]
         conditions += more
         text = self._from(source, plain if moved else []) + SHARED
         return f"{text} WHERE {' AND '.join(conditions)}" if conditions else text
@@ -280,7 +288,7 @@ class RelationWriter:
         """Return a condition of WHERE, in which it is the same whether one is false or unknown."""
         if isinstance(condition, Subquery) and isinstance(condition.operand, Identifier):
             return _within_length(subquery_sql(self, condition))
-        if isinstance(condition, Subquery) and condition.ask is Ask.MEMBER:
+        if isinstance(condition, Subquery) and condition.ask is SubqueryKind.MEMBER:
             return self.emitter.sql(condition)  # the engine finds a list by it
         return self.emitter.condition(condition)
 
@@ -330,7 +338,9 @@ class RelationWriter:
         grouped = [f"{unit} AS u"] if unit is not None else []
         grouped += [f"{self.emitter.sql(key)} AS k{i}" for i, key in enumerate(rows.keys)]
         identities = dict.fromkeys(f.identity for f in rows.fields if f.identity is not None)
-        grouped += [f"{self.emitter.sql(each)} AS j{i}" for i, each in enumerate(identities)]
+        grouped += [
+            f"{self.emitter.sql(identifier)} AS j{i}" for i, identifier in enumerate(identities)
+        ]
         measured = [f"{self.aggregate(a)} AS a{i}" for i, a in enumerate(rows.aggregates)]
         inner = self.select(rows.source, rows.where, grouped + measured, tie or ())
         if grouped:
@@ -354,14 +364,14 @@ class RelationWriter:
         listed = ", ".join(columns) or "1"
         return self.once(f"SELECT {listed} FROM ({self.once(inner)}) AS {name}{SHARED}{having}")
 
-    def aggregate(self, part: UnitAggregate, over: str = "") -> str:
+    def aggregate(self, measured: UnitAggregate, over: str = "") -> str:
         """Return an exact aggregate of rows, or a window's."""
-        return unit_aggregate(self.emitter, part, over, apart=self.public is None)
+        return unit_aggregate(self.emitter, measured, over, apart=self.public is None)
 
     def _union(self, rows: Union) -> str:
-        parts = []
-        for part in rows.parts:
-            columns = ["u"] if self._units.by_unit(part) else []
+        texts = []
+        for branch in rows.branches:
+            columns = ["u"] if self._units.by_unit(branch) else []
             for index, field in enumerate(rows.fields):
                 if field.value is not None:
                     facts = field.value.facts
@@ -369,8 +379,8 @@ class RelationWriter:
                 if field.identity is not None:
                     columns.append(f"i{index}")
             listed = ", ".join(columns) or "1 AS present"
-            parts.append(f"SELECT {listed} FROM ({self.rows(part)}) AS {self.fresh('p')}")
-        return f" UNION {'' if rows.distinct else 'ALL '}".join(parts)
+            texts.append(f"SELECT {listed} FROM ({self.rows(branch)}) AS {self.fresh('p')}")
+        return f" UNION {'' if rows.distinct else 'ALL '}".join(texts)
 
     def fresh(self, letter: str) -> str:
         """Return a name that no other relation of the statement has."""

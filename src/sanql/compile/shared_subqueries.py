@@ -47,11 +47,11 @@ class SharedSubqueries:
         """Return a text without marks, and what computes the subqueries that it names twice."""
         copies = Counter(int(found) for found in _MARK.findall(text))
         twice = [number for number in sorted(copies) if copies[number] > 1]
-        beside = self._fresh("s")
+        computed = self._fresh("s")
 
         def written(found: re.Match[str]) -> str:
             number = int(found[1])
-            return f"{beside}.q{number}" if number in twice else self._texts[number]
+            return f"{computed}.q{number}" if number in twice else self._texts[number]
 
         columns = ", ".join(f"{self._texts[number]} AS q{number}" for number in twice)
-        return _MARK.sub(written, text), f"(SELECT {columns}) AS {beside}" if twice else ""
+        return _MARK.sub(written, text), f"(SELECT {columns}) AS {computed}" if twice else ""

@@ -41,13 +41,13 @@ def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
     relations = RelationWriter(layout, level.outline.tables, public=public)
     group_keys = KeyWriter(level, layout, relations)
     cells = CellWriter(level, group_keys)
-    parts = group_keys.domains()
+    statements = group_keys.domains()
     if level.outline.reads_no_rows:
-        sql = (f"WITH {', '.join(parts)} " if parts else "") + cells.zeros()
+        sql = (f"WITH {', '.join(statements)} " if statements else "") + cells.zeros()
     else:
-        parts.append(f"input AS ({_input(level, relations, group_keys)})")
-        parts += _limited(level, cells, f"({secret})::BIGINT")
-        sql = "WITH " + ",\n".join(parts) + "\n" + cells.final()
+        statements.append(f"input AS ({_input(level, relations, group_keys)})")
+        statements += _limited(level, cells, f"({secret})::BIGINT")
+        sql = "WITH " + ",\n".join(statements) + "\n" + cells.final()
     return Statement(sql, tuple(relations.emitter.parameters), tuple(public.made))
 
 
@@ -73,15 +73,15 @@ def _limited(level: Level, cells: CellWriter, secret: str) -> list[str]:
     """Return what lies between the rows that count and the cells, and the cells."""
     by_unit = isinstance(level.outline.table.unit, ColumnUnit)
     limits = LimitWriter(level, secret)
-    parts = [*limits.pairs(), *limits.bounded()] if by_unit else []
-    parts.append(cells.cells("bounded" if by_unit else "input"))
+    statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
+    statements.append(cells.cells("bounded" if by_unit else "input"))
     keys = [f"k{index}" for index in range(len(level.query.keys))]
     for index, measurement in enumerate(level.measurements):
         if measurement.kind is Measured.DISTINCT and by_unit:
-            parts += limits.distinct_values(index)
+            statements += limits.distinct_values(index)
         if measurement.by_bins:
-            parts += bin_counts(index, keys, secret, by_unit)
-    return parts
+            statements += bin_counts(index, keys, secret, by_unit)
+    return statements
 
 
 def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> str:
@@ -92,9 +92,9 @@ def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> st
     columns = [f"{unit} AS u"] if unit is not None else []
     columns += [f"{group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
     layers: dict[str, tuple[SqlLayer, ...]] = {}
-    for index, part in enumerate(level.measurements):
-        if part.expression is not None and value_column(level.measurements, index) == index:
-            value = measured_value(part, relations.emitter, group_keys)
+    for index, measurement in enumerate(level.measurements):
+        if measurement.expression is not None and value_column(level.measurements, index) == index:
+            value = measured_value(measurement, relations.emitter, group_keys)
             columns.append(f"{value.text} AS x{index}")
             layers[f"x{index}"] = value.above
     listed = []
@@ -104,21 +104,21 @@ def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> st
             if column.filtered:
                 key = group_keys.grouped(query.keys[index])
                 listed.append(f"{key} IN (SELECT {listing(keys, index)})")
-    for index, other in enumerate(level.outline.beside):
+    for index, other in enumerate(level.outline.filtering_keys):
         listed.append(f"{group_keys.grouped(other.key)} IN (SELECT v0 FROM beside{index})")
     rows = relations.filtered(query.source, query.where, listed)
     text = f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}"
     body = relations.once(text)
-    cut = [f"{key} AS k{index}" for index, key in group_keys.shortened().items()]
+    shortened = [f"{key} AS k{index}" for index, key in group_keys.shortened().items()]
     # around the rows, so that what a key or a value is made of is written once
-    return _layered(body, cut, layers)
+    return _layered(body, shortened, layers)
 
 
-def _layered(body: str, cut: Sequence[str], layers: Mapping[str, Sequence[SqlLayer]]) -> str:
+def _layered(body: str, shortened: Sequence[str], layers: Mapping[str, Sequence[SqlLayer]]) -> str:
     """Return rows with columns replaced: each layer is written over the names of the one before."""
     depth = max(map(len, layers.values()), default=0)
-    for level in range(max(depth, bool(cut))):
+    for level in range(max(depth, bool(shortened))):
         made = [f"{above[level](x)} AS {x}" for x, above in layers.items() if level < len(above)]
-        replaced = ", ".join([*cut, *made] if level == 0 else made)
+        replaced = ", ".join([*shortened, *made] if level == 0 else made)
         body = f"SELECT * REPLACE ({replaced}) FROM ({body})"
     return body

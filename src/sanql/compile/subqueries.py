@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sanql.compile.public_first import PublicTables, stands_alone
-from sanql.question import Ask, Expr, Grouped, Identifier, Selected, Subquery, walk
+from sanql.question import Expr, Grouped, Identifier, Selected, Subquery, SubqueryKind, walk
 
 if TYPE_CHECKING:
     from sanql.compile.relations import RelationWriter
 
 
 def subquery_sql(writer: RelationWriter, asked: Subquery) -> str:
-    """Return what is asked of a subquery's rows, those of the asking row's unit alone."""
+    """Return SQL for a subquery in an expression, over rows of the same unit as the row around it."""
     if writer.public is not None and stands_alone(asked.rows):
         return _looked_up(writer, asked, writer.public)
     outer = writer.unit(asked.unit_of) if asked.unit_of is not None else None
     rows = writer.tied(asked.rows)
-    if asked.ask is Ask.VALUE:
+    if asked.ask is SubqueryKind.VALUE:
         assert isinstance(rows, Grouped)  # noqa: S101  (the binder made it one aggregate)
         writer.enter(rows.source, rows.where)
         return f"({writer.grouped(rows, _tie(writer, rows, outer))})"
-    if asked.ask is Ask.EXISTS and isinstance(rows, Selected) and rows.qualify is None:
+    if asked.ask is SubqueryKind.EXISTS and isinstance(rows, Selected) and rows.qualify is None:
         writer.enter(rows.source, rows.where)
         tie = _tie(writer, rows, outer)
         return f"EXISTS ({writer.once(writer.select(rows.source, rows.where, ['1'], tie))})"
@@ -52,5 +52,5 @@ def _looked_up(writer: RelationWriter, asked: Subquery, public: PublicTables) ->
 
 
 def asks(condition: Expr) -> bool:
-    """Return whether a condition asks a subquery."""
-    return any(isinstance(part, Subquery) for part in walk(condition))
+    """Return whether a condition contains a subquery."""
+    return any(isinstance(node, Subquery) for node in walk(condition))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sanql.catalog import Layout
 from sanql.compile.expressions.emitter import scanned
-from sanql.compile.expressions.values import one_zero
+from sanql.compile.expressions.values import without_negative_zero
 from sanql.errors import Refused
 from sanql.policy import ColumnUnit, Table, ViaUnit
 from sanql.question import TYPES, Type, column_facts
@@ -98,11 +98,11 @@ class TableReader:
             case _:
                 raise AssertionError("the policy checked that references lead to a unit")
 
-    def check_alike(self, one: str, left: str, other: str, right: str) -> None:
+    def check_alike(self, first: str, left: str, second: str, right: str) -> None:
         """Refuse two identifiers that their tables store as different types."""
-        kinds = self.type_of(one, left), self.type_of(other, right)
+        kinds = self.type_of(first, left), self.type_of(second, right)
         if not _alike(*kinds):
-            raise _differ(f"{one}.{left}", f"{other}.{right}", *kinds)
+            raise _differ(f"{first}.{left}", f"{second}.{right}", *kinds)
 
     def _check_unit_type(self, table: Table) -> None:
         """Refuse units that two tables store as different types: a cast could fail, or merge two."""
@@ -128,7 +128,7 @@ class TableReader:
         stored = self._source.scans[table.name]
         text = next(text for known, text in stored.items() if known.lower() == name.lower())
         kinds = [c.type for known, c in table.columns.items() if known.lower() == name.lower()]
-        return one_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text
+        return without_negative_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text
 
 
 def _differ(one: str, other: str, first: str, second: str) -> Refused:
@@ -140,6 +140,6 @@ def _differ(one: str, other: str, first: str, second: str) -> Refused:
     )
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(first: str, second: str) -> bool:
     """Return whether the engine compares two stored types without a cast that could fail."""
-    return one == other or (one in INTEGERS and other in INTEGERS)
+    return first == second or (first in INTEGERS and second in INTEGERS)

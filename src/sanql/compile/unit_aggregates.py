@@ -16,47 +16,51 @@ UNIT_SUMMAND_MAX = 2**62  # of one value in a unit's sum: any number of them fit
 
 
 def unit_aggregate(
-    emitter: Emitter, part: UnitAggregate, over: str = "", *, apart: bool = False
+    emitter: Emitter, aggregate: UnitAggregate, over: str = "", *, apart: bool = False
 ) -> str:
     """Return an exact aggregate (or a window's), held within what was proved about it.
 
     `apart` says that the statement reads public tables only.
     """
-    distinct = "DISTINCT " if part.distinct else ""
-    if part.function == "count":
-        counted = "*" if part.argument is None else distinct + emitter.sql(part.argument)
-        return f"system.main.least(system.main.count({counted}){over}, {part.facts.high})"
-    assert part.argument is not None  # noqa: S101  (all others have one)
-    text = emitter.sql(part.argument)
-    if part.function in ("sum", "avg") and part.argument.facts.bounded:
-        return _number(part, part.argument, text, distinct, over)
-    if depends_on_order(part):
+    distinct = "DISTINCT " if aggregate.distinct else ""
+    if aggregate.function == "count":
+        counted = "*" if aggregate.argument is None else distinct + emitter.sql(aggregate.argument)
+        return f"system.main.least(system.main.count({counted}){over}, {aggregate.facts.high})"
+    assert aggregate.argument is not None  # noqa: S101  (all others have one)
+    text = emitter.sql(aggregate.argument)
+    if aggregate.function in ("sum", "avg") and aggregate.argument.facts.bounded:
+        return _number(aggregate, aggregate.argument, text, distinct, over)
+    if depends_on_order(aggregate):
         if not apart:
-            raise _mixed(part)
-        return _sorted_sum(part, text, distinct, over)
-    found = f"system.main.{part.function}({distinct}{text}){over}"
-    if part.facts.type is Type.REAL:
-        found = f"({found} + (0e0)::DOUBLE)"  # one zero, as in relations.py
-    low, high = part.facts.low, part.facts.high
-    if part.facts.type is Type.REAL and isinstance(low, Fraction) and isinstance(high, Fraction):
-        return clamp_to_bounds(found, real(low), real(high), check_finite=True)
-    return found
+            raise _mixed(aggregate)
+        return _sorted_sum(aggregate, text, distinct, over)
+    sql = f"system.main.{aggregate.function}({distinct}{text}){over}"
+    if aggregate.facts.type is Type.REAL:
+        sql = f"({sql} + (0e0)::DOUBLE)"  # one zero, as in relations.py
+    low, high = aggregate.facts.low, aggregate.facts.high
+    if (
+        aggregate.facts.type is Type.REAL
+        and isinstance(low, Fraction)
+        and isinstance(high, Fraction)
+    ):
+        return clamp_to_bounds(sql, real(low), real(high), check_finite=True)
+    return sql
 
 
-def _sorted_sum(part: UnitAggregate, text: str, distinct: str, over: str) -> str:
+def _sorted_sum(aggregate: UnitAggregate, text: str, distinct: str, over: str) -> str:
     """Return a sum or mean of real numbers on no grid, added from the smallest to the largest.
 
     So it has the same bits in whatever order rows are met; one that is not finite is none.
     """
     listed = f"system.main.list({distinct}{text}) FILTER (({text}) IS NOT NULL){over}"
     total = f"system.main.list_aggregate(system.main.list_sort({listed}), 'sum')"
-    if part.function == "avg":
+    if aggregate.function == "avg":
         total = f"({total} / system.main.len({listed}))"
     return f"({finite_or_null(f'({total} + (0e0)::DOUBLE)')})"
 
 
-def _mixed(part: UnitAggregate) -> Refused:
-    name = part.function.upper()
+def _mixed(aggregate: UnitAggregate) -> Refused:
+    name = aggregate.function.upper()
     return Refused(
         "bounds_missing",
         f"{name} adds real numbers that have no bounds, for each row of a private table anew: its last "
@@ -67,7 +71,7 @@ def _mixed(part: UnitAggregate) -> Refused:
     )
 
 
-def _number(part: UnitAggregate, argument: Expr, text: str, distinct: str, over: str) -> str:
+def _number(aggregate: UnitAggregate, argument: Expr, text: str, distinct: str, over: str) -> str:
     """Return a sum or mean, computed in whole grid steps so that the order of rows is nothing."""
     grid = grid_for(argument) if argument.facts.type is Type.REAL else Fraction(1)
     low, high = argument.facts.low, argument.facts.high
@@ -78,13 +82,13 @@ def _number(part: UnitAggregate, argument: Expr, text: str, distinct: str, over:
         ends = max(int(low), -UNIT_SUMMAND_MAX), min(int(high), UNIT_SUMMAND_MAX)
         steps = f"CAST({clamp_to_bounds(text, str(ends[0]), str(ends[1]), check_finite=False)} AS BIGINT)"
     total = f"system.main.sum({distinct}{steps}){over}"
-    least, most = part.facts.low, part.facts.high
+    least, most = aggregate.facts.low, aggregate.facts.high
     assert isinstance(least, Fraction) and isinstance(most, Fraction)  # noqa: S101
-    if part.function == "sum" and argument.facts.type is Type.INTEGER:
+    if aggregate.function == "sum" and argument.facts.type is Type.INTEGER:
         held = clamp_to_bounds(total, str(int(least)), str(int(most)), check_finite=False)
         return f"CAST({held} AS BIGINT)"
     value = f"CAST({total} AS DOUBLE) * {grid.numerator} / {grid.denominator}"
-    if part.function == "avg":
+    if aggregate.function == "avg":
         # of no values the sum is NULL, and so is this
         value = f"{value} / system.main.count({distinct}{steps}){over}"
     return clamp_to_bounds(f"({value})", real(least), real(most), check_finite=True)

@@ -20,20 +20,20 @@ def window_sql(writer: RelationWriter, window: Window) -> str:
     """Return a window function over the rows of the unit that a row belongs to."""
     unit = writer.unit(window.unit_of)
     partition = [unit] if unit is not None else []
-    partition += [writer.emitter.sql(part) for part in window.partition]
+    partition += [writer.emitter.sql(key) for key in window.partition]
     order = [
         f"{writer.emitter.sql(item.expression)} {'DESC' if item.descending else 'ASC'} "
         f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
         for item in window.order
     ]
     order += [TIES] if window.function in PLACED else []
-    parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
-    parts += [f"ORDER BY {', '.join(order)}"] if order else []
-    over = f" OVER ({' '.join(parts)})"
+    clauses = [f"PARTITION BY {', '.join(partition)}"] if partition else []
+    clauses += [f"ORDER BY {', '.join(order)}"] if order else []
+    over = f" OVER ({' '.join(clauses)})"
     if window.function in AGGREGATED:
         argument = window.args[0] if window.args else None
-        part = UnitAggregate(window.function, argument, False, window.facts)
-        return writer.aggregate(part, over)
+        aggregate = UnitAggregate(window.function, argument, False, window.facts)
+        return writer.aggregate(aggregate, over)
     args = ", ".join(writer.emitter.sql(arg) for arg in window.args)
     return f"system.main.{window.function}({args}){over}"
 
@@ -42,9 +42,9 @@ def placed_windows(rows: Selected) -> set[Window]:
     """Return the windows of a SELECT whose value depends on which of two equal rows comes first."""
     expressions = [field.value for field in rows.fields] + [rows.qualify]
     return {
-        part
+        node
         for expression in expressions
         if expression is not None
-        for part in walk(expression)
-        if isinstance(part, Window) and part.function in PLACED
+        for node in walk(expression)
+        if isinstance(node, Window) and node.function in PLACED
     }

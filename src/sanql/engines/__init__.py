@@ -1,4 +1,4 @@
-"""Statement → exact cells: where the kernel runs."""
+"""Statement → exact cells: the places where the DuckDB kernel can run."""
 
 from sanql.engines.failures import unavailable
 from sanql.engines.open import open_engine

@@ -6,7 +6,7 @@ from sanql.errors import Unavailable
 
 
 def unavailable() -> Unavailable:
-    """Return the one error of execution; it says the same whatever happened."""
+    """Return the one error of failed execution, whose words do not depend on what happened."""
     return Unavailable(
         "unavailable",
         "the engine could not answer",

@@ -64,9 +64,9 @@ def describe(
     schema = prepared if prepared is not None else _inspect(policy, source, engine)
     formats = source.formats(policy)
     bound = bind(policy, formats, schema)
-    found = layout(bound, copied=not source.in_place)
+    read = layout(bound, copied=not source.in_place)
     return Description(
-        **vars(found), stamp=looked, schema=schema, remarks=remarks_on(policy, formats, bound)
+        **vars(read), stamp=looked, schema=schema, remarks=remarks_on(policy, formats, bound)
     )
 
 
@@ -94,21 +94,23 @@ def prepare(
     stamps = stamps if stamps is not None else Stamps(policy.ledger)
     for _ in range(_ATTEMPTS_MAX):
         here = locate(policy) if source is None else source
-        found = stamped if stamped is not None else stamps.of(here)
-        prepared = _recall(policy, here, found, cache)
+        current = stamped if stamped is not None else stamps.of(here)
+        prepared = _recall(policy, here, current, cache)
         if prepared is not None:
             return prepared
         with cache.writing():
-            if _recall(policy, here, found, cache) is None:
-                schema = _known_schema(known, found) or _inspect(policy, here, engine)
-                _build(policy, here, found, cache, schema, stamps, progress, engine)
-            cache.clear(keep=entry_name(policy, found.hashes))
+            if _recall(policy, here, current, cache) is None:
+                schema = _known_schema(known, current) or _inspect(policy, here, engine)
+                _build(policy, here, current, cache, schema, stamps, progress, engine)
+            cache.clear(keep=entry_name(policy, current.hashes))
     raise changing_files()
 
 
-def _recall(policy: Policy, source: Source, found: Stamped, cache: Cache) -> PreparedSource | None:
+def _recall(
+    policy: Policy, source: Source, stamped: Stamped, cache: Cache
+) -> PreparedSource | None:
     """Return the prepared source if its entry is complete."""
-    fingerprint = entry_name(policy, found.hashes)
+    fingerprint = entry_name(policy, stamped.hashes)
     schema = cache.schema(fingerprint)
     if schema is None:
         return None
@@ -120,21 +122,21 @@ def _recall(policy: Policy, source: Source, found: Stamped, cache: Cache) -> Pre
             return None
         own = stamp(database_files(database.resolve()))
     else:
-        database, own = source.paths()[0], found.stamp
+        database, own = source.paths()[0], stamped.stamp
     cache.touch(fingerprint)
     read = layout(bound, copied=copied)
     return PreparedSource(**vars(read), database=database, fingerprint=fingerprint, stamp=own)
 
 
-def _known_schema(known: Description | None, found: Stamped) -> Mapping[str, object] | None:
+def _known_schema(known: Description | None, stamped: Stamped) -> Mapping[str, object] | None:
     """Return what is known of a source, if it was found in the very files that are there now."""
-    return known.schema if known is not None and known.stamp == found.stamp else None
+    return known.schema if known is not None and known.stamp == stamped.stamp else None
 
 
 def _build(
     policy: Policy,
     source: Source,
-    found: Stamped,
+    stamped: Stamped,
     cache: Cache,
     schema: Mapping[str, object],
     stamps: Stamps,
@@ -142,7 +144,7 @@ def _build(
     engine: Engine | None,
 ) -> None:
     """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
-    fingerprint = entry_name(policy, found.hashes)
+    fingerprint = entry_name(policy, stamped.hashes)
     bound = bind(policy, source.formats(policy), schema)
     if source.is_copied(bound, schema):
         target = cache.building(fingerprint)
@@ -151,15 +153,15 @@ def _build(
         except BaseException:
             target.unlink(missing_ok=True)
             raise
-    if stamps.of(locate(policy)) == found:
+    if stamps.of(locate(policy)) == stamped:
         cache.record(fingerprint, schema)
 
 
 def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str, object]:
     """Return the names and types in a source, as an engine found them."""
     check_files_readable(source)
-    found = (engine or open_engine()).describe(source.inspection(policy))
-    if found is None:
+    schema = (engine or open_engine()).describe(source.inspection(policy))
+    if schema is None:
         raise PolicyError(
             [
                 Fault(
@@ -169,7 +171,7 @@ def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str,
                 )
             ]
         )
-    return found
+    return schema
 
 
 def _copy(
@@ -196,7 +198,7 @@ def _copy(
 
 def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
     """Return the name of a prepared copy: what the bytes are, and everything that shapes it."""
-    known = {fold(name): found for name, found in hashes.items()}
+    known = {fold(name): digest for name, digest in hashes.items()}
     own = [(table.name, known.get(fold(table.name))) for table in policy.tables.values()]
     content = json.dumps([_PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy)])
     return hashlib.sha256(content.encode()).hexdigest()[:40]

@@ -1,4 +1,4 @@
-"""The seam of engines: where the kernel runs.
+"""The interface of engines: what a place where the kernel runs must offer.
 
 An engine looks at sources, copies them, and starts servers: places in which the kernel has prepared data
 open and runs one statement at a time. Everything else is the same for all engines and written once: which
@@ -22,7 +22,7 @@ Made_co = TypeVar("Made_co", covariant=True)
 
 
 class Engine(Protocol):
-    """A place where the kernel runs. Its errors say nothing of what they met."""
+    """A place where the kernel runs; its errors say nothing of the rows they met."""
 
     def describe(self, request: Inspect) -> dict[str, object] | None:
         """Return the names and types in a source; None where it cannot be opened.

@@ -43,7 +43,7 @@ _MEMORY_SHARE = 2
 
 
 class Trials:
-    """Tries statements over the tables of a source without their rows; safe to share among threads."""
+    """Tries statements on empty copies of a source's tables; safe to share among threads."""
 
     def __init__(self, source: PreparedSource, limits: EngineLimits, engine: Engine) -> None:
         self._engine = engine
@@ -64,7 +64,7 @@ class Trials:
         self._begun: tuple[PreparedSource, Pool] | None = None
 
     def check(self, level: Level) -> None:
-        """Raise Refused where the engine cannot plan what a level's statement asks of it.
+        """Raise Refused where the engine cannot plan a level's statement.
 
         Columns are named as in a copy: how the source is read may hang on its rows, and decides nothing.
         """

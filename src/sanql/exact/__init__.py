@@ -1,23 +1,30 @@
 """Noiseless answers: declared releases, planned, certified and put on record."""
 
-from sanql.exact.answer import ExactAnswer, ExactExplanation, exact_answer, notes_on
+from sanql.exact.answer import ExactAnswer, ExactExplanation, differences_from_sql, exact_answer
 from sanql.exact.cells import recorded_cells, release_cells
 from sanql.exact.plan import ExactPlan, plan_exact
-from sanql.exact.terms import Terms, certificate_of, certified_claim, claim_of, terms_of, too_small
+from sanql.exact.terms import (
+    Terms,
+    cells_too_small,
+    certificate_of,
+    certified_claim,
+    claim_of,
+    terms_of,
+)
 
 __all__ = [
     "ExactAnswer",
     "ExactExplanation",
     "ExactPlan",
     "Terms",
+    "cells_too_small",
     "certificate_of",
     "certified_claim",
     "claim_of",
+    "differences_from_sql",
     "exact_answer",
-    "notes_on",
     "plan_exact",
     "recorded_cells",
     "release_cells",
     "terms_of",
-    "too_small",
 ]

@@ -53,7 +53,7 @@ class ExactAnswer(Answer):
             [
                 "exact, no noise",
                 *self.as_of(),
-                *self.certificate.notes,
+                *self.certificate.differences,
                 "a repeat of recorded cells" if self.cached else "now on record",
                 self.certificate.guarantee(),
                 *self.certificate.in_all(),
@@ -78,13 +78,13 @@ def exact_answer(
         noise={},
         charge=Charge((), Fraction(0), Fraction(0)),
         remaining=remaining,
-        certificate=certificate_of(released.entry.claim, book, notes_on(plan)),
+        certificate=certificate_of(released.entry.claim, book, differences_from_sql(plan)),
         cached=released.cached,
         version=version,
     )
 
 
-def notes_on(plan: ExactPlan) -> list[str]:
+def differences_from_sql(plan: ExactPlan) -> list[str]:
     """Return in what the numbers differ from SQL's: a record without a value counts all the same.
 
     It cannot be otherwise: how many values are missing is data, and only sums over records whose
@@ -127,14 +127,14 @@ def _groups(plan: ExactPlan, table: Table, cells: ExactCells) -> pyarrow.Table:
         "coalesce(sum(records), 0)::VARCHAR AS records, coalesce(sum(total), 0)::VARCHAR AS total"
     )
     sql = f"SELECT {', '.join([*keys, sums])} FROM cells{where}{grouping}"
-    found = run_on_cells(sql, emitter.parameters, _base(plan, cells))
-    columns = {f"k{index}": found.column(f"k{index}") for index in range(len(keys))}
-    records = [int(text) for text in found.column("records").to_pylist()]
-    totals = [int(text) for text in found.column("total").to_pylist()]
+    groups = run_on_cells(sql, emitter.parameters, _base(plan, cells))
+    columns = {f"k{index}": groups.column(f"k{index}") for index in range(len(keys))}
+    records = [int(text) for text in groups.column("records").to_pylist()]
+    totals = [int(text) for text in groups.column("total").to_pylist()]
     for index, reading in enumerate(plan.readings):
         columns[f"a{index}"] = _column(plan, reading, records, totals)
     if not columns:
-        columns["present"] = pa.array([True] * found.num_rows)
+        columns["present"] = pa.array([True] * groups.num_rows)
     return pa.table(columns)
 
 

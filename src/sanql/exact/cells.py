@@ -1,4 +1,4 @@
-"""Exact cells: taken once, put on record, and from then on the only thing exact answers are made of."""
+"""The exact cells of a declared release: computed once, recorded, and reused by every exact answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sanql.account import ExactEntry, Ledger
 from sanql.engines import unavailable
-from sanql.exact.terms import CELL_SMALL, certified_claim, claim_of, terms_of, too_small
+from sanql.exact.terms import CELL_SMALL, cells_too_small, certified_claim, claim_of, terms_of
 from sanql.policy.exact import Exact, ExactHistogram
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def recorded_cells(
     """
     entry = ledger.exact.find(analyst, claim_of(exact, version, formerly))
     if entry is not None and entry.refusal is not None:
-        raise too_small(exact)
+        raise cells_too_small(exact)
     recorded = None if entry is None else ledger.exact.answer_of(entry)
     if entry is None or recorded is None:
         return None
@@ -73,7 +73,7 @@ def release_cells(
     """
     entry = ledger.exact.reserve(analyst, certified_claim(exact, version, formerly))
     if entry.refusal is not None:
-        raise too_small(exact)
+        raise cells_too_small(exact)
     recorded = ledger.exact.answer_of(entry)
     if recorded is not None:
         return Released(entry, ExactCells.from_bytes(recorded), cached=True)
@@ -97,7 +97,7 @@ def _computed(
         return ExactCells(shown, cells.totals)
     if min(cells.records) < least:
         ledger.exact.void(entry, CELL_SMALL, ended_by="engine")
-        raise too_small(exact)
+        raise cells_too_small(exact)
     return cells
 
 

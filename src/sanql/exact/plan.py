@@ -117,14 +117,16 @@ def _split_flag(where: Expr | None, releases: list[Exact]) -> tuple[str | None, 
         for exact in releases
         if isinstance(exact, ExactValues) and isinstance(exact.adversary, BinaryColumn)
     }
-    parts = list(where.args) if isinstance(where, Call) and where.op == "and" else [where]
-    for index, part in enumerate(parts):
-        name = None if part is None else _demanded(part)
+    conditions = list(where.args) if isinstance(where, Call) and where.op == "and" else [where]
+    for index, condition in enumerate(conditions):
+        name = None if condition is None else _demanded(condition)
         if name in flags:
-            rest = [other for i, other in enumerate(parts) if i != index and other is not None]
-            if isinstance(where, Call) and len(rest) > 1:
-                return name, replace(where, args=tuple(rest))
-            return name, rest[0] if rest else None
+            others = [
+                other for i, other in enumerate(conditions) if i != index and other is not None
+            ]
+            if isinstance(where, Call) and len(others) > 1:
+                return name, replace(where, args=tuple(others))
+            return name, others[0] if others else None
     return None, where
 
 

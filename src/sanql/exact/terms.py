@@ -72,7 +72,7 @@ def _least_cell(exact: ExactValues) -> tuple[int, Certified]:
 
 
 def claim_of(exact: Exact, version: int, formerly: str = "") -> ExactClaim:
-    """Return what to look for in the book; its certificate is still to come.
+    """Return the claim of a release, without its certificate, to look it up among recorded releases.
 
     `formerly` is the fingerprint by which an older ledger knows this version of the data.
     """
@@ -125,13 +125,13 @@ def _assumptions(terms: Terms) -> list[str]:
     exact = terms.exact
     cells = exact.cells
     where = f"one for each {' and '.join(cells.names)}" if cells.names else "the whole table"
-    found = [
+    assumptions = [
         f"the cells are fixed in advance ({where}: {cells.count:,}); records with other keys are in none",
         "only unions of these cells are answered, and the source is released once",
     ]
     if isinstance(exact, ExactValues):
         value = show_number(exact.missing * exact.grid)
-        found += [
+        assumptions += [
             "who is in the table and in which cell, and so how many records a cell has, is public",
             f"every cell has at least {terms.least:,} records; that is checked",
             f"a record without a value counts as {value}, values are multiples of "
@@ -141,8 +141,8 @@ def _assumptions(terms: Terms) -> list[str]:
         ]
         known = ", ".join(exact.known_columns)
         if known:
-            found.append(f"all this holds for somebody who knows {known} of everybody")
-    return found
+            assumptions.append(f"all this holds for somebody who knows {known} of everybody")
+    return assumptions
 
 
 def _protects(exact: Exact) -> str:
@@ -187,16 +187,16 @@ class ExactCertificate:
     @property
     def assumptions(self) -> list[str]:
         """Everything that must be true of the adversary and of the data."""
-        found = self.words["assumptions"]
-        assert isinstance(found, list)  # noqa: S101  (certified_claim wrote a list)
-        return found
+        listed = self.words["assumptions"]
+        assert isinstance(listed, list)  # noqa: S101  (certified_claim wrote a list)
+        return listed
 
     @property
-    def notes(self) -> list[str]:
+    def differences(self) -> list[str]:
         """In what the numbers of the answer differ from those of SQL."""
-        found = self.words.get("notes", [])
-        assert isinstance(found, list)  # noqa: S101  (certificate_of wrote a list)
-        return found
+        listed = self.words.get("notes", [])
+        assert isinstance(listed, list)  # noqa: S101  (certificate_of wrote a list)
+        return listed
 
     def guarantee(self) -> str:
         """Return the guarantee in one line."""
@@ -219,7 +219,7 @@ class ExactCertificate:
         return [
             self.guarantee(),
             *self.in_all(),
-            *(f"note: {note}" for note in self.notes),
+            *(f"note: {note}" for note in self.differences),
             f"protects: {self.words['protects']}",
             f"by {self.words['theorem']}",
             *(f"assumes: {assumption}" for assumption in self.assumptions),
@@ -228,23 +228,23 @@ class ExactCertificate:
 
 
 def certificate_of(
-    claim: ExactClaim, book: Iterable[ExactEntry] = (), notes: Sequence[str] = ()
+    claim: ExactClaim, book: Iterable[ExactEntry] = (), differences: Sequence[str] = ()
 ) -> ExactCertificate:
-    """Return the certificate of a release, beside the others of the book if there are any.
+    """Return the certificate of a release, with the joint guarantee of all where others are on record.
 
-    `notes` say in what the numbers asked for differ from those of SQL.
+    `differences` say in what the numbers asked for differ from those of SQL.
     """
     joint = together(book)
     return ExactCertificate(
         {
             **claim.certificate,
             **({"together": joint} if joint else {}),
-            **({"notes": list(notes)} if notes else {}),
+            **({"notes": list(differences)} if differences else {}),
         }
     )
 
 
-def too_small(exact: Exact) -> Refused:
+def cells_too_small(exact: Exact) -> Refused:
     """Return the refusal of cells that are too small; its words depend on the declaration only."""
     least = terms_of(exact).least
     count = exact.cells.count

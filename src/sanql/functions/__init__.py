@@ -8,7 +8,7 @@ An operator missing from `RULES` does not exist for an analyst.
 from __future__ import annotations
 
 from sanql.functions.allowed import NAMES, call
-from sanql.functions.calendar import CLOCK_MICROSECONDS, DIFFERENCES, EPOCH, move
+from sanql.functions.calendar import CLOCK_MICROSECONDS, DIFFERENCES, EPOCH, later_moment
 from sanql.functions.casts import CAST_RANGES
 from sanql.functions.dates import DATE_PARTS, TRUNCATIONS, truncate
 from sanql.functions.facts import (
@@ -17,7 +17,7 @@ from sanql.functions.facts import (
     comparable,
     constant_number,
     interval_of,
-    number,
+    number_facts,
 )
 from sanql.functions.formats import from_c, from_letters, from_percent
 from sanql.functions.patterns import PATTERN_LENGTH_MAX, TEXT_BYTES_MAX, replacement_growth
@@ -43,8 +43,8 @@ __all__ = [
     "from_letters",
     "from_percent",
     "interval_of",
-    "move",
-    "number",
+    "later_moment",
+    "number_facts",
     "replacement_growth",
     "truncate",
 ]

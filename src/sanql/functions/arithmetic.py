@@ -18,7 +18,7 @@ from sanql.functions.facts import (
     constant_integer,
     interval_or_point,
     need,
-    number,
+    number_facts,
     numeric_kind,
 )
 from sanql.functions.table import Function
@@ -36,7 +36,7 @@ def _arithmetic(
         both = combine(a, b) if a is not None and b is not None else None
         grids = [arg.facts.grid for arg in args]
         step = grid(grids[0], grids[1]) if grids[0] and grids[1] else None
-        return number(numeric_kind(args), both, any_nullable(args), step)
+        return number_facts(numeric_kind(args), both, any_nullable(args), step)
 
     return rule
 
@@ -44,7 +44,7 @@ def _arithmetic(
 def _negative(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC, "minus")
     a = interval_or_point(args[0])
-    return number(
+    return number_facts(
         numeric_kind(args),
         intervals.negate(a) if a else None,
         any_nullable(args),
@@ -59,7 +59,7 @@ def _division(args: tuple[Expr, ...]) -> Facts:
     if a is not None and b is not None:
         whole = args[1].facts.type is Type.INTEGER
         result = intervals.divide_by_integer(a, b) if whole else intervals.divide(a, b)
-    return number(Type.REAL, result, nullable=True)
+    return number_facts(Type.REAL, result, nullable=True)
 
 
 def whole_operands(args: tuple[Expr, ...], name: str) -> tuple[Interval, Interval]:
@@ -72,7 +72,7 @@ def whole_operands(args: tuple[Expr, ...], name: str) -> tuple[Interval, Interva
 def _integer_division(args: tuple[Expr, ...]) -> Facts:
     a, b = whole_operands(args, "integer division //")
     low, high = intervals.divide_by_integer(a, b) or (Fraction(0), Fraction(0))
-    return number(Type.INTEGER, (Fraction(math.floor(low)), Fraction(math.ceil(high))), True)
+    return number_facts(Type.INTEGER, (Fraction(math.floor(low)), Fraction(math.ceil(high))), True)
 
 
 def _modulo(args: tuple[Expr, ...]) -> Facts:
@@ -80,21 +80,21 @@ def _modulo(args: tuple[Expr, ...]) -> Facts:
     if numeric_kind(args) is Type.REAL:
         a, b = (interval_or_point(arg) for arg in args)
         both = intervals.real_remainder(a, b) if a is not None and b is not None else None
-        return number(Type.REAL, both, nullable=True)
+        return number_facts(Type.REAL, both, nullable=True)
     whole = whole_operands(args, "MOD")
-    return number(Type.INTEGER, intervals.remainder(*whole), nullable=True)
+    return number_facts(Type.INTEGER, intervals.remainder(*whole), nullable=True)
 
 
 def _absolute(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC, "ABS")
     a = interval_or_point(args[0])
     bounds = intervals.absolute(a) if a else None
-    return number(numeric_kind(args), bounds, any_nullable(args), args[0].facts.grid)
+    return number_facts(numeric_kind(args), bounds, any_nullable(args), args[0].facts.grid)
 
 
 def _sign(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC, "SIGN")
-    return number(Type.INTEGER, (Fraction(-1), Fraction(1)), any_nullable(args))
+    return number_facts(Type.INTEGER, (Fraction(-1), Fraction(1)), any_nullable(args))
 
 
 def _rounding(name: str) -> Rule:
@@ -114,7 +114,7 @@ def _rounding(name: str) -> Rule:
                 )
         step = Fraction(10) ** -digits
         bounds = intervals.round_outward(a, digits) if a else None
-        return number(numeric_kind(args[:1]), bounds, value.facts.nullable, step)
+        return number_facts(numeric_kind(args[:1]), bounds, value.facts.nullable, step)
 
     return rule
 
@@ -127,8 +127,8 @@ def _to_whole(name: str) -> Rule:
         a = interval_or_point(args[0])
         if a is None or max(abs(a[0]), abs(a[1])) > 2**52:
             bounds = intervals.round_outward(a, 0) if a is not None else None
-            return number(Type.REAL, bounds, True, Fraction(1))
-        return number(Type.INTEGER, intervals.round_outward(a, 0), True)
+            return number_facts(Type.REAL, bounds, True, Fraction(1))
+        return number_facts(Type.INTEGER, intervals.round_outward(a, 0), True)
 
     return rule
 
@@ -153,7 +153,7 @@ def _extreme(pick: Callable[[Sequence[Fraction]], Fraction]) -> Rule:
         interval = (low, high) if low is not None and high is not None else None
         if kind is Type.INTEGER and interval is None:
             interval = BIGINT_RANGE
-        facts = number(kind, interval, nullable, grid)
+        facts = number_facts(kind, interval, nullable, grid)
         return facts if interval else Facts(kind, low, high, nullable, grid)
 
     return rule

@@ -44,12 +44,12 @@ def divide(a: Interval, b: Interval) -> Interval | None:
 
 def divide_by_integer(a: Interval, b: Interval) -> Interval | None:
     """Return the interval of x / y for a whole y other than zero (zero makes NULL)."""
-    parts = []
+    quotients = []
     if b[0] <= -1:
-        parts.append(divide(a, (b[0], min(b[1], Fraction(-1)))))
+        quotients.append(divide(a, (b[0], min(b[1], Fraction(-1)))))
     if b[1] >= 1:
-        parts.append(divide(a, (max(b[0], Fraction(1)), b[1])))
-    sides = [part for part in parts if part is not None]
+        quotients.append(divide(a, (max(b[0], Fraction(1)), b[1])))
+    sides = [quotient for quotient in quotients if quotient is not None]
     if not sides:
         return Fraction(0), Fraction(0)
     return hull(*sides)
@@ -77,9 +77,9 @@ def power(a: Interval, exponent: int) -> Interval:
     return min(corners), max(corners)
 
 
-def hull(*parts: Interval) -> Interval:
+def hull(*intervals: Interval) -> Interval:
     """Return the smallest interval around all of them."""
-    return min(part[0] for part in parts), max(part[1] for part in parts)
+    return min(interval[0] for interval in intervals), max(interval[1] for interval in intervals)
 
 
 def round_outward(a: Interval, digits: int) -> Interval:

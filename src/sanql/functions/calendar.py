@@ -20,7 +20,7 @@ from sanql.functions.facts import (
     as_timestamp,
     interval_or_point,
     need,
-    number,
+    number_facts,
 )
 from sanql.functions.table import Function
 from sanql.question import NUMERIC, TEMPORAL, Expr, Facts, Type
@@ -77,7 +77,10 @@ def _moved(unit: str) -> Rule:
             return Facts(Type.NULL)
         low, high = span(moment.facts)
         ends = MOMENTS if kind is Type.TIMESTAMP else DAYS
-        first, last = move(low, unit, int(reach[0])), move(high, unit, int(reach[1]))
+        first, last = (
+            later_moment(low, unit, int(reach[0])),
+            later_moment(high, unit, int(reach[1])),
+        )
         stays = first is not None and last is not None and last <= ends[1]
         return Facts(
             kind,
@@ -89,10 +92,10 @@ def _moved(unit: str) -> Rule:
     return rule
 
 
-def move(moment: date, unit: str, steps: int) -> date | None:
+def later_moment(moment: date, unit: str, steps: int) -> date | None:
     """Return the moment some months, days or seconds later; None outside the years 1 to 9999.
 
-    >>> move(date(2024, 1, 31), "months", 1)
+    >>> later_moment(date(2024, 1, 31), "months", 1)
     datetime.date(2024, 2, 29)
     """
     try:
@@ -110,12 +113,12 @@ def _difference(unit: str, slack: int) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
         need(args, TEMPORAL, "DATE_DIFF")
         if any(arg.facts.type is Type.NULL for arg in args):
-            return number(Type.INTEGER, (Fraction(0), Fraction(0)), nullable=True)
+            return number_facts(Type.INTEGER, (Fraction(0), Fraction(0)), nullable=True)
         first, second = (span(arg.facts) for arg in args)
         low = _count(unit, second[0]) - _count(unit, first[1])
         high = _count(unit, second[1]) - _count(unit, first[0])
         bounds = Fraction(low - slack), Fraction(high + slack)
-        return number(Type.INTEGER, bounds, any_nullable(args))
+        return number_facts(Type.INTEGER, bounds, any_nullable(args))
 
     return rule
 
@@ -171,14 +174,14 @@ def _epoch(args: tuple[Expr, ...]) -> Facts:
     need(args, TEMPORAL, "EPOCH")
     low, high = (Fraction(_microseconds(end), 1_000_000) for end in span(args[0].facts))
     grid = Fraction(86_400) if args[0].facts.type is Type.DATE else None
-    return number(Type.REAL, (low, high), any_nullable(args), grid)
+    return number_facts(Type.REAL, (low, high), any_nullable(args), grid)
 
 
 def _epoch_ms(args: tuple[Expr, ...]) -> Facts:
     need(args, TEMPORAL, "EPOCH_MS")
     low, high = (Fraction(_microseconds(end), 1_000) for end in span(args[0].facts))
     bounds = Fraction(math.floor(low)), Fraction(math.ceil(high))
-    return number(Type.INTEGER, bounds, any_nullable(args))
+    return number_facts(Type.INTEGER, bounds, any_nullable(args))
 
 
 def _from_epoch(args: tuple[Expr, ...]) -> Facts:

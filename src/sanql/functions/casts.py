@@ -13,7 +13,7 @@ from sanql.functions.facts import (
     as_timestamp,
     interval_of,
     need,
-    number,
+    number_facts,
 )
 from sanql.functions.table import Function
 from sanql.question import NUMERIC, TEMPORAL, Expr, Facts, Type
@@ -39,7 +39,7 @@ def _cast_whole(name: str) -> Rule:
             low, high = max(low, rounded[0]), min(high, rounded[1])
             if low > high:  # nothing fits: always NULL
                 low = high = Fraction(0)
-        return number(Type.INTEGER, (low, high), nullable=True)
+        return number_facts(Type.INTEGER, (low, high), nullable=True)
 
     return rule
 
@@ -48,9 +48,9 @@ def _cast_real(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC | {Type.TEXT, Type.BOOLEAN}, "CAST AS DOUBLE")
     facts = args[0].facts
     if facts.type is Type.BOOLEAN:
-        return number(Type.REAL, (Fraction(0), Fraction(1)), facts.nullable, Fraction(1))
+        return number_facts(Type.REAL, (Fraction(0), Fraction(1)), facts.nullable, Fraction(1))
     nullable = facts.nullable if facts.type is Type.REAL else True
-    return number(Type.REAL, interval_of(facts), nullable, facts.grid)
+    return number_facts(Type.REAL, interval_of(facts), nullable, facts.grid)
 
 
 def _cast_text(args: tuple[Expr, ...]) -> Facts:

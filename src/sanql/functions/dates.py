@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sanql.errors import Refused
-from sanql.functions.facts import Rule, any_nullable, need, number
+from sanql.functions.facts import Rule, any_nullable, need, number_facts
 from sanql.functions.table import Function
 from sanql.question import TEMPORAL, Expr, Facts, Type
 
@@ -57,7 +57,7 @@ def _date_part(part: str) -> Rule:
         facts = args[0].facts
         if part in RISING and isinstance(facts.low, date) and isinstance(facts.high, date):
             low, high = RISING[part](facts.low), RISING[part](facts.high)
-        return number(Type.INTEGER, (Fraction(low), Fraction(high)), any_nullable(args))
+        return number_facts(Type.INTEGER, (Fraction(low), Fraction(high)), any_nullable(args))
 
     return rule
 

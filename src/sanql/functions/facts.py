@@ -25,7 +25,7 @@ def interval_of(facts: Facts) -> Interval | None:
     return None
 
 
-def number(
+def number_facts(
     kind: Type, interval: Interval | None, nullable: bool, grid: Fraction | None = None
 ) -> Facts:
     """Return the facts of a number; an integer that could overflow is refused."""
@@ -50,6 +50,7 @@ def any_nullable(args: Sequence[Expr]) -> bool:
 
 
 def need(args: Sequence[Expr], allowed: frozenset[Type], what: str) -> None:
+    """Refuse operands that are of none of the allowed types; NULL is of every type."""
     for arg in args:
         if arg.facts.type not in allowed | {Type.NULL}:
             names = " or ".join(sorted(kind.value for kind in allowed))
@@ -74,6 +75,7 @@ def _target(allowed: frozenset[Type]) -> str:
 
 
 def numeric_kind(args: Sequence[Expr]) -> Type:
+    """Return INTEGER where all operands are whole numbers, and REAL otherwise."""
     return (
         Type.INTEGER
         if all(arg.facts.type in (Type.INTEGER, Type.NULL) for arg in args)
@@ -82,11 +84,13 @@ def numeric_kind(args: Sequence[Expr]) -> Type:
 
 
 def interval_or_point(arg: Expr) -> Interval | None:
+    """Return the numeric bounds of an operand, if both are known; of NULL the point zero."""
     # NULL has no value at all, so any interval holds; zero keeps the arithmetic going
     return (Fraction(0), Fraction(0)) if arg.facts.type is Type.NULL else interval_of(arg.facts)
 
 
 def common_grid(a: Fraction, b: Fraction) -> Fraction:
+    """Return the largest grid step of which both are multiples."""
     return Fraction(
         math.gcd(a.numerator * b.denominator, b.numerator * a.denominator),
         a.denominator * b.denominator,
@@ -120,9 +124,9 @@ def choice(values: Sequence[Expr], nullable: bool) -> Facts:
     for facts in known[1:]:
         grid = common_grid(grid, facts.grid) if grid and facts.grid else None
     if kind in NUMERIC:
-        parts = [interval_of(facts) for facts in known]
-        bounds = intervals.hull(*[p for p in parts if p]) if all(parts) and parts else None
-        return number(kind, bounds, nullable, grid)
+        ranges = [interval_of(facts) for facts in known]
+        bounds = intervals.hull(*[p for p in ranges if p]) if all(ranges) and ranges else None
+        return number_facts(kind, bounds, nullable, grid)
     if kind in TEMPORAL and all(facts.bounded for facts in known):
         lows = [as_timestamp(facts.low, kind) for facts in known]
         highs = [as_timestamp(facts.high, kind) for facts in known]
@@ -131,6 +135,7 @@ def choice(values: Sequence[Expr], nullable: bool) -> Facts:
 
 
 def as_timestamp(bound: object, kind: Type) -> date:
+    """Return a bound as a timestamp where the type is one."""
     if kind is Type.TIMESTAMP and isinstance(bound, date) and not isinstance(bound, datetime):
         return datetime(bound.year, bound.month, bound.day)
     assert isinstance(bound, date)  # noqa: S101  (TEMPORAL facts only carry dates)
@@ -138,10 +143,12 @@ def as_timestamp(bound: object, kind: Type) -> date:
 
 
 def as_date(moment: date) -> date:
+    """Return the day of a date or timestamp."""
     return date(moment.year, moment.month, moment.day)
 
 
 def constant_integer(arg: Expr, what: str, low: int, high: int) -> int:
+    """Return a constant whole number within a range, or refuse anything else."""
     if isinstance(arg, Literal) and isinstance(arg.value, int) and low <= arg.value <= high:
         return arg.value
     raise Refused(

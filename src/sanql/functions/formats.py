@@ -72,13 +72,13 @@ def from_letters(text: str) -> str:
     >>> from_letters('YYYY-MM "week" IW')
     '%Y-%m week %V'
     """
-    found: list[str] = []
+    codes: list[str] = []
     place = 0
     while place < len(text):
         if text[place] == '"':
             end = text.find('"', place + 1)
             end = end if end > 0 else len(text)
-            found.append(text[place + 1 : end].replace("%", "%%"))
+            codes.append(text[place + 1 : end].replace("%", "%%"))
             place = end + 1
             continue
         word = next((w for w in LETTERS if text[place : place + len(w)].upper() == w), None)
@@ -88,9 +88,9 @@ def from_letters(text: str) -> str:
                 f"the format {text!r} has no meaning at {text[place:]!r}",
                 f"the parts are {', '.join(LETTERS)}; put other words in double quotes",
             )
-        found.append(LETTERS[word] if word is not None else text[place].replace("%", "%%"))
+        codes.append(LETTERS[word] if word is not None else text[place].replace("%", "%%"))
         place += len(word) if word is not None else 1
-    return "".join(found)
+    return "".join(codes)
 
 
 def from_percent(text: str) -> str:

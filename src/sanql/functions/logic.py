@@ -13,7 +13,7 @@ from sanql.functions.facts import (
     constant_number,
     interval_of,
     need,
-    number,
+    number_facts,
 )
 from sanql.functions.table import Function
 from sanql.question import NUMERIC, Call, Expr, Facts, Type
@@ -71,7 +71,7 @@ def _where(condition: Expr, value: Expr) -> Expr:
         low, high = max(low, known[0]), min(high, known[1])
     # where no value can satisfy the condition, any bounds hold
     bounds = (low, max(low, high))
-    return replace(value, facts=number(value.facts.type, bounds, False, value.facts.grid))
+    return replace(value, facts=number_facts(value.facts.type, bounds, False, value.facts.grid))
 
 
 def _all_of(condition: Expr) -> Iterator[Expr]:

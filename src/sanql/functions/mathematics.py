@@ -17,7 +17,7 @@ from sanql.functions.facts import (
     constant_number,
     interval_or_point,
     need,
-    number,
+    number_facts,
 )
 from sanql.functions.table import Function
 from sanql.question import BIGINT_RANGE, NUMERIC, Expr, Facts, Literal, Type
@@ -44,7 +44,7 @@ def _monotone(
         # an operand without bounds may be infinite, and floating point may carry one with bounds a
         # little beyond a domain that ends there
         sure = a is not None and domain == EVERYWHERE
-        return number(Type.REAL, bounds, any_nullable(args) or not sure)
+        return number_facts(Type.REAL, bounds, any_nullable(args) or not sure)
 
     return rule
 
@@ -74,7 +74,7 @@ def _wave(name: str) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
         need(args, NUMERIC, name)
         unsure = interval_or_point(args[0]) is None
-        return number(Type.REAL, (Fraction(-1), Fraction(1)), any_nullable(args) or unsure)
+        return number_facts(Type.REAL, (Fraction(-1), Fraction(1)), any_nullable(args) or unsure)
 
     return rule
 
@@ -82,7 +82,7 @@ def _wave(name: str) -> Rule:
 def _unbounded(name: str) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
         need(args, NUMERIC, name)
-        return number(Type.REAL, None, nullable=True)
+        return number_facts(Type.REAL, None, nullable=True)
 
     return rule
 
@@ -92,14 +92,14 @@ def _cosh(args: tuple[Expr, ...]) -> Facts:
     a = interval_or_point(args[0])
     sizes = intervals.absolute(a) if a is not None else None
     bounds = _image(math.cosh, sizes, EVERYWHERE, None)
-    return number(Type.REAL, bounds, any_nullable(args) or a is None)
+    return number_facts(Type.REAL, bounds, any_nullable(args) or a is None)
 
 
 def _arc_tangent_of_two(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC, "ATAN2")
     unsure = any(interval_or_point(arg) is None for arg in args)
     turn = _loosened((-Fraction(math.pi), Fraction(math.pi)))
-    return number(Type.REAL, turn, any_nullable(args) or unsure)
+    return number_facts(Type.REAL, turn, any_nullable(args) or unsure)
 
 
 def _logarithm(args: tuple[Expr, ...]) -> Facts:
@@ -107,7 +107,7 @@ def _logarithm(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC, "LOG")
     base = constant_number(args[0])
     a = interval_or_point(args[1])
-    unbounded = number(Type.REAL, None, nullable=True)
+    unbounded = number_facts(Type.REAL, None, nullable=True)
     if base is None or a is None or base <= 0 or a[0] <= 0:
         return unbounded
     # the engine divides one logarithm by another: near a base of one, rounding would decide
@@ -115,16 +115,16 @@ def _logarithm(args: tuple[Expr, ...]) -> Facts:
     if turns < 2**-20 or float(a[0]) == 0:
         return unbounded
     ends = sorted(math.log(float(end)) / math.log(float(base)) for end in a)
-    return number(Type.REAL, _loosened((Fraction(ends[0]), Fraction(ends[1]))), nullable=True)
+    return number_facts(Type.REAL, _loosened((Fraction(ends[0]), Fraction(ends[1]))), nullable=True)
 
 
 def _square_root(args: tuple[Expr, ...]) -> Facts:
     need(args, NUMERIC, "SQRT")
     a = interval_or_point(args[0])
     if a is None:
-        return number(Type.REAL, None, True)
+        return number_facts(Type.REAL, None, True)
     top = Fraction(math.isqrt(math.ceil(max(a[1], Fraction(0)))) + 1)
-    return number(Type.REAL, (Fraction(0), top), nullable=True)
+    return number_facts(Type.REAL, (Fraction(0), top), nullable=True)
 
 
 def _power(args: tuple[Expr, ...]) -> Facts:
@@ -132,12 +132,14 @@ def _power(args: tuple[Expr, ...]) -> Facts:
     a = interval_or_point(args[0])
     exponent = args[1].value if isinstance(args[1], Literal) else None
     if a is not None and isinstance(exponent, int) and 0 <= exponent <= 16:
-        return number(Type.REAL, intervals.power(a, exponent), any_nullable(args))
-    return number(Type.REAL, None, nullable=True)
+        return number_facts(Type.REAL, intervals.power(a, exponent), any_nullable(args))
+    return number_facts(Type.REAL, None, nullable=True)
 
 
 def _pi(args: tuple[Expr, ...]) -> Facts:
-    return number(Type.REAL, _loosened((Fraction(math.pi), Fraction(math.pi))), nullable=False)
+    return number_facts(
+        Type.REAL, _loosened((Fraction(math.pi), Fraction(math.pi))), nullable=False
+    )
 
 
 def _width_bucket(args: tuple[Expr, ...]) -> Facts:
@@ -150,25 +152,25 @@ def _width_bucket(args: tuple[Expr, ...]) -> Facts:
             "write, for example, WIDTH_BUCKET(age, 0, 100, 10)",
         )
     count = constant_integer(args[3], "WIDTH_BUCKET's number of buckets", 1, BUCKETS_MAX)
-    return number(Type.INTEGER, (Fraction(0), Fraction(count + 1)), args[0].facts.nullable)
+    return number_facts(Type.INTEGER, (Fraction(0), Fraction(count + 1)), args[0].facts.nullable)
 
 
 def _greatest_divisor(args: tuple[Expr, ...]) -> Facts:
     a, b = whole_operands(args, "GCD")
     top = max(abs(end) for end in (*a, *b))
-    return number(Type.INTEGER, (Fraction(0), top), any_nullable(args))
+    return number_facts(Type.INTEGER, (Fraction(0), top), any_nullable(args))
 
 
 def _least_multiple(args: tuple[Expr, ...]) -> Facts:
     a, b = whole_operands(args, "LCM")
     top = max(map(abs, a)) * max(map(abs, b))
-    return number(Type.INTEGER, (Fraction(0), top), any_nullable(args))
+    return number_facts(Type.INTEGER, (Fraction(0), top), any_nullable(args))
 
 
 def _bitwise(name: str) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
         a, b = whole_operands(args, name)
-        return number(Type.INTEGER, intervals.bitwise(a, b), any_nullable(args))
+        return number_facts(Type.INTEGER, intervals.bitwise(a, b), any_nullable(args))
 
     return rule
 
@@ -176,7 +178,7 @@ def _bitwise(name: str) -> Rule:
 def _bit_not(args: tuple[Expr, ...]) -> Facts:
     need(args, frozenset({Type.INTEGER}), "~")
     low, high = interval_or_point(args[0]) or BIGINT_RANGE
-    return number(Type.INTEGER, (-high - 1, -low - 1), any_nullable(args))
+    return number_facts(Type.INTEGER, (-high - 1, -low - 1), any_nullable(args))
 
 
 def _shift_right(args: tuple[Expr, ...]) -> Facts:
@@ -185,7 +187,7 @@ def _shift_right(args: tuple[Expr, ...]) -> Facts:
     low, high = (
         Fraction(math.floor(e / 2**places)) for e in interval_or_point(args[0]) or BIGINT_RANGE
     )
-    return number(Type.INTEGER, (low, high), any_nullable(args))
+    return number_facts(Type.INTEGER, (low, high), any_nullable(args))
 
 
 def _bit_count(args: tuple[Expr, ...]) -> Facts:
@@ -197,7 +199,7 @@ def _bit_count(args: tuple[Expr, ...]) -> Facts:
             "BIT_COUNT counts the bits of whole numbers of 64 bits, and this one may need more",
             "cast it: BIT_COUNT(CAST(x AS BIGINT))",
         )
-    return number(Type.INTEGER, (Fraction(0), Fraction(64)), any_nullable(args))
+    return number_facts(Type.INTEGER, (Fraction(0), Fraction(64)), any_nullable(args))
 
 
 def _test(name: str) -> Rule:

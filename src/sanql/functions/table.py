@@ -26,6 +26,6 @@ class Function:
 
 def rules(*functions: Function) -> dict[str, Rule]:
     """Return the rule of each operator; two entries for one operator are a mistake."""
-    found = {function.op: function.rule for function in functions}
-    assert len(found) == len(functions)  # noqa: S101  (checked once, when the tables are read)
-    return found
+    by_operator = {function.op: function.rule for function in functions}
+    assert len(by_operator) == len(functions)  # noqa: S101  (checked once, when the tables are read)
+    return by_operator

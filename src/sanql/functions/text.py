@@ -5,7 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sanql.errors import Refused
-from sanql.functions.facts import Rule, any_nullable, constant_integer, constant_text, need, number
+from sanql.functions.facts import (
+    Rule,
+    any_nullable,
+    constant_integer,
+    constant_text,
+    need,
+    number_facts,
+)
 from sanql.functions.patterns import PATTERN_LENGTH_MAX, TEXT, TEXT_BYTES_MAX
 from sanql.functions.table import Function
 from sanql.question import Expr, Facts, Type
@@ -41,7 +48,7 @@ def _trimmed(name: str) -> Rule:
 def _length(name: str, most: int = LENGTH_MAX) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
         need(args, TEXT, name)
-        return number(Type.INTEGER, (Fraction(0), Fraction(most)), any_nullable(args))
+        return number_facts(Type.INTEGER, (Fraction(0), Fraction(most)), any_nullable(args))
 
     return rule
 
@@ -59,7 +66,7 @@ def _found(name: str) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
         need(args, TEXT, name)
         constant_text(args[1], f"what {name} looks for", PATTERN_LENGTH_MAX)
-        return number(Type.INTEGER, (Fraction(0), Fraction(LENGTH_MAX)), any_nullable(args))
+        return number_facts(Type.INTEGER, (Fraction(0), Fraction(LENGTH_MAX)), any_nullable(args))
 
     return rule
 
@@ -125,7 +132,9 @@ def _split(args: tuple[Expr, ...]) -> Facts:
 def _code(name: str, least: int) -> Rule:
     def rule(args: tuple[Expr, ...]) -> Facts:
         need(args, TEXT, name)
-        return number(Type.INTEGER, (Fraction(least), Fraction(CODEPOINT_MAX)), any_nullable(args))
+        return number_facts(
+            Type.INTEGER, (Fraction(least), Fraction(CODEPOINT_MAX)), any_nullable(args)
+        )
 
     return rule
 

@@ -1,4 +1,4 @@
-"""The part that touches rows: one locked-down DuckDB connection, wherever it runs."""
+"""The only code that touches rows: one locked-down DuckDB connection, wherever it runs."""
 
 from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
 from sanql.kernel.files import database_files, identify, stamp
@@ -45,11 +45,11 @@ from sanql.kernel.stored_types import (
     ROWS_READ_AT_ONCE,
     TEXT_BYTES_DEFAULT,
     ColumnType,
-    beginning,
     convert,
     identify_unit,
     identity_type,
     stored_column,
+    text_prefix,
 )
 
 __all__ = [
@@ -85,7 +85,6 @@ __all__ = [
     "TableFiles",
     "WorkerRequest",
     "attach",
-    "beginning",
     "confine_engine",
     "connect",
     "convert",
@@ -106,4 +105,5 @@ __all__ = [
     "send",
     "stamp",
     "stored_column",
+    "text_prefix",
 ]

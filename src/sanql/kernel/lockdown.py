@@ -108,7 +108,7 @@ def settle(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files_confined: bool) -> None:
-    """Make the connection total where settings can, then close every door for good."""
+    """Apply the settings that questions need, deny all access to files, then lock the configuration."""
     settle(connection)
     _set(connection, "enable_external_access", False)
     if not files_confined:

@@ -51,13 +51,15 @@ def text_bytes(
 
     No row is read for it; None means that the file does not tell.
     """
-    found: dict[str, dict[str, int | None]] = {}
+    sizes_by_table: dict[str, dict[str, int | None]] = {}
     for table in tables:
         sizes: dict[str, list[int | None]] = {}
         for _, column, texts in _stored_texts(connection, CATALOG, table):
             sizes.setdefault(column, []).append(texts.together)
-        found[table] = {column: _most(each) for column, each in sizes.items()}
-    return found
+        sizes_by_table[table] = {
+            column: _most(bytes_stored) for column, bytes_stored in sizes.items()
+        }
+    return sizes_by_table
 
 
 def copy_database(
@@ -138,8 +140,8 @@ def _together(rows: int, longest: int | None, total: int | None) -> int | None:
     return most if total is None else min(most, total)
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
 def _most(sizes: Sequence[int | None]) -> int | None:

@@ -1,4 +1,4 @@
-"""A statement run on an open connection: what is public first, to its end, and then the rest.
+"""Running a statement: the public tables it needs are computed first, then the statement itself.
 
 The planner chooses how to compute a statement by the sizes and values of all that it reads. What
 reads only public tables is therefore a statement of its own: when the one that reads private rows is
@@ -30,8 +30,8 @@ def result(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[
     """
     with ready(cursor, statement) as select:
         # cursor.execute() would plan it once and not twice, but hold the whole result in memory
-        found = cursor.sql(select, params=list(statement.parameters))
-        batches = found.to_arrow_reader(_BATCH_ROWS)
+        relation = cursor.sql(select, params=list(statement.parameters))
+        batches = relation.to_arrow_reader(_BATCH_ROWS)
         yield from _pieces(batches)
         batches.close()
 

@@ -87,19 +87,19 @@ def files_schema(
     connection: duckdb.DuckDBPyConnection, tables: tuple[TableFiles, ...]
 ) -> dict[str, object]:
     """Return the schema of Parquet footers and CSV headers; a file that has none is unfit."""
-    found: dict[str, list[list[list[str | None]]]] = {}
+    schema: dict[str, list[list[list[str | None]]]] = {}
     unfit: dict[str, tuple[str, str]] = {}
     for files in tables:
-        found[files.table] = []
+        schema[files.table] = []
         for path in files.paths:
             try:
-                found[files.table].append(_file_schema(connection, files, path))
+                schema[files.table].append(_file_schema(connection, files, path))
             except Exception:
                 unfit[files.table] = (
                     f"{path.name} cannot be read as {files.format}",
                     "check that the file is whole",
                 )
-    return {"tables": found, "unfit": unfit}
+    return {"tables": schema, "unfit": unfit}
 
 
 def _file_schema(

@@ -1,4 +1,4 @@
-"""Requests before there are questions: what a source holds, and copies of it.
+"""Requests about a source before there are questions: its schema, and copies of it.
 
 The connection that reads the source is confined first, by whoever runs this: a worker process by the
 operating system and the engine, any other process by the engine alone. What reads sources is imported

@@ -111,7 +111,7 @@ def convert(
             last = "TIMESTAMP '9999-12-31 23:59:59.999999'"
             first = "TIMESTAMP '0001-01-01 00:00:00'"
         case "text" if family(physical) in ("VARCHAR", "ENUM"):
-            return beginning(converted, bytes_max)
+            return text_prefix(converted, bytes_max)
         case _:
             return converted
     return f"CASE WHEN {converted} BETWEEN {first} AND {last} THEN {converted} END"
@@ -147,7 +147,7 @@ def identify_unit(
     return f"TRY_CAST({expression} AS BIGINT)" if widens else None
 
 
-def beginning(text: str, bytes_max: int) -> str:
+def text_prefix(text: str, bytes_max: int) -> str:
     """Return SQL for the longest part of a text, from its start, of whole characters that fit.
 
     A character has at most four bytes, so one of the last four places is where one ends.

@@ -1,4 +1,4 @@
-"""Intervals for every group at once, and the arithmetic that keeps them honest."""
+"""Intervals for every group at once, and arithmetic on them that never makes them too narrow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Band:
-    """A lower and an upper end for every group."""
+    """An interval for every group: arrays of lower and of upper ends."""
 
     low: Reals
     high: Reals
@@ -37,12 +37,12 @@ def scaled(band: Band, factor: Reals | float) -> Band:
 
 
 def added(a: Band, b: Band) -> Band:
-    """Return what the sum can be."""
+    """Return the interval of a sum."""
     return Band(a.low + b.low, a.high + b.high)
 
 
 def divided(sums: Band, counts: Band) -> Band:
-    """Return what a sum over a count above zero can be."""
+    """Return the interval of a quotient whose divisor is above zero."""
     return Band(
         np.where(sums.low < 0, sums.low / counts.low, sums.low / counts.high),
         np.where(sums.high > 0, sums.high / counts.low, sums.high / counts.high),
@@ -50,26 +50,26 @@ def divided(sums: Band, counts: Band) -> Band:
 
 
 def valued(band: Band, grid: Fraction) -> Band:
-    """Return a band of steps as one of values."""
+    """Return intervals in grid steps as intervals of values."""
     return Band(off_grid(band.low, grid), off_grid(band.high, grid))
 
 
 def at_least(rows: Band, fewest: float) -> Band:
-    """Return a count that is known to be large enough to divide by."""
+    """Return the interval of a count that is known to be at least so large."""
     return Band(np.maximum(rows.low, fewest), np.maximum(rows.high, fewest))
 
 
 def clipped(band: Band, low: float, high: float) -> Band:
-    """Return the part of a band within what is possible."""
+    """Return the intervals cut down to what is possible."""
     return Band(np.clip(band.low, low, high), np.clip(band.high, low, high))
 
 
 def point(value: Reals | float) -> Band:
-    """Return the band of a value that is known."""
+    """Return the interval of a known value: a single point."""
     exact = np.asarray(value, dtype=np.float64)
     return Band(exact, exact)
 
 
-def shared_confidence(confidence: Fraction, parts: int) -> Fraction:
+def shared_confidence(confidence: Fraction, intervals: int) -> Fraction:
     """Return the confidence each of several intervals needs so that all hold together."""
-    return 1 - (1 - confidence) / parts
+    return 1 - (1 - confidence) / intervals

@@ -15,7 +15,7 @@ GRID_POINTS_MAX = 2**52
 
 
 def bounds_of(argument: Expr) -> tuple[Fraction, Fraction]:
-    """Return the bounds that the binder made sure of; products of them may be beyond any number."""
+    """Return the bounds of an expression; refuse those that are too large to be numbers."""
     low, high = argument.facts.low, argument.facts.high
     if not isinstance(low, Fraction) or not isinstance(high, Fraction):
         raise Refused(

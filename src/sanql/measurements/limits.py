@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
-    """The limits on one unit in one answer, already no larger than they can matter."""
+class ContributionLimits:
+    """The contribution limits on one unit in one answer: groups, rows, and rows in one group."""
 
     groups: int
     rows: int
@@ -30,5 +30,5 @@ class Limits:
         """Return (L1, L-infinity, squared L2) of the largest vector of a unit's row counts."""
         largest = self.rows_per_group
         total = min(self.rows, self.groups * largest)
-        full, rest = divmod(total, largest)
-        return total, largest, full * largest**2 + rest**2
+        full, remainder = divmod(total, largest)
+        return total, largest, full * largest**2 + remainder**2

@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 
-from sanql.measurements.quantile_picks import Leaves
+from sanql.measurements.quantile_picks import QuantileBins
 from sanql.measurements.sensitivity import Sensitivity
 from sanql.question import Expr, LiteralValue
 
@@ -22,7 +22,7 @@ class Measured(StrEnum):
     DISTINCT = "distinct values"
     PICKS = "rows on either side of a value"
     LADDER = "rows between values around the picked ones"
-    REST = "units in groups that do not appear"
+    OTHER_GROUPS = "units in groups that do not appear"
     HISTOGRAM = "rows with each public value"
 
 
@@ -32,9 +32,9 @@ class Measurement:
 
     A SUM adds `round(x / grid) - centre`, enclosed in [low, high]. `size` is the magnitude of one
     row's part, by which errors of different measurements are compared. PICKS are not one integer but
-    the quantiles' leaves (quantile_picks.py), and a LADDER counts rows around the picks of measurement
-    `of`. The REST is made of the counts of units of measurement `of` (plan/other_groups.py). A HISTOGRAM
-    is one integer for each of the public `values` of its expression.
+    the quantiles' bins (quantile_picks.py), and a LADDER counts rows around the picks of measurement
+    `of`. OTHER_GROUPS is made of the counts of units of measurement `of` (plan/other_groups.py). A
+    HISTOGRAM is one integer for each of the public `values` of its expression.
     """
 
     kind: Measured
@@ -46,7 +46,7 @@ class Measurement:
     high: int = 1
     total: tuple[int, int] | None = None
     weight: float = 1.0
-    leaves: Leaves | None = None
+    quantile_bins: QuantileBins | None = None
     fractions: tuple[Fraction, ...] = ()
     of: int | None = None
     values: tuple[LiteralValue, ...] = ()
@@ -63,10 +63,10 @@ class Measurement:
 
     @cached_property
     def by_bins(self) -> bool:
-        """Whether the engine counts its rows bin by bin: leaf by leaf, or value by value."""
-        return self.leaves is not None or bool(self.values)
+        """Whether the engine counts its rows bin by bin: equal ranges, or public values."""
+        return self.quantile_bins is not None or bool(self.values)
 
     @property
-    def bins(self) -> int:
+    def bin_count(self) -> int:
         """How many bins there are."""
-        return self.leaves.count if self.leaves is not None else len(self.values)
+        return self.quantile_bins.count if self.quantile_bins is not None else len(self.values)

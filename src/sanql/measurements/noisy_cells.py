@@ -1,4 +1,4 @@
-"""Noisy cells: what may leave of the groups of one level, as a table that is recorded byte by byte."""
+"""The noisy cells of one level, as the table that is released and put on record."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow
 
-REST = "other"  # the column of the cells that is true in that row
+OTHER_GROUPS_COLUMN = "other"  # the column of the cells that is true in that row
 
 
 @dataclass(frozen=True)
 class NoisyCells:
-    """What may leave: the keys that appear and one noisy integer for each measurement.
+    """What may be released: the keys that appear, and one noisy integer for each measurement.
 
     Of quantiles it is a list of integers: the places picked, and the counts around them.
     """
@@ -40,11 +40,11 @@ class NoisyCells:
         return NoisyCells(self.table.set_column(place, f"m{index}", pa.array(values)))
 
     @property
-    def rest(self) -> NDArray[np.bool_]:
+    def other_groups(self) -> NDArray[np.bool_]:
         """Which row holds what the groups that do not appear have together: one, or none."""
-        if REST not in self.table.column_names:
+        if OTHER_GROUPS_COLUMN not in self.table.column_names:
             return np.zeros(self.count, dtype=np.bool_)
-        return self.table.column(REST).to_numpy()  # type: ignore[no-any-return]
+        return self.table.column(OTHER_GROUPS_COLUMN).to_numpy()  # type: ignore[no-any-return]
 
     @cached_property
     def count(self) -> int:

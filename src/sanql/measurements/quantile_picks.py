@@ -1,6 +1,6 @@
-"""Quantiles of one value: which are picked in which order, on which leaves, and what one unit moves.
+"""Private quantiles: the bins they are picked from, in which order, and the sensitivity of the scores.
 
-The value's bounds are cut into equal *leaves*, each leaf into *places*; the rows of a leaf are spread
+The value's bounds are cut into equal *bins*, each bin into *places*; the rows of a bin are spread
 over its places in a fixed order, so that one row more is one row more in one place. A place p scores
 -max(0, below(p) - a·n, a·n - upto(p)): how many rows it is away from holding the a-quantile of n rows,
 where `below` and `upto` count the rows before it and up to it. The largest noisy score is picked.
@@ -27,7 +27,7 @@ from functools import lru_cache
 
 from sanql.measurements.sensitivity import (
     Sensitivity,
-    Setting,
+    SensitivitySetting,
     sensitivity_of_counts,
     sensitivity_of_sums,
 )
@@ -37,14 +37,14 @@ PLACES = 2**18  # in one group
 PLACES_IN_ALL = 2**20
 PLACES_MIN = 2**8
 SPLITS_MAX = 2**10
-LEAVES_MAX = 2**16
-LEAVES_MAX_OF_SEVERAL = 2**12
+BINS_MAX = 2**16
+BINS_MAX_OF_SEVERAL = 2**12
 UNKNOWN_GROUPS = 2**8
 
 
 @dataclass(frozen=True)
-class Leaves:
-    """Equal parts of a value's bounds: leaf i holds grid steps from bottom + i·width on."""
+class QuantileBins:
+    """Equal parts of a value's bounds: bin i holds grid steps from bottom + i·width on."""
 
     grid: Fraction
     bottom: int
@@ -54,7 +54,7 @@ class Leaves:
 
     @property
     def count(self) -> int:
-        """How many leaves there are."""
+        """How many bins there are."""
         return (self.top - self.bottom) // self.width + 1
 
     @property
@@ -65,8 +65,10 @@ class Leaves:
 
 @dataclass(frozen=True)
 class Turn:
-    """One pick: the quantile at `index`, the `share`-quantile (in parts of ROW) of the rows between
-    two earlier picks; None stands for an end."""
+    """One quantile to pick: which one, and as what share of the rows between two earlier picks.
+
+    The quantile is the one at `index`, the `share` is in parts of ROW; None stands for an end.
+    """
 
     index: int
     share: int
@@ -74,18 +76,20 @@ class Turn:
     before: int | None
 
 
-def cut(grid: Fraction, bottom: int, top: int, several: bool, groups: int | None) -> Leaves:
-    """Return leaves as fine as the number of groups allows."""
+def make_quantile_bins(
+    grid: Fraction, bottom: int, top: int, several: bool, groups: int | None
+) -> QuantileBins:
+    """Return bins as fine as the number of groups allows."""
     known = UNKNOWN_GROUPS if groups is None else groups
     places = min(PLACES, max(PLACES_MIN, PLACES_IN_ALL // max(1, known)))
-    most = min(places, LEAVES_MAX_OF_SEVERAL if several else LEAVES_MAX)
+    most = min(places, BINS_MAX_OF_SEVERAL if several else BINS_MAX)
     points = top - bottom + 1
     width = -(-points // most)
-    leaves = Leaves(grid, bottom, top, width, 1)
+    bins = QuantileBins(grid, bottom, top, width, 1)
     if width == 1 and not several:
-        return leaves  # a leaf is one value, and nothing goes on from within it
-    splits = 2 ** max(0, (places // leaves.count).bit_length() - 1)
-    return replace(leaves, splits=min(SPLITS_MAX, splits))
+        return bins  # a bin is one value, and nothing goes on from within it
+    splits = 2 ** max(0, (places // bins.count).bit_length() - 1)
+    return replace(bins, splits=min(SPLITS_MAX, splits))
 
 
 @lru_cache(maxsize=64)
@@ -96,12 +100,12 @@ def pick_levels(fractions: tuple[Fraction, ...]) -> tuple[tuple[Turn, ...], ...]
     >>> [[turn.index for turn in level] for level in pick_levels(quartiles)]
     [[1], [0, 2]]
     """
-    found: list[list[Turn]] = []
+    levels: list[list[Turn]] = []
     for depth, turn in _turns(fractions, 0, len(fractions), 0):
-        while len(found) <= depth:
-            found.append([])
-        found[depth].append(turn)
-    return tuple(map(tuple, found))
+        while len(levels) <= depth:
+            levels.append([])
+        levels[depth].append(turn)
+    return tuple(map(tuple, levels))
 
 
 def _turns(
@@ -119,7 +123,9 @@ def _turns(
     yield from _turns(fractions, middle + 1, stop, depth + 1)
 
 
-def sensitivity_of_picks(setting: Setting, fractions: tuple[Fraction, ...]) -> Sensitivity:
+def sensitivity_of_picks(
+    setting: SensitivitySetting, fractions: tuple[Fraction, ...]
+) -> Sensitivity:
     """Return how far one unit moves the scores of all levels together, in parts of ROW.
 
     Each level adds its own; beyond the first, a row may also move from one side to another, as it may
@@ -134,37 +140,37 @@ def sensitivity_of_picks(setting: Setting, fractions: tuple[Fraction, ...]) -> S
     return Sensitivity(total, total, total**2)
 
 
-def sensitivity_of_ladder(setting: Setting) -> Sensitivity:
+def sensitivity_of_ladder(setting: SensitivitySetting) -> Sensitivity:
     """Return how far one unit moves counts of rows between fixed values: those of more groups."""
     return sensitivity_of_counts(replace(setting, one_group=False))
 
 
-def inward(leaves: Leaves, scale: Fraction) -> int:
-    """Return how many rows inside the extreme an extreme is aimed, at least one.
+def rows_inward(bins: QuantileBins, scale: Fraction) -> int:
+    """Return how many rows inside the true extreme MIN and MAX aim, at least one.
 
     At that distance noise of this scale seldom prefers any of the places outside.
     """
-    return max(1, math.ceil(math.log(leaves.places) * float(scale) / ROW))
+    return max(1, math.ceil(math.log(bins.places) * float(scale) / ROW))
 
 
-def rank_error_upper(leaves: Leaves, scale: Fraction, confidence: Fraction) -> Fraction:
+def rank_error_upper(bins: QuantileBins, scale: Fraction, confidence: Fraction) -> Fraction:
     """Return how many rows a single pick is off at most, at a confidence.
 
     Some place scores zero, and each of the others beats it with probability at most exp(-score/scale).
     """
-    chances = math.log(leaves.places) - math.log1p(-float(confidence))
+    chances = math.log(bins.places) - math.log1p(-float(confidence))
     return Fraction(math.ceil(chances * float(scale)), ROW)
 
 
-def ladder(leaves: Leaves, picked: list[int]) -> list[int]:
-    """Return the leaves at which rows are counted around picked leaves: ever further apart.
+def ladder(bins: QuantileBins, picked: list[int]) -> list[int]:
+    """Return the bins at which rows are counted around picked bins: ever further apart.
 
-    The counts are of the leaves before the first, between each two, and from the last on.
+    The counts are of the bins before the first, between each two, and from the last on.
     """
-    found = set()
-    for leaf in picked:
+    bounds = set()
+    for number in picked:
         step = 1
-        while step <= leaves.count:
-            found |= {leaf + step, leaf + 1 - step}
+        while step <= bins.count:
+            bounds |= {number + step, number + 1 - step}
             step *= 2
-    return sorted(bound for bound in found if 0 < bound < leaves.count)
+    return sorted(bound for bound in bounds if 0 < bound < bins.count)

@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from sanql.measurements.limits import Limits
+from sanql.measurements.limits import ContributionLimits
 from sanql.policy import Neighbours
 
 
@@ -44,11 +44,11 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class Setting:
+class SensitivitySetting:
     """What a sensitivity depends on besides the measurement."""
 
     neighbours: Neighbours
-    limits: Limits
+    limits: ContributionLimits
     one_group: bool
     always_present: bool  # every unit has exactly one row, and it counts
     merged: bool = False  # groups may be added up in one cell
@@ -60,7 +60,7 @@ class Setting:
         return (total, total, total**2) if self.merged else (total, largest, squared)
 
 
-def sensitivity_of_units(setting: Setting) -> Sensitivity:
+def sensitivity_of_units(setting: SensitivitySetting) -> Sensitivity:
     """Return the sensitivity of counting distinct units in each group."""
     if setting.always_present:
         return _always_one(setting)
@@ -70,13 +70,13 @@ def sensitivity_of_units(setting: Setting) -> Sensitivity:
     return Sensitivity(cells, 1, cells)
 
 
-def _always_one(setting: Setting) -> Sensitivity:
+def _always_one(setting: SensitivitySetting) -> Sensitivity:
     if setting.one_group:
         return Sensitivity(0, 0, 0)
     return Sensitivity(2, 1, 2)
 
 
-def sensitivity_of_counts(setting: Setting) -> Sensitivity:
+def sensitivity_of_counts(setting: SensitivitySetting) -> Sensitivity:
     """Return the sensitivity of counting rows, or rows with a value, in each group."""
     if setting.always_present:
         return _always_one(setting)
@@ -87,7 +87,7 @@ def sensitivity_of_counts(setting: Setting) -> Sensitivity:
 
 
 def sensitivity_of_sums(
-    setting: Setting, low: int, high: int, total: tuple[int, int] | None
+    setting: SensitivitySetting, low: int, high: int, total: tuple[int, int] | None
 ) -> Sensitivity:
     """Return the sensitivity of summing grid values between low and high in each group.
 
@@ -97,43 +97,45 @@ def sensitivity_of_sums(
     up, down = max(high, 0), max(-low, 0)
     largest = max(up, down)
     if setting.neighbours == "add-remove":
-        found = Sensitivity(n1 * largest, n8 * largest, n2 * largest**2)
+        sensitivity = Sensitivity(n1 * largest, n8 * largest, n2 * largest**2)
     elif setting.one_group:
         width = high - low if setting.always_present else up + down
-        found = Sensitivity(n8 * width, n8 * width, (n8 * width) ** 2)
+        sensitivity = Sensitivity(n8 * width, n8 * width, (n8 * width) ** 2)
     else:
         single = n1 == 1
         squared = max((up + down) ** 2, 2 * largest**2) if single else 2 * (up**2 + down**2)
-        found = Sensitivity(2 * n1 * largest, n8 * (up + down), n2 * squared)
-    return found if total is None else _with_total(found, setting, total)
+        sensitivity = Sensitivity(2 * n1 * largest, n8 * (up + down), n2 * squared)
+    return sensitivity if total is None else _with_total(sensitivity, setting, total)
 
 
-def _with_total(found: Sensitivity, setting: Setting, total: tuple[int, int]) -> Sensitivity:
+def _with_total(
+    by_rows: Sensitivity, setting: SensitivitySetting, total: tuple[int, int]
+) -> Sensitivity:
     low, high = total
     largest, width, groups = max(high, -low), high - low, setting.limits.groups
     together = groups if setting.merged else 1  # groups of one unit that may share a cell
     if setting.neighbours == "add-remove":
-        other = Sensitivity(groups * largest, together * largest, groups * together * largest**2)
+        by_total = Sensitivity(groups * largest, together * largest, groups * together * largest**2)
     elif setting.one_group:
-        other = Sensitivity(width, width, width**2)
+        by_total = Sensitivity(width, width, width**2)
     else:
         # a merged cell holds r_i groups' totals, as it would r_i rows' values
         worst = max(width**2, 2 * largest**2) if together == 1 else 2 * (low**2 + high**2)
-        other = Sensitivity(2 * groups * largest, together * width, groups * together * worst)
+        by_total = Sensitivity(2 * groups * largest, together * width, groups * together * worst)
     return Sensitivity(
-        min(found.l1, other.l1),
-        min(found.linf, other.linf),
-        min(found.l2_squared, other.l2_squared),
+        min(by_rows.l1, by_total.l1),
+        min(by_rows.linf, by_total.linf),
+        min(by_rows.l2_squared, by_total.l2_squared),
     )
 
 
-def sensitivity_of_rest(setting: Setting) -> Sensitivity:
+def sensitivity_of_other_groups(setting: SensitivitySetting) -> Sensitivity:
     """Return the sensitivity of units added up over the groups that do not appear: one number."""
     groups = setting.limits.groups
     return Sensitivity(groups, groups, groups**2)
 
 
-def sensitivity_of_distinct(setting: Setting) -> Sensitivity:
+def sensitivity_of_distinct(setting: SensitivitySetting) -> Sensitivity:
     """Return the sensitivity of counting distinct values, at most `rows` of them from one unit."""
     values = setting.limits.rows
     if setting.one_group or setting.neighbours == "add-remove":
@@ -141,7 +143,7 @@ def sensitivity_of_distinct(setting: Setting) -> Sensitivity:
     return Sensitivity(2 * values, values, 2 * values**2)
 
 
-def sensitivity_of_histogram(setting: Setting) -> Sensitivity:
+def sensitivity_of_histogram(setting: SensitivitySetting) -> Sensitivity:
     """Return the sensitivity of counting rows by group and public value: one vector over both.
 
     A row is in one group and has one value, so the cells of a unit are its row counts r split further:

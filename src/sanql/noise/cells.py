@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, assert_never
 from sanql.engines import unavailable
 from sanql.measurements import Measured, NoisyCells
 from sanql.mechanisms import Integers, Sampler, add_saturating
-from sanql.noise.histograms import finish_bins
-from sanql.noise.other_groups import Rest, append_rest
+from sanql.noise.histograms import add_noise_to_bins
+from sanql.noise.other_groups import OtherGroups, append_other_groups
 from sanql.plan import Level, OneGroup, PublicKeys
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_noise(level: Level, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
-    """Return the noisy cells of exact ones that are all here."""
+    """Return the noisy cells of a whole table of exact cells."""
     stage = NoiseStage(level, sampler)
     stage.take(exact)
     return stage.finish()
@@ -39,7 +39,7 @@ class NoiseStage:
         self._sampler = sampler
         self._groups = 0
         self._noisy: list[pyarrow.Table] = []
-        self._rest = Rest(level)
+        self._other_groups = OtherGroups(level)
 
     def take(self, exact: pyarrow.Table) -> None:
         """Add noise to the cells of some groups, and forget those of the groups that do not appear."""
@@ -54,11 +54,11 @@ class NoiseStage:
             noisy = self._with_noise(exact, selection)
             appears = noisy >= threshold
             if self._level.outline.other:
-                self._rest.add(exact.filter(pa.array(~appears)))
+                self._other_groups.add(exact.filter(pa.array(~appears)))
             exact = exact.filter(pa.array(appears))
             selected = pa.array(noisy[appears])
         shown = _sorted(pa.table(self._columns(exact, selected)))
-        self._noisy.append(finish_bins(self._level, shown, self._sampler))
+        self._noisy.append(add_noise_to_bins(self._level, shown, self._sampler))
 
     def finish(self) -> NoisyCells:
         """Return all noisy cells, in the order of their keys: the engine's depends on the data."""
@@ -69,7 +69,7 @@ class NoiseStage:
         table = _sorted(pa.concat_tables(self._noisy))
         self._noisy = []
         if self._level.outline.other:
-            table = append_rest(self._level, table, self._rest, self._sampler)
+            table = append_other_groups(self._level, table, self._other_groups, self._sampler)
         return NoisyCells(table.combine_chunks())
 
     @property
@@ -91,11 +91,11 @@ class NoiseStage:
         import pyarrow as pa
 
         columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
-        for index, part in enumerate(self._level.measurements):
-            match part.kind:
+        for index, measurement in enumerate(self._level.measurements):
+            match measurement.kind:
                 case Measured.PICKS | Measured.HISTOGRAM:
                     columns[f"m{index}"] = exact.column(f"m{index}")
-                case Measured.LADDER | Measured.REST:
+                case Measured.LADDER | Measured.OTHER_GROUPS:
                     pass
                 case _ if index == self._level.outline.measuring.selection:
                     columns[f"m{index}"] = selected
@@ -108,7 +108,7 @@ class NoiseStage:
                 ):
                     columns[f"m{index}"] = pa.array(self._with_noise(exact, index))
                 case _:
-                    assert_never(part.kind)
+                    assert_never(measurement.kind)
         return columns or {"present": exact.column("present")}
 
     def _with_noise(self, exact: pyarrow.Table, index: int) -> Integers:

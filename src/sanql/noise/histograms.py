@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def finish_bins(level: Level, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
-    """Return the cells of the groups that appear with no exact bin left in them."""
+def add_noise_to_bins(level: Level, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
+    """Return the cells of the groups that appear, with noise in place of every exact bin."""
     import pyarrow as pa
 
     table = pick_quantiles(level, table, sampler)
-    for index, part in enumerate(level.measurements):
-        if part.kind is not Measured.HISTOGRAM:
+    for index, measurement in enumerate(level.measurements):
+        if measurement.kind is not Measured.HISTOGRAM:
             continue
-        exact = bin_rows(part.bins, table, index)
+        exact = bin_rows(measurement.bin_count, table, index)
         noisy = [count_values(rows, level.noises[index], sampler) for rows in exact]
         table = table.drop_columns([f"l{index}", f"m{index}"])
         table = table.append_column(f"m{index}", pa.array(noisy, pa.list_(pa.int64())))

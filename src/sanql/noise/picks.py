@@ -1,4 +1,4 @@
-"""Quantiles picked from exact leaves: the largest of noisy scores, and noisy counts around the picks.
+"""Quantiles picked from exact bins: the largest of noisy scores, and noisy counts around the picks.
 
 Which scores, and why one unit moves them by little, is in measurements/quantile_picks.py.
 """
@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sanql.measurements import ROW, Leaves, Measured, Measurement, Turn, inward, ladder, pick_levels
+from sanql.measurements import (
+    ROW,
+    Measured,
+    Measurement,
+    QuantileBins,
+    Turn,
+    ladder,
+    pick_levels,
+    rows_inward,
+)
 from sanql.mechanisms import Geometric, Noise, NoNoise, Sampler, add_saturating
 from sanql.plan import Level
 
@@ -23,24 +32,24 @@ Integers = NDArray[np.int64]
 
 
 def pick_quantiles(level: Level, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
-    """Return the cells of the groups that appear with quantiles picked, and no leaf left."""
+    """Return the cells of the groups that appear, with picked quantiles in place of exact bins."""
     import pyarrow as pa
 
-    for index, part in enumerate(level.measurements):
-        if part.kind is not Measured.LADDER:
+    for index, ladder_counts in enumerate(level.measurements):
+        if ladder_counts.kind is not Measured.LADDER:
             continue
-        assert part.of is not None  # noqa: S101  (a ladder stands around picks)
-        picks = level.measurements[part.of]
-        assert picks.leaves is not None  # noqa: S101
+        assert ladder_counts.of is not None  # noqa: S101  (a ladder stands around picks)
+        picks = level.measurements[ladder_counts.of]
+        assert picks.quantile_bins is not None  # noqa: S101
         picked, counted = [], []
-        for rows in bin_rows(picks.bins, table, part.of):
-            places = pick(picks, rows, level.noises[part.of], sampler)
-            around = count_around(picks.leaves, rows, places, level.noises[index], sampler)
+        for rows in bin_rows(picks.bin_count, table, ladder_counts.of):
+            places = pick(picks, rows, level.noises[ladder_counts.of], sampler)
+            around = count_around(picks.quantile_bins, rows, places, level.noises[index], sampler)
             picked.append(places)
             counted.append(around)
         whole = pa.list_(pa.int64())
-        table = table.drop_columns([f"l{part.of}", f"m{part.of}"])
-        table = table.append_column(f"m{part.of}", pa.array(picked, whole))
+        table = table.drop_columns([f"l{ladder_counts.of}", f"m{ladder_counts.of}"])
+        table = table.append_column(f"m{ladder_counts.of}", pa.array(picked, whole))
         table = table.append_column(f"m{index}", pa.array(counted, whole))
     return table
 
@@ -54,41 +63,41 @@ def bin_rows(bins: int, cells: pyarrow.Table, index: int) -> Iterator[Integers]:
         yield rows
 
 
-def pick(part: Measurement, rows: Integers, noise: Noise, sampler: Sampler) -> list[int]:
+def pick(picks: Measurement, rows: Integers, noise: Noise, sampler: Sampler) -> list[int]:
     """Return the places picked for the quantiles of one group, in ascending order of quantile."""
-    leaves = part.leaves
-    assert leaves is not None  # noqa: S101  (picks have leaves)
-    before = spread(rows, leaves.splits)
-    reach = inward(leaves, noise.scale) if isinstance(noise, Geometric) else 1
+    bins = picks.quantile_bins
+    assert bins is not None  # noqa: S101  (picks have bins)
+    before = spread(rows, bins.splits)
+    reach = rows_inward(bins, noise.scale) if isinstance(noise, Geometric) else 1
     picked: dict[int, int] = {}
-    for level in pick_levels(part.fractions):
+    for level in pick_levels(picks.fractions):
         for turn in level:
             start = picked[turn.after] if turn.after is not None else 0
-            stop = picked[turn.before] if turn.before is not None else leaves.places
-            scores = score(before, start, stop, turn, _aim(part, turn, reach))
+            stop = picked[turn.before] if turn.before is not None else bins.places
+            scores = score(before, start, stop, turn, _aim(picks, turn, reach))
             noisy = add_saturating(scores, _drawn(sampler, noise, scores.size))
             picked[turn.index] = start + int(np.argmax(noisy))
-    return [picked[index] for index in range(len(part.fractions))]
+    return [picked[index] for index in range(len(picks.fractions))]
 
 
 def count_around(
-    leaves: Leaves, rows: Integers, picked: list[int], noise: Noise, sampler: Sampler
+    bins: QuantileBins, rows: Integers, picked: list[int], noise: Noise, sampler: Sampler
 ) -> Integers:
     """Return noisy counts of the rows between the steps of a ladder around the picks."""
     before = np.concatenate([[0], np.cumsum(rows)])
-    bounds = [0, *ladder(leaves, [place // leaves.splits for place in picked]), leaves.count]
+    bounds = [0, *ladder(bins, [place // bins.splits for place in picked]), bins.count]
     exact = np.diff(before[bounds])
     return add_saturating(exact, sampler.sample(noise, exact.size))
 
 
 def spread(rows: Integers, splits: int) -> Integers:
-    """Return the rows before each place, and before the end, when a leaf's rows go round its places.
+    """Return the rows before each place, and before the end, when a bin's rows go round its places.
 
-    The order of the round is fixed, so one row more in a leaf is one more in one of its places; bit
-    reversal keeps the first rows of a leaf far apart.
+    The order of the round is fixed, so one row more in a bin is one more in one of its places; bit
+    reversal keeps the first rows of a bin far apart.
     """
-    full, rest = np.divmod(rows, splits)
-    within = full[:, None] * np.arange(splits) + _rounds(splits)[rest]
+    full, remainder = np.divmod(rows, splits)
+    within = full[:, None] * np.arange(splits) + _rounds(splits)[remainder]
     starts = np.concatenate([[0], np.cumsum(rows)])
     return np.append((within + starts[:-1, None]).ravel(), starts[-1])
 
@@ -117,9 +126,9 @@ def score(before: Integers, start: int, stop: int, turn: Turn, aim: int) -> Inte
     return -away
 
 
-def _aim(part: Measurement, turn: Turn, reach: int) -> int:
+def _aim(picks: Measurement, turn: Turn, reach: int) -> int:
     """Return how far inward an extreme is aimed, in parts of ROW."""
-    fraction = part.fractions[turn.index]
+    fraction = picks.fractions[turn.index]
     return ROW * reach * ((fraction == 0) - (fraction == 1))
 
 

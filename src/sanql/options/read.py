@@ -1,4 +1,4 @@
-"""Options as they were typed, in the text and beside it → options that can be used."""
+"""Reading options, from the clause in the text and from those passed with it → AnswerOptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sanql.options.table import OPTIONS, AnswerOptions, Option
 from sanql.options.values import CONFIDENCE, Accuracy, parse_accuracy
 
 _BY_NAME = {option.name: option for option in OPTIONS}
-_BESIDE = {option.name: option for option in OPTIONS if option.flags}
+_PASSED = {option.name: option for option in OPTIONS if option.flags}
 _IN_CLAUSE = {option.name: option for option in OPTIONS if option.clause}
 _SYNONYMS = {option.synonym: option.name for option in OPTIONS if option.synonym}
 _DISPLAY = ("other", "nonnegative", "rounded")  # what is done to noisy values only
@@ -36,11 +36,11 @@ def read_options(
     >>> read_options({"epsilon": "0.5"}, {"confidence": "0.9"}).epsilon
     Fraction(1, 2)
     """
-    beside = {name: value for name, value in (passed or {}).items() if value is not None}
-    unknown = [name for name in beside if name not in _BESIDE]
+    passed_values = {name: value for name, value in (passed or {}).items() if value is not None}
+    unknown = [name for name in passed_values if name not in _PASSED]
     if unknown:
-        raise _unknown(unknown[0], _BESIDE)
-    typed = _given_once(in_text, beside)
+        raise _unknown(unknown[0], _PASSED)
+    typed = _given_once(in_text, passed_values)
     exact = _asks_exactly(typed)
     read = {name: _BY_NAME[name].read(value) for name, value in typed.items() if name != "release"}
     _check_together(read)
@@ -51,20 +51,20 @@ def read_options(
 
 def read_clause(clause: Iterable[ClauseOption]) -> dict[str, str]:
     """Return the options of a text's clause by name, as typed; refuse those that are not known."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for option in clause:
         typed = option.name.lower()
         name = _SYNONYMS.get(typed, typed)
         if name not in _IN_CLAUSE:
             raise _unknown(option.name, _IN_CLAUSE).at(option.place)
-        if name in found:
+        if name in options:
             refused = Refused(
                 "option_twice", f"the privacy option {name} is given twice", "give it once"
             )
             raise refused.at(option.place)
         _check_quoted(name, option)
-        found[name] = option.text
-    return found
+        options[name] = option.text
+    return options
 
 
 def _check_quoted(name: str, option: ClauseOption) -> None:
@@ -85,16 +85,16 @@ def _unknown(name: str, known: Mapping[str, Option]) -> Refused:
     )
 
 
-def _given_once(in_text: Mapping[str, str], beside: Mapping[str, object]) -> dict[str, object]:
+def _given_once(in_text: Mapping[str, str], passed: Mapping[str, object]) -> dict[str, object]:
     """Return options given in the question or beside it; two different values are refused."""
     for name, text in in_text.items():
-        if name in beside and not _is_same(text, beside[name]):
+        if name in passed and not _is_same(text, passed[name]):
             raise Refused(
                 "option_twice",
-                f"{name} is {text} in the question and {str(beside[name])[:40]} beside it",
+                f"{name} is {text} in the question and {str(passed[name])[:40]} beside it",
                 "give it once",
             )
-    return {**in_text, **beside}
+    return {**in_text, **passed}
 
 
 def _is_same(text: str, passed: object) -> bool:

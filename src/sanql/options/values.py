@@ -153,15 +153,15 @@ def _from_text(text: str) -> Mapping[str, object]:
     match = _TEXT.fullmatch(text)
     if match is None:
         raise _unreadable(text)
-    found: dict[str, object] = {
+    accuracy: dict[str, object] = {
         name: match[name] for name in ("confidence", "rows") if match[name] is not None
     }
     if match["percent"]:
-        found["relative"] = _number(match["width"], "accuracy") / 100
-        found["guess"] = match["guess"]
+        accuracy["relative"] = _number(match["width"], "accuracy") / 100
+        accuracy["guess"] = match["guess"]
     else:
-        found["half_width"] = match["width"]
-    return found
+        accuracy["half_width"] = match["width"]
+    return accuracy
 
 
 def _number(typed: object, name: str) -> Fraction:

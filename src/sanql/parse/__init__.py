@@ -1,18 +1,18 @@
-"""SQL text → our own small typed tree; the only place that sees the grammar library."""
+"""SQL text → Question, our own small typed tree; the only place that sees the grammar library."""
 
 from sanql.parse.expressions.operators import operator
 from sanql.parse.expressions.refusals import COMMON_AGGREGATES
 from sanql.parse.question import Question, parse
 from sanql.parse.relations.joins import STRICT, names_key
 from sanql.parse.relations.scope import UNIT, derived_item, table_item
-from sanql.parse.relations.units import individuals
+from sanql.parse.relations.units import groups_of_individuals
 from sanql.parse.statistics.aggregates import AGGREGATES
 from sanql.parse.statistics.contributions import unclamped
 from sanql.parse.statistics.spellings import QUANTILES, canonical_spelling
 from sanql.parse.text.listing import asks_what_there_is
-from sanql.parse.text.parameters import Asked, Parameters, Value
+from sanql.parse.text.parameters import Parameters, QuestionText, Value
 from sanql.parse.text.places import places_within
-from sanql.parse.text.select import read, statements, tree_of
+from sanql.parse.text.select import read_select, statements, syntax_tree
 
 __all__ = [
     "AGGREGATES",
@@ -20,21 +20,21 @@ __all__ = [
     "QUANTILES",
     "STRICT",
     "UNIT",
-    "Asked",
     "Parameters",
     "Question",
+    "QuestionText",
     "Value",
     "asks_what_there_is",
     "canonical_spelling",
     "derived_item",
-    "individuals",
+    "groups_of_individuals",
     "names_key",
     "operator",
     "parse",
     "places_within",
-    "read",
+    "read_select",
     "statements",
+    "syntax_tree",
     "table_item",
-    "tree_of",
     "unclamped",
 ]

@@ -14,13 +14,17 @@ from sanql.errors import Refused
 from sanql.parse.expressions.binder import Binder
 from sanql.parse.expressions.naming import column_name
 from sanql.parse.expressions.refusals import as_typed, typed_name, unknown_construct
-from sanql.parse.expressions.type_ranges import held_tables, may_rest_on_types, resting_on_types
+from sanql.parse.expressions.type_ranges import (
+    bounded_by_type,
+    may_be_bounded_by_type,
+    tables_with_smaller_ranges,
+)
 from sanql.parse.relations.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.relations.narrow import narrow
 from sanql.parse.relations.public_query import public_query
 from sanql.parse.relations.reader import Reader, refuse_clauses
 from sanql.parse.relations.scope import Scope
-from sanql.parse.relations.units import individuals
+from sanql.parse.relations.units import groups_of_individuals
 from sanql.parse.relations.windows import check_no_windows
 from sanql.parse.statistics.aggregates import AGGREGATES, written_out
 from sanql.parse.statistics.counting import bind_statistic
@@ -33,10 +37,10 @@ from sanql.parse.statistics.grouping import (
 )
 from sanql.parse.statistics.spellings import respelled
 from sanql.parse.text.guard import whole_number
-from sanql.parse.text.parameters import Asked
+from sanql.parse.text.parameters import QuestionText
 from sanql.parse.text.places import at, place_of
 from sanql.parse.text.proportions import too_deep
-from sanql.parse.text.select import read
+from sanql.parse.text.select import read_select
 from sanql.policy import Table
 from sanql.question import (
     Aggregate,
@@ -67,13 +71,13 @@ CLAUSES = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked, of somebody's rows or of public tables alone."""
+    """A parsed question, over private tables or over public ones alone."""
 
     query: Query | PublicQuery
 
     @property
     def private(self) -> Query:
-        """The query, of a question that reads somebody's rows."""
+        """The query over private tables; a question over public tables alone has none."""
         if isinstance(self.query, PublicQuery):
             raise Refused(
                 "public_only",
@@ -83,14 +87,14 @@ class Question:
         return self.query
 
 
-def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
+def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
-    select = read(asked, tables)
+    select = read_select(asked, tables)
     with at(select):
         respelled(select)
         try:
             query = _question(select, Reader(tables))
-            if isinstance(query, Query) and may_rest_on_types(query, tables):
+            if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
                 _check_ranges(select, query, tables)
             return Question(query)
         except RecursionError:
@@ -99,15 +103,15 @@ def parse(asked: str | Asked, tables: Mapping[str, Table]) -> Question:
 
 def _check_ranges(select: exp.Select, query: Query, tables: Mapping[str, Table]) -> None:
     """Refuse a statistic of a value that its type bounds, and nothing else."""
-    held = _question(select, Reader(held_tables(tables), held=True))
+    held = _question(select, Reader(tables_with_smaller_ranges(tables), held=True))
     assert isinstance(held, Query)  # noqa: S101  (the same tables are private)
-    found = resting_on_types(query, held)
-    if found is None:
+    unbounded = bounded_by_type(query, held)
+    if unbounded is None:
         return
     for node in select.find_all(*AGGREGATES):
-        if node.sql(dialect="duckdb", comments=False) == found.text:
-            raise no_bounds(found.text, typed_name(node)).at(place_of(node))
-    raise no_bounds(found.text, found.text.split("(")[0])
+        if node.sql(dialect="duckdb", comments=False) == unbounded.text:
+            raise no_bounds(unbounded.text, typed_name(node)).at(place_of(node))
+    raise no_bounds(unbounded.text, unbounded.text.split("(")[0])
 
 
 def _question(select: exp.Select, reader: Reader) -> Query | PublicQuery:
@@ -119,7 +123,9 @@ def _question(select: exp.Select, reader: Reader) -> Query | PublicQuery:
         if is_private(scope.source) or refused.code in MISNAMED:
             raise
         return public_query(select, Reader(reader.tables))
-    if not is_private(scope.source) and any(part.fraction is not None for part in query.aggregates):
+    if not is_private(scope.source) and any(
+        aggregate.fraction is not None for aggregate in query.aggregates
+    ):
         # a quantile is picked among steps of its value, for the sake of noise that is not needed here
         with suppress(Refused):
             return public_query(select, Reader(reader.tables))
@@ -215,7 +221,7 @@ def _key_place(node: exp.Expression, keys: dict[Expr, int], binder: Binder[Aggre
 def _refuse_individuals(node: exp.Expression, binder: Binder[Aggregate]) -> None:
     """Refuse a key that has one value for each individual."""
     if isinstance(node, exp.Column) and isinstance(_key_of(node, binder), Identifier):
-        raise individuals(node.name).at(place_of(node))
+        raise groups_of_individuals(node.name).at(place_of(node))
 
 
 def _key_of(item: exp.Column, binder: Binder[Aggregate]) -> Expr | None:

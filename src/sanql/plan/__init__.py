@@ -1,76 +1,89 @@
-"""Question → bounded, priced plan; touches no data."""
+"""Question → Plan: what is measured, under which contribution limits, with which noise, at what price."""
 
 from sanql.plan.accuracy import half_width, least_epsilon
-from sanql.plan.bins import least_seen
-from sanql.plan.bounds_needed import Posed, Read, guess, guessed, pose
-from sanql.plan.delta import check_selects, default_delta
-from sanql.plan.find_bounds import Ends, Found, Place, Search, search, with_bounds
-from sanql.plan.join_multiplicity import repeated
+from sanql.plan.bins import least_count_above_noise
+from sanql.plan.bounds_needed import (
+    ParsedQuestion,
+    ParseOver,
+    guess_bounds,
+    parse_guessing_bounds,
+    with_guessed_bounds,
+)
+from sanql.plan.delta import check_selection_delta, default_delta
+from sanql.plan.find_bounds import (
+    BoundsSearch,
+    Ends,
+    FoundBounds,
+    QualifiedColumn,
+    plan_bounds_search,
+    with_bounds,
+)
+from sanql.plan.join_multiplicity import repetitions_in_words
 from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys, check_strategy
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism
-from sanql.plan.other_groups import adds_up, is_told
+from sanql.plan.other_groups import adds_up, is_known_of_other_groups
 from sanql.plan.plan import Outline, Plan, outline, price, unit_in_words
-from sanql.plan.pricing import check_known
+from sanql.plan.pricing import check_known_mechanism
 from sanql.plan.reading import limits_joined
-from sanql.plan.reconcilable import in_common, noise_variance
+from sanql.plan.reconcilable import noise_variance, shared_measurements
 from sanql.plan.unit_sizes import (
-    EDGES,
-    Choice,
-    choices,
-    grouped_by,
+    SIZE_EDGES,
+    LimitChoice,
+    counts_above_noise,
+    grouping_column,
     groups_of_units,
+    limit_choices,
     number_of_groups,
     rows_of_units,
-    seen,
 )
 
 __all__ = [
-    "EDGES",
-    "Choice",
+    "SIZE_EDGES",
+    "BoundsSearch",
     "Ends",
-    "Found",
+    "FoundBounds",
     "KeyColumn",
     "Level",
     "LevelOutline",
+    "LimitChoice",
     "Lookup",
     "Mechanism",
     "NoMechanism",
     "OneGroup",
     "Outline",
-    "Place",
+    "ParseOver",
+    "ParsedQuestion",
     "Plan",
-    "Posed",
     "PrivateKeys",
     "PublicKeys",
-    "Read",
-    "Search",
+    "QualifiedColumn",
     "adds_up",
-    "check_known",
-    "check_selects",
+    "check_known_mechanism",
+    "check_selection_delta",
     "check_strategy",
-    "choices",
+    "counts_above_noise",
     "default_delta",
-    "grouped_by",
+    "grouping_column",
     "groups_of_units",
-    "guess",
-    "guessed",
+    "guess_bounds",
     "half_width",
-    "in_common",
-    "is_told",
+    "is_known_of_other_groups",
+    "least_count_above_noise",
     "least_epsilon",
-    "least_seen",
+    "limit_choices",
     "limits_joined",
     "noise_variance",
     "number_of_groups",
     "outline",
-    "pose",
+    "parse_guessing_bounds",
+    "plan_bounds_search",
     "price",
-    "repeated",
+    "repetitions_in_words",
     "rows_of_units",
-    "search",
-    "seen",
+    "shared_measurements",
     "unit_in_words",
     "with_bounds",
+    "with_guessed_bounds",
 ]

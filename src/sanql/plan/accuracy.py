@@ -36,8 +36,8 @@ def half_width(
 
 def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fraction:
     """Return the smallest epsilon (to a part in a thousand) whose intervals are narrow enough."""
-    estimates = [part for level in outlined.levels for part in level.measuring.estimates]
-    texts = [part.text for level in outlined.levels for part in level.query.aggregates]
+    estimates = [estimate for level in outlined.levels for estimate in level.measuring.estimates]
+    texts = [aggregate.text for level in outlined.levels for aggregate in level.query.aggregates]
     for estimate, text in zip(estimates, texts, strict=True):
         if estimate.depends_on_spread:
             raise Refused(

@@ -1,4 +1,4 @@
-"""Counting units by public bins: a question of San's own, planned, paid and recorded like any other.
+"""Private counts of units by public bins, which San asks for itself to find bounds and suggest limits.
 
 Each unit is in one bin (where it has values in several, in one of them chosen as any answer chooses
 the groups a unit keeps), so it moves the counts by 1 in L1 when it comes or goes, and by 2 when it
@@ -48,7 +48,7 @@ def count_units(
     neighbours: Neighbours,
     epsilon: Fraction,
 ) -> Plan:
-    """Return the plan of counting units by bin, each in one."""
+    """Return the plan of counting units by bin; each unit counts in one bin."""
     units = units_of(None, "units")
     query = Query(
         source=source,
@@ -60,8 +60,8 @@ def count_units(
     return price(outline(query, tables, neighbours, groups_asked=1), epsilon, Fraction(0))
 
 
-def least_seen(planned: Plan, bins: int) -> int:
-    """Return the noisy count from which a bin is taken to hold somebody.
+def least_count_above_noise(planned: Plan, bins: int) -> int:
+    """Return the least noisy count that an empty bin is unlikely to reach.
 
     Of `bins` empty ones, noise lifts none that high but with probability `FALSE_ALARM` in all.
     """

@@ -1,4 +1,4 @@
-"""Which columns' bounds a question needs that San has to find, decided without a row being read.
+"""Which columns need bounds found by San before a question can be answered; no row is read to tell.
 
 A question that can be answered as it stands is: nothing is found that it does not need. One that
 cannot is read once more with a small guess in place of all bounds that could be found; if that does
@@ -16,85 +16,85 @@ from fractions import Fraction
 
 from sanql.errors import Refused
 from sanql.parse import Question
-from sanql.plan.find_bounds import Ends, Place, with_bounds
+from sanql.plan.find_bounds import Ends, QualifiedColumn, with_bounds
 from sanql.policy import Column, Table
 from sanql.question import ColumnRef
 
-Read = Callable[[Mapping[str, Table]], Question]
-"""Reads one text over tables that differ only in the bounds of columns."""
+ParseOver = Callable[[Mapping[str, Table]], Question]
+"""Parses one text over tables that differ only in the bounds of columns."""
 
 
 @dataclass(frozen=True)
-class Posed:
-    """A question, and the columns whose bounds must be found for it; until then they are guessed."""
+class ParsedQuestion:
+    """A parsed question, and the columns whose bounds must be found for it; they are guessed so far."""
 
     question: Question
     tables: Mapping[str, Table]
-    needed: tuple[Place, ...] = ()
+    bounds_needed: tuple[QualifiedColumn, ...] = ()
 
 
-def pose(read: Read, tables: Mapping[str, Table]) -> Posed:
-    """Return the question with the fewest columns whose bounds must be found, or its refusal."""
-    found_by_san = _guesses(tables)
-    if not found_by_san:
-        return Posed(read(tables), tables)
+def parse_guessing_bounds(parse_over: ParseOver, tables: Mapping[str, Table]) -> ParsedQuestion:
+    """Return the parsed question with the fewest columns whose bounds must be found, or refuse it."""
+    guesses = _guesses(tables)
+    if not guesses:
+        return ParsedQuestion(parse_over(tables), tables)
     try:
-        question = read(tables)
+        question = parse_over(tables)
     except Refused as refused:
-        return _with_needed(read, tables, found_by_san, refused)
-    return Posed(question, tables)
+        return _with_needed(parse_over, tables, guesses, refused)
+    return ParsedQuestion(question, tables)
 
 
-def guessed(tables: Mapping[str, Table]) -> Mapping[str, Table]:
-    """Return the tables as if all bounds that San could find were found, for what is only looked at."""
+def with_guessed_bounds(tables: Mapping[str, Table]) -> Mapping[str, Table]:
+    """Return the tables with guessed bounds wherever San could find some, to try a question on."""
     return with_bounds(tables, _guesses(tables))
 
 
-def _guesses(tables: Mapping[str, Table]) -> Mapping[Place, Ends]:
+def _guesses(tables: Mapping[str, Table]) -> Mapping[QualifiedColumn, Ends]:
     return {
-        (table.name, column.name): guess(column)
+        (table.name, column.name): guess_bounds(column)
         for table in tables.values()
         for column in table.columns.values()
         if column.bounds_auto
     }
 
 
-def guess(column: Column, width: int = 1) -> Ends:
-    """Return bounds to go on with while the true ones are unknown: positive, and so many steps wide."""
+def guess_bounds(column: Column, width: int = 1) -> Ends:
+    """Return placeholder bounds for a column: positive, and `width` steps apart."""
     step = column.precision if column.type != "integer" and column.precision else Fraction(1)
     return step, (1 + width) * step
 
 
 def _with_needed(
-    read: Read,
+    parse_over: ParseOver,
     tables: Mapping[str, Table],
-    guesses: Mapping[Place, Ends],
+    guesses: Mapping[QualifiedColumn, Ends],
     refused: Refused,
-) -> Posed:
+) -> ParsedQuestion:
     try:
-        question = read(with_bounds(tables, guesses))
+        question = parse_over(with_bounds(tables, guesses))
     except Refused:
         raise refused from None
     needed = {place: guesses[place] for place in _read_columns(question) if place in guesses}
     for place in sorted(needed):
         fewer = {other: ends for other, ends in needed.items() if other != place}
-        if _is_enough(read, with_bounds(tables, fewer)):
+        if _is_enough(parse_over, with_bounds(tables, fewer)):
             needed = fewer
-    guessed = with_bounds(tables, needed)
-    return Posed(read(guessed), guessed, tuple(sorted(needed)))
+    tables_guessed = with_bounds(tables, needed)
+    return ParsedQuestion(parse_over(tables_guessed), tables_guessed, tuple(sorted(needed)))
 
 
-def _is_enough(read: Read, tables: Mapping[str, Table]) -> bool:
+def _is_enough(parse_over: ParseOver, tables: Mapping[str, Table]) -> bool:
     try:
-        read(tables)
+        parse_over(tables)
     except Refused:
         return False
     return True
 
 
-def _read_columns(question: Question) -> set[Place]:
+def _read_columns(question: Question) -> set[QualifiedColumn]:
     """Return the columns of tables that a question reads, wherever it does."""
-    found: set[Place] = set()
+    columns: set[QualifiedColumn] = set()
     pending: list[object] = [question.query]
     seen: set[int] = set()  # parts of a question are shared: each is looked at once
     while pending:
@@ -103,9 +103,9 @@ def _read_columns(question: Question) -> set[Place]:
             continue
         seen.add(id(node))
         if isinstance(node, ColumnRef) and node.stored and node.origin is not None:
-            found.add(node.origin)
+            columns.add(node.origin)
         elif isinstance(node, tuple):
             pending.extend(node)
         elif is_dataclass(node):
-            pending.extend(getattr(node, part.name) for part in fields(node))
-    return found
+            pending.extend(getattr(node, field.name) for field in fields(node))
+    return columns

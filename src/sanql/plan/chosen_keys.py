@@ -1,4 +1,4 @@
-"""Which of a key's listed values a condition leaves, decided by the question and the policy alone.
+"""Which of a key's public values can pass WHERE, decided from the question and the policy alone.
 
 A row whose value a condition excludes is in no group, so the group of that value is empty whatever the
 data are, and need not appear. What is said of a key is judged value by value as the engine judges it
@@ -36,10 +36,10 @@ _MIRRORED = {
 }
 
 
-def left_by(
+def values_passing(
     where: Expr | None, key: Expr, values: tuple[LiteralValue, ...]
 ) -> tuple[LiteralValue, ...]:
-    """Return the values of a key that the conditions which AND joins leave; refuse to leave none."""
+    """Return the values of a key that can pass all conditions of WHERE; refuse where none can."""
     if not isinstance(key, ColumnRef):
         return values
     left = values
@@ -58,7 +58,7 @@ def left_by(
 
 
 def check_nulls(where: Expr | None) -> None:
-    """Refuse a comparison with NULL that every row would have to pass: none does."""
+    """Refuse a condition that compares with NULL, which no row would ever pass."""
     for test in conjuncts(where):
         match test:
             case Call(op, (subject, Literal(None)) | (Literal(None), subject)) if op in _COMPARED:
@@ -79,11 +79,11 @@ def _with_null(subject: Expr, op: str) -> Refused:
 def _remedy(where: Expr | None, key: ColumnRef, values: tuple[LiteralValue, ...]) -> str:
     """Return the keys that there are, first those that look like what was typed."""
     typed = [
-        part.value
+        node.value
         for test in conjuncts(where)
-        if any(_is(part, key) for part in walk(test))
-        for part in walk(test)
-        if isinstance(part, Literal) and isinstance(part.value, str) and part.value not in values
+        if any(_is(node, key) for node in walk(test))
+        for node in walk(test)
+        if isinstance(node, Literal) and isinstance(node.value, str) and node.value not in values
     ]
     known = [str(value) for value in values[:COMPARED_MAX]]
     folded = {text.casefold(): text for text in known}
@@ -117,10 +117,10 @@ def _judge(test: Expr, key: ColumnRef, values: tuple[LiteralValue, ...]) -> Judg
             return _ordered(op, end, key)
         case Call(op, (Literal(end), subject)) if op in _ORDERS and exact and _is(subject, key):
             return _ordered(_MIRRORED[op], end, key)
-        case Call("not", (part,)) if exact:
-            return _negated(_judge(part, key, values))
-        case Call("or", parts):
-            judges = [_judge(part, key, values) for part in parts]
+        case Call("not", (condition,)) if exact:
+            return _negated(_judge(condition, key, values))
+        case Call("or", alternatives):
+            judges = [_judge(condition, key, values) for condition in alternatives]
             known = [judge for judge in judges if judge is not None]
             sure = len(known) == len(judges)
             return (lambda value: any(judge(value) for judge in known)) if sure else None
@@ -128,14 +128,14 @@ def _judge(test: Expr, key: ColumnRef, values: tuple[LiteralValue, ...]) -> Judg
             return None
 
 
-def _is(part: Expr, key: ColumnRef) -> bool:
-    return isinstance(part, ColumnRef) and (part.slot, part.name) == (key.slot, key.name)
+def _is(node: Expr, key: ColumnRef) -> bool:
+    return isinstance(node, ColumnRef) and (node.slot, node.name) == (key.slot, key.name)
 
 
-def _both(one: Judge | None, other: Judge | None) -> Judge | None:
-    if one is None or other is None:
+def _both(first: Judge | None, second: Judge | None) -> Judge | None:
+    if first is None or second is None:
         return None
-    return lambda value: one(value) and other(value)
+    return lambda value: first(value) and second(value)
 
 
 def _negated(judge: Judge | None) -> Judge | None:

@@ -1,4 +1,4 @@
-"""The delta of a question that selects keys and names none: delta lasts as long as epsilon.
+"""The default delta of a question that selects keys: delta is used up no faster than epsilon.
 
 A question that spends the share r of an account's epsilon may use of the account's delta D
 
@@ -35,7 +35,7 @@ def default_delta(
     return min(_share(epsilon, budget, accounting) for budget in budgets)
 
 
-def check_selects(budgets: Iterable[Budget]) -> None:
+def check_selection_delta(budgets: Iterable[Budget]) -> None:
     """Refuse to select keys where an account has no delta: no delta that is passed would fit it."""
     if any(budget.delta == 0 for budget in budgets):
         raise Refused(

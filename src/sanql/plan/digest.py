@@ -1,4 +1,4 @@
-"""The name of a question: equal for equal measurements of the same version of the data.
+"""The digest of a question: equal for equal measurements of the same version of the data.
 
 What runs on the noisy cells (HAVING, ORDER BY, arithmetic) is no part of it: asking for the same cells
 again in another form is free. Of the tables that are read, the columns that are used are part of it, and
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from sanql.account import Charge, Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.canonical import DIGEST_FORM, Named, Shape, digest_of, first_text, named_inside, word
-from sanql.measurements import Leaves, Measurement
+from sanql.measurements import Measurement, QuantileBins
 from sanql.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -25,7 +25,7 @@ from sanql.mechanisms import (
     NoNoise,
     TruncatedGeometric,
 )
-from sanql.plan.keys import Beside, KeyColumn, Keys, OneGroup, PrivateKeys, PublicKeys
+from sanql.plan.keys import FilteringKey, KeyColumn, Keys, OneGroup, PrivateKeys, PublicKeys
 from sanql.plan.lookups import Lookup
 from sanql.policy import ColumnUnit, Table, TableDomain, ViaUnit, domain_form, table_form
 from sanql.question import expression_form, optional_form, relation_form, scans
@@ -43,13 +43,13 @@ _MEASURED = {
 
 
 def question_digest(levels: Sequence[Level], data: str) -> str:
-    """Return the name of a question with these levels, asked of this version of the data."""
+    """Return the digest of a question with these levels, asked of this version of the data."""
     shapes = [_level_form(level) for level in levels]
     return digest_of(Named("Question", {"form": DIGEST_FORM, "data": data, "levels": shapes}))
 
 
 def first_question_digest(levels: Sequence[Level], fingerprint: str) -> str:
-    """Return the name that version 0.1.0 gave a question, asked of a source with this fingerprint."""
+    """Return the digest that version 0.1.0 gave a question, asked of a source with this fingerprint."""
     names = [_hashed(_first_level_text(level, fingerprint)) for level in levels]
     return names[0] if len(names) == 1 else _hashed(repr(names))
 
@@ -65,7 +65,7 @@ def _level_form(level: Level) -> Named:
         "where": optional_form(outline.query.where),
         "keys": tuple(map(expression_form, outline.query.keys)),
         "groups": _keys(outline.keys),
-        "beside": tuple(map(_beside, outline.beside)),
+        "beside": tuple(map(_filtering_key, outline.filtering_keys)),
         "measurements": tuple(map(_measurement, outline.measuring.measurements)),
     }
     tables = _declared(read.values(), outline.tables)
@@ -88,26 +88,26 @@ def _level_form(level: Level) -> Named:
 
 def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, set[str]]:
     """Return the tables that something reads, those that rows lead to included, and which columns."""
-    found: dict[str, set[str]] = {}
+    columns_read: dict[str, set[str]] = {}
     identifying: dict[str, set[str]] = {}
     identifiers: set[str] = set()
-    for part in named_inside(tuple(read)):
-        match part:
+    for named in named_inside(tuple(read)):
+        match named:
             case Named("Scan", {"table": str(name)}):
-                for each, columns in _path(name, tables):
-                    identifying.setdefault(each, set()).update(columns)
+                for table, columns in _path(name, tables):
+                    identifying.setdefault(table, set()).update(columns)
             case Named("ColumnRef", {"origin": (str(name), str(column))}):
-                found.setdefault(name, set()).add(column)
+                columns_read.setdefault(name, set()).add(column)
             case Named("TableDomain", {"table": str(name), "column": str(column)}):
-                found.setdefault(name, set()).add(column)
+                columns_read.setdefault(name, set()).add(column)
             case Named("Identifier", {"name": str(column)}):
                 identifiers.add(column)
             case _:
                 pass
     return {
-        name: found.get(name, set()) & tables[name].columns.keys()
+        name: columns_read.get(name, set()) & tables[name].columns.keys()
         | _cut(tables[name], identifying.get(name, set()) | identifiers)
-        for name in {*found, *identifying}
+        for name in {*columns_read, *identifying}
     }
 
 
@@ -152,7 +152,7 @@ def _first_level_text(level: Level, fingerprint: str) -> str:
         _priced(level),
         fingerprint,
         *(("other",) if outline.other else ()),
-        *map(_beside, outline.beside),
+        *map(_filtering_key, outline.filtering_keys),
     )
     return first_text(shape)
 
@@ -190,50 +190,58 @@ def _key_column(column: KeyColumn) -> Named:
     return Named("KeyColumn", {"values": values, "filtered": column.filtered})
 
 
-def _beside(beside: Beside) -> Named:
+def _filtering_key(filtering: FilteringKey) -> Named:
     return Named(
-        "Beside", {"key": expression_form(beside.key), "column": _key_column(beside.column)}
+        "Beside", {"key": expression_form(filtering.key), "column": _key_column(filtering.column)}
     )
 
 
 def _limits(level: Level) -> Named:
     limits = level.outline.limits
-    parts = {"groups": limits.groups, "rows": limits.rows, "rows_per_group": limits.rows_per_group}
-    return Named("Limits", parts)
+    numbers = {
+        "groups": limits.groups,
+        "rows": limits.rows,
+        "rows_per_group": limits.rows_per_group,
+    }
+    return Named("Limits", numbers)
 
 
-def _measurement(part: Measurement) -> Named:
-    bounds = part.sensitivity
+def _measurement(measurement: Measurement) -> Named:
+    bounds = measurement.sensitivity
     moved = {"l1": bounds.l1, "linf": bounds.linf, "l2_squared": bounds.l2_squared}
     return Named(
         "Measurement",
         {
-            "kind": word("Measured", part.kind, _MEASURED),
-            "expression": optional_form(part.expression),
+            "kind": word("Measured", measurement.kind, _MEASURED),
+            "expression": optional_form(measurement.expression),
             "sensitivity": Named("Sensitivity", moved),
-            "grid": part.grid,
-            "centre": part.centre,
-            "low": part.low,
-            "high": part.high,
-            "total": part.total,
-            "weight": part.weight,
-            "leaves": None if part.leaves is None else _leaves(part.leaves),
-            "fractions": part.fractions,
-            "of": part.of,
+            "grid": measurement.grid,
+            "centre": measurement.centre,
+            "low": measurement.low,
+            "high": measurement.high,
+            "total": measurement.total,
+            "weight": measurement.weight,
+            "leaves": None
+            if measurement.quantile_bins is None
+            else _quantile_bins(measurement.quantile_bins),
+            "fractions": measurement.fractions,
+            "of": measurement.of,
         },
-        later={"values": part.values} if part.values else {},
+        later={"values": measurement.values} if measurement.values else {},
     )
 
 
-def _leaves(leaves: Leaves) -> Named:
+def _quantile_bins(bins: QuantileBins | None) -> Named | None:
+    if bins is None:
+        return None
     return Named(
         "Leaves",
         {
-            "grid": leaves.grid,
-            "bottom": leaves.bottom,
-            "top": leaves.top,
-            "width": leaves.width,
-            "splits": leaves.splits,
+            "grid": bins.grid,
+            "bottom": bins.bottom,
+            "top": bins.top,
+            "width": bins.width,
+            "splits": bins.splits,
         },
     )
 

@@ -1,10 +1,10 @@
-"""Bounds that San finds: units counted by the binary order of magnitude of a column's values.
+"""Bounds found privately: units are counted by the binary order of magnitude of a column's values.
 
 The counts are an answer of their own (bins.py): of the whole table, at the price the policy states,
 on the analyst's account and in the ledger, so that they are paid for once. The bounds are the
-smallest range of bins that encloses every one whose noisy count is `least_seen` or more. That is
-post-processing, as is whatever is then asked with them: a value outside is read as the nearer end,
-exactly as with bounds that the owner declares, so the sensitivities of the question are those of
+smallest range of bins that encloses every one whose noisy count is `least_count_above_noise` or more.
+That is post-processing, as is whatever is then asked with them: a value outside is read as the nearer
+end, exactly as with bounds that the owner declares, so the sensitivities of the question are those of
 declared bounds, whatever the data.
 
 Bins count in steps of the column: 1 for an integer, the precision where there is one, and 2^-30
@@ -21,7 +21,7 @@ from fractions import Fraction
 from sanql.functions import call
 from sanql.numbers import show_upper
 from sanql.parse import derived_item, table_item
-from sanql.plan.bins import bin_of, count_units, least_seen
+from sanql.plan.bins import bin_of, count_units, least_count_above_noise
 from sanql.plan.plan import Plan
 from sanql.policy import Column, Neighbours, Table
 from sanql.question import (
@@ -41,7 +41,7 @@ MOST_OF_REALS = 90  # up to 2^60
 MOST_OF_STEPS = 52  # sums are exact so far
 UNIT_SUM_BITS = 61  # what the rows of one unit can add up to stays below 2^62 steps
 
-Place = tuple[str, str]
+QualifiedColumn = tuple[str, str]
 """A table and a column of it, by name."""
 Ends = tuple[Fraction, Fraction]
 
@@ -60,7 +60,7 @@ class Magnitudes:
         return 2 * self.most + 1
 
     def below(self, number: int) -> tuple[str, Fraction]:
-        """Return how a value compares that lies below a bin: `value op end`."""
+        """Return the comparison, operator and end, that holds for values below a bin."""
         if number > 0:
             return "less", self.step * 2 ** (number - 1)
         return "less_equal", -self.step * 2**-number
@@ -80,17 +80,17 @@ class Magnitudes:
 
 
 @dataclass(frozen=True)
-class Search:
+class BoundsSearch:
     """The question that finds a column's bounds."""
 
-    place: Place
+    place: QualifiedColumn
     magnitudes: Magnitudes
     plan: Plan
 
     @property
     def least(self) -> int:
-        """The noisy count from which a bin counts as holding somebody."""
-        return least_seen(self.plan, self.magnitudes.count)
+        """The least noisy count that an empty bin is unlikely to reach."""
+        return least_count_above_noise(self.plan, self.magnitudes.count)
 
     def ends(self, bins: Sequence[int], counts: Sequence[int]) -> Ends | None:
         """Return the bounds that noisy counts show, or None where no bin has enough units."""
@@ -114,10 +114,10 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundBounds:
     """The bounds of a column, with the question that found them."""
 
-    search: Search
+    search: BoundsSearch
     ends: Ends
 
     def to_dict(self) -> dict[str, object]:
@@ -126,20 +126,22 @@ class Found:
         return self.search.to_dict() | {"bounds": [float(low), float(high)]}
 
 
-def search(
-    place: Place, tables: Mapping[str, Table], neighbours: Neighbours, epsilon: Fraction
-) -> Search:
+def plan_bounds_search(
+    place: QualifiedColumn, tables: Mapping[str, Table], neighbours: Neighbours, epsilon: Fraction
+) -> BoundsSearch:
     """Return the question that finds the bounds of a column at a price."""
     table = tables[place[0]]
     magnitudes = magnitudes_of(table, table.columns[place[1]])
     rows = _values(table, place[1], tables)
     value = derived_item(rows, "found", 1).columns[0].value
     assert value is not None  # noqa: S101  (the only field is a value)
-    cuts = [magnitudes.below(number) for number in range(1 - magnitudes.most, magnitudes.most + 1)]
+    bin_ends = [
+        magnitudes.below(number) for number in range(1 - magnitudes.most, magnitudes.most + 1)
+    ]
     whole = value.facts.type is Type.INTEGER
-    below = [call(op, value, _constant(end, whole)) for op, end in cuts]
+    below = [call(op, value, _constant(end, whole)) for op, end in bin_ends]
     bins = bin_of(below, -magnitudes.most)
-    return Search(
+    return BoundsSearch(
         place, magnitudes, count_units(bins, Derived(1, rows), tables, neighbours, epsilon)
     )
 
@@ -167,7 +169,9 @@ def _constant(end: Fraction, whole: bool) -> Expr:
     return Literal(end, Facts(Type.REAL, end, end, nullable=False))
 
 
-def with_bounds(tables: Mapping[str, Table], ends: Mapping[Place, Ends]) -> Mapping[str, Table]:
+def with_bounds(
+    tables: Mapping[str, Table], ends: Mapping[QualifiedColumn, Ends]
+) -> Mapping[str, Table]:
     """Return the tables with these bounds on columns, as if the owner had declared them."""
     changed = dict(tables)
     for (name, column), (low, high) in ends.items():

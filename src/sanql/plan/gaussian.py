@@ -37,7 +37,7 @@ from sanql.statistics import Measuring
 
 @dataclass(frozen=True)
 class GaussianMechanism(Mechanism):
-    """Discrete Gaussian noise; a key that appears by chance alone is a failure that delta pays for."""
+    """Discrete Gaussian noise; delta also pays for keys that noise alone lifts over the threshold."""
 
     name = "discrete Gaussian"
     theorem = (
@@ -64,14 +64,14 @@ class GaussianMechanism(Mechanism):
         if rho is None:
             return None
         weights = [sum(_weights(*pair)) for pair in zip(levels, pure, strict=True)]
-        found = []
+        priced = []
         for measuring, own, share in zip(levels, pure, split(weights), strict=True):
             if is_free(measuring):
-                found.append(free(measuring))
+                priced.append(free(measuring))
                 continue
             noises, threshold, events = _noises(measuring, own, rho * share, failure)
-            found.append(Priced(noises, threshold, Charge(events, epsilon, delta), self))
-        return tuple(found)
+            priced.append(Priced(noises, threshold, Charge(events, epsilon, delta), self))
+        return tuple(priced)
 
 
 def _pure_epsilons(measuring: Measuring, epsilon: Fraction) -> list[Fraction]:
@@ -79,8 +79,8 @@ def _pure_epsilons(measuring: Measuring, epsilon: Fraction) -> list[Fraction]:
     if is_free(measuring):
         return [Fraction(0) for _ in measuring.measurements]
     return [
-        epsilon * share if part.kind is Measured.PICKS else Fraction(0)
-        for part, share in zip(measuring.measurements, pure_shares(measuring), strict=True)
+        epsilon * share if measurement.kind is Measured.PICKS else Fraction(0)
+        for measurement, share in zip(measuring.measurements, pure_shares(measuring), strict=True)
     ]
 
 
@@ -94,8 +94,10 @@ def _rho(epsilon: Fraction, delta: Fraction) -> Fraction | None:
 
 def _weights(measuring: Measuring, pure: Sequence[Fraction]) -> list[float]:
     return [
-        0.0 if own else math.sqrt(part.weight * part.sensitivity.l2_squared) / part.size
-        for part, own in zip(measuring.measurements, pure, strict=True)
+        0.0
+        if own
+        else math.sqrt(measurement.weight * measurement.sensitivity.l2_squared) / measurement.size
+        for measurement, own in zip(measuring.measurements, pure, strict=True)
     ]
 
 
@@ -107,20 +109,20 @@ def _noises(
     events: list[Event] = []
     threshold = None
     shares = split(_weights(measuring, pure))
-    for index, (part, share) in enumerate(zip(measuring.measurements, shares, strict=True)):
-        squared = Fraction(part.sensitivity.l2_squared)
-        if part.sensitivity.zero:
+    for index, (measurement, share) in enumerate(zip(measuring.measurements, shares, strict=True)):
+        squared = Fraction(measurement.sensitivity.l2_squared)
+        if measurement.sensitivity.zero:
             noises.append(NoNoise())
             continue
-        if part.kind is Measured.PICKS:
-            noises.append(picking(part, pure[index]))
+        if measurement.kind is Measured.PICKS:
+            noises.append(picking(measurement, pure[index]))
             events.append(SelectionEvent(pure[index], Fraction(0), 1))
             continue
         noise = DiscreteGaussian(_round_up(squared / (2 * rho * share)))
         noises.append(noise)
         events.append(GaussianEvent(noise.sigma2, squared))
         if index == measuring.selection:
-            cells = part.sensitivity.l1
+            cells = measurement.sensitivity.l1
             threshold = gaussian_threshold(noise.sigma2, failure / cells)
             events.append(FailureEvent(failure))
     return tuple(noises), threshold, tuple(events)

@@ -1,4 +1,4 @@
-"""Grouping sets: each is a level, measured like a question of its own.
+"""The grouping sets of a question; each is a level, measured like a question of its own.
 
 A level has the keys of its set, its own limits, and the sensitivities that follow from them as for any
 question; a unit may lose groups in one level and none in another. All measurements of all levels are
@@ -7,9 +7,10 @@ as that of one question's measurements does. Unknown keys are selected level by 
 ROLLUP, CUBE or GROUPING SETS has one level: the set of all its keys.
 
 *Which rows count.* Where keys are public, rows with other keys are left out. A row that one such level
-leaves out is left out of all of them, also of those that are not grouped by that key (`beside`): else
-the parts of a total would not be all of it. What is left out depends on the row alone, as with WHERE, so
-nothing else changes, except that a unit need not have a row that counts (`always_present`).
+leaves out is left out of all of them, also of those that are not grouped by that key
+(`filtering_keys`): else the parts of a total would not be all of it. What is left out depends on the row
+alone, as with WHERE, so nothing else changes, except that a unit need not have a row that counts
+(`always_present`).
 
 A set that is asked for twice is one level, and shown twice.
 """
@@ -20,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sanql.canonical import first_text
-from sanql.plan.keys import Beside, OneGroup, PublicKeys, keys_of
+from sanql.plan.keys import FilteringKey, OneGroup, PublicKeys, keys_of
 from sanql.plan.level import LevelOutline, outline_level
 from sanql.plan.reading import reading
 from sanql.policy import Neighbours, Table
@@ -31,7 +32,7 @@ GroupingSet = tuple[int, ...]
 
 
 def grouping_sets(query: Query) -> tuple[GroupingSet, ...]:
-    """Return each grouping set of a question once; without any asked for, that of all keys."""
+    """Return each grouping set of a question once; without GROUPING SETS, the one set of all keys."""
     return _different(query) if query.sets else (tuple(range(len(query.keys))),)
 
 
@@ -56,10 +57,10 @@ def outline_levels(
         for key in chosen
     }
     for index, (chosen, level) in enumerate(zip(sets, levels, strict=True)):
-        beside = _beside(query, public - set(chosen), tables)
-        if beside and is_public(level):
+        filtering_keys = _filtering_keys(query, public - set(chosen), tables)
+        if filtering_keys and is_public(level):
             levels[index] = outline_level(
-                level.query, tables, neighbours, groups_asked, beside=beside
+                level.query, tables, neighbours, groups_asked, filtering_keys=filtering_keys
             )
     return tuple(levels)
 
@@ -104,16 +105,18 @@ def _level(query: Query, chosen: GroupingSet) -> Query:
     )
 
 
-def _beside(query: Query, others: set[int], tables: Mapping[str, Table]) -> tuple[Beside, ...]:
+def _filtering_keys(
+    query: Query, others: set[int], tables: Mapping[str, Table]
+) -> tuple[FilteringKey, ...]:
     """Return those of other levels' keys that not every row has a public value of."""
     source = None if reading(query.source, tables).public else query.source
-    found = []
+    filtering = []
     for index in sorted(others, key=lambda index: _fixed_name(query.keys[index])):
         keys = keys_of((query.keys[index],), tables, source, query.where)
         assert isinstance(keys, PublicKeys)  # noqa: S101  (it is one of several that are public)
         if keys.columns[0].filtered:
-            found.append(Beside(query.keys[index], keys.columns[0]))
-    return tuple(found)
+            filtering.append(FilteringKey(query.keys[index], keys.columns[0]))
+    return tuple(filtering)
 
 
 def is_public(level: LevelOutline) -> bool:

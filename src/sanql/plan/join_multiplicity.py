@@ -1,4 +1,4 @@
-"""How many rows of one unit a FROM can have, by what the policy declares; what a limit then takes away.
+"""How many rows of one unit joins can make, by what the policy declares, and how many of them count.
 
 A join pairs rows of one unit with each other and with public rows. Limits on rows of a unit are those of
 the tables joined and are enforced after the join, so what a join repeats beyond them does not count.
@@ -35,10 +35,10 @@ from sanql.question import (
 from sanql.statistics import statistic_of
 
 
-def repeated(query: Query, tables: Mapping[str, Table]) -> tuple[str, ...]:
-    """Return a sentence for each FROM of a question that can have more rows of a unit than count."""
-    found = []
-    units_only = all(statistic_of(part).by_unit for part in query.aggregates)
+def repetitions_in_words(query: Query, tables: Mapping[str, Table]) -> tuple[str, ...]:
+    """Return a sentence for each FROM whose joins can give a unit more rows than its limit lets count."""
+    sentences = []
+    units_only = all(statistic_of(aggregate).by_unit for aggregate in query.aggregates)
     for source, where, inner in _froms(query):
         if units_only and not inner:
             continue  # a unit counts once, however many rows it has
@@ -54,10 +54,10 @@ def repeated(query: Query, tables: Mapping[str, Table]) -> tuple[str, ...]:
                 if inner
                 else "beyond that its counts and sums are scaled down in proportion"
             )
-            found.append(
+            sentences.append(
                 f"{where_} can give one unit {many} rows, and {kept:,} of them count: {how}"
             )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(sentences))
 
 
 def rows_joined(
@@ -74,9 +74,9 @@ def rows_joined(
         case Grouped():
             inner = rows_joined(source.source, [*conjuncts(source.where)], tables)
             return 1 if source.one_each and inner is not None else inner
-        case Union(parts):
-            known = [rows_joined(part, [], tables) for part in parts]
-            return None if None in known else sum(part for part in known if part is not None)
+        case Union(branches):
+            known = [rows_joined(branch, [], tables) for branch in branches]
+            return None if None in known else sum(rows for rows in known if rows is not None)
         case Join():
             return _pairs(source, inherited, tables)
 
@@ -138,7 +138,7 @@ def _froms(query: Query) -> Iterator[tuple[From, Expr | None, bool]]:
     while pending:
         rows = pending.pop()
         if isinstance(rows, Union):
-            pending += rows.parts
+            pending += rows.branches
             continue
         if isinstance(rows, Grouped) and rows.aggregates:
             yield rows.source, rows.where, True
@@ -154,6 +154,6 @@ def _inside(source: From, where: Expr | None) -> Iterator[Rows]:
             yield from _inside(right, None)
         case _:
             pass
-    for part in walk(where) if where is not None else ():
-        if isinstance(part, Subquery):
-            yield part.rows
+    for node in walk(where) if where is not None else ():
+        if isinstance(node, Subquery):
+            yield node.rows

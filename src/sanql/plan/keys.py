@@ -11,8 +11,8 @@ from functools import cached_property
 
 from sanql.errors import Refused
 from sanql.functions import TRUNCATIONS, truncate
-from sanql.parse import individuals
-from sanql.plan.chosen_keys import left_by
+from sanql.parse import groups_of_individuals
+from sanql.plan.chosen_keys import values_passing
 from sanql.plan.lookups import Lookup, chosen_of_table, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain, identifiers
@@ -34,8 +34,8 @@ class KeyColumn:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A key that is not grouped by here; rows without one of its public values are left out."""
+class FilteringKey:
+    """A key of another grouping set; rows that have none of its public values are left out here too."""
 
     key: Expr
     column: KeyColumn
@@ -96,7 +96,7 @@ def _refuse_individuals(expressions: Iterable[Expr], tables: Mapping[str, Table]
     for expression in expressions:
         origin = expression.origin if isinstance(expression, ColumnRef) else None
         if origin is not None and origin[1] in identifiers(tables[origin[0]], tables):
-            raise individuals(origin[1])
+            raise groups_of_individuals(origin[1])
 
 
 def keys_of(
@@ -105,7 +105,7 @@ def keys_of(
     source: From | None = None,
     where: Expr | None = None,
 ) -> Keys:
-    """Return how the groups of a question are known; `source` is what it reads of somebody."""
+    """Return the groups of a question: one, public, or to be selected; `source` is what is private."""
     if not expressions:
         return OneGroup()
     columns = [
@@ -128,10 +128,10 @@ def listed_values(expression: Expr, tables: Mapping[str, Table]) -> tuple[Litera
     A row with any other value, or none, is in no bin. So a choice between values has those of all its
     branches, also where a branch may have others.
     """
-    found = _listed(expression, tables)
-    if found is None or (expression.facts.type is Type.REAL and expression.facts.grid is None):
+    listed = _listed(expression, tables)
+    if listed is None or (expression.facts.type is Type.REAL and expression.facts.grid is None):
         return None
-    values = tuple(v for v in _distinct(found, expression.facts) if v is not None)
+    values = tuple(v for v in _distinct(listed, expression.facts) if v is not None)
     beyond = any(_beyond(value, expression.facts) for value in values)
     return values if values and not beyond and len(values) <= VALUES_MAX else None
 
@@ -145,9 +145,9 @@ def _listed(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue
         case _:
             column = _key_column(expression, tables)
             return column.values if column and isinstance(column.values, tuple) else None
-    each = [_listed(branch, tables) for branch in branches]
-    known = [values for values in each if values is not None]
-    return tuple(v for values in known for v in values) if len(known) == len(each) else None
+    listed = [_listed(branch, tables) for branch in branches]
+    known = [values for values in listed if values is not None]
+    return tuple(v for values in known for v in values) if len(known) == len(listed) else None
 
 
 def _looked_up(
@@ -163,14 +163,14 @@ def _looked_up(
         for index, expression in enumerate(expressions)
         if not isinstance(expression, ColumnRef) or _domain(expression, tables) is None
     }
-    found = [
+    looked_up = [
         column if column is not None else _public_column(expression, tables)
         for column, expression in zip(columns, expressions, strict=True)
     ]
     for lookup in lookups(undeclared, source, where, tables):
         for index in lookup.keys:
-            found[index] = KeyColumn(lookup, filtered=True)
-    return found
+            looked_up[index] = KeyColumn(lookup, filtered=True)
+    return looked_up
 
 
 def _public_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:
@@ -198,7 +198,7 @@ def _chosen(
         assert isinstance(expression, ColumnRef)  # noqa: S101  (columns have domains)
         lookup = chosen_of_table(index, expression, column.values, where, tables)
         return KeyColumn(lookup, column.filtered) if lookup is not None else column
-    return KeyColumn(left_by(where, expression, column.values), column.filtered)
+    return KeyColumn(values_passing(where, expression, column.values), column.filtered)
 
 
 def _key_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:
@@ -271,14 +271,14 @@ def _values(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue
     return _range(expression)
 
 
-def _union(parts: list[Expr], tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
-    found: list[LiteralValue] = []
-    for part in parts:
-        values = _values(part, tables)
+def _union(branches: list[Expr], tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
+    listed: list[LiteralValue] = []
+    for branch in branches:
+        values = _values(branch, tables)
         if values is None:
             return None
-        found += values
-    return tuple(found) if len(set(found)) <= RANGE_MAX else None
+        listed += values
+    return tuple(listed) if len(set(listed)) <= RANGE_MAX else None
 
 
 def _range(expression: Expr) -> tuple[LiteralValue, ...] | None:
@@ -306,8 +306,8 @@ def _is_endless(expression: Expr) -> bool:
     """
     return any(
         isinstance(end, date) and end.year in (MINYEAR, MAXYEAR)
-        for part in walk(expression)
-        for end in (part.facts.low, part.facts.high)
+        for node in walk(expression)
+        for end in (node.facts.low, node.facts.high)
     )
 
 
@@ -316,17 +316,17 @@ def _periods(expression: Expr, unit: str) -> tuple[LiteralValue, ...] | None:
     low, high = expression.facts.low, expression.facts.high
     if not isinstance(low, date) or not isinstance(high, date) or _is_endless(expression):
         return None
-    found: list[LiteralValue] = []
+    periods: list[LiteralValue] = []
     moment = truncate(low, unit)
     while moment <= high:
-        found.append(moment)
-        if len(found) > RANGE_MAX:
+        periods.append(moment)
+        if len(periods) > RANGE_MAX:
             return None
         following = _next(moment, unit)
         if following is None:
             break
         moment = following
-    return tuple(found)
+    return tuple(periods)
 
 
 def _next(moment: date, unit: str) -> date | None:

@@ -38,32 +38,34 @@ class LaplaceMechanism(Mechanism):
     ) -> tuple[Priced, ...]:
         """Return noise for every level; levels share epsilon, those that select keys delta."""
         shares = split([sum(pure_weights(measuring)) for measuring in levels])
-        each = delta / max(1, selecting(levels))
+        delta_each = delta / max(1, selecting(levels))
         return tuple(
-            free(measuring) if is_free(measuring) else self._level(measuring, epsilon * share, each)
+            free(measuring)
+            if is_free(measuring)
+            else self._level(measuring, epsilon * share, delta_each)
             for measuring, share in zip(levels, shares, strict=True)
         )
 
     def _level(self, measuring: Measuring, epsilon: Fraction, delta: Fraction) -> Priced:
-        parts = measuring.measurements
+        measurements = measuring.measurements
         shares = pure_shares(measuring)
         noises: list[Noise] = []
         events: list[LaplaceEvent | SelectionEvent] = []
         threshold = None
         spent_delta = Fraction(0)
-        for index, (part, share) in enumerate(zip(parts, shares, strict=True)):
-            bounds = part.sensitivity
+        for index, (measurement, share) in enumerate(zip(measurements, shares, strict=True)):
+            bounds = measurement.sensitivity
             if bounds.zero:
                 noises.append(NoNoise())
             elif index == measuring.selection:
                 cells = bounds.l1  # a unit moves each of at most l1 counts by one
-                each = truncated_geometric(epsilon * share / cells, delta / cells)
-                noises.append(each)
-                threshold = each.limit + 1
+                truncated = truncated_geometric(epsilon * share / cells, delta / cells)
+                noises.append(truncated)
+                threshold = truncated.limit + 1
                 spent_delta = delta
                 events.append(SelectionEvent(epsilon * share / cells, delta / cells, cells))
-            elif part.kind is Measured.PICKS:
-                noises.append(picking(part, epsilon * share))
+            elif measurement.kind is Measured.PICKS:
+                noises.append(picking(measurement, epsilon * share))
                 events.append(SelectionEvent(epsilon * share, Fraction(0), 1))
             else:
                 noise = DiscreteLaplace(bounds.l1 / (epsilon * share))

@@ -7,17 +7,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from sanql.account import Charge
-from sanql.measurements import Limits, Measurement, Sensitivity, Setting
+from sanql.measurements import ContributionLimits, Measurement, Sensitivity, SensitivitySetting
 from sanql.mechanisms import Noise
 from sanql.plan.chosen_keys import check_nulls
-from sanql.plan.keys import Beside, Keys, OneGroup, PrivateKeys, PublicKeys, keys_of, listed_values
+from sanql.plan.keys import (
+    FilteringKey,
+    Keys,
+    OneGroup,
+    PrivateKeys,
+    PublicKeys,
+    keys_of,
+    listed_values,
+)
 from sanql.plan.limits import limits_of
 from sanql.plan.mechanism import Priced
-from sanql.plan.other_groups import check_rest, with_rest
+from sanql.plan.other_groups import check_other_groups, with_other_groups
 from sanql.plan.reading import reading
 from sanql.policy import Neighbours, RowUnit, Table
 from sanql.question import Query, Scan
-from sanql.statistics import Estimate, Measuring, PlannedNoise, measure
+from sanql.statistics import Estimate, Measuring, PlannedNoise, plan_measurements
 
 
 @dataclass(frozen=True)
@@ -29,10 +37,10 @@ class LevelOutline:
     tables: Mapping[str, Table]
     neighbours: Neighbours
     keys: Keys
-    limits: Limits
+    limits: ContributionLimits
     measuring: Measuring
     other: bool = False  # one row more holds what the groups that do not appear have together
-    beside: tuple[Beside, ...] = ()  # keys of other levels whose public values a row must have
+    filtering_keys: tuple[FilteringKey, ...] = ()  # of other levels: a row must have their values
 
     @property
     def selects_keys(self) -> bool:
@@ -42,7 +50,7 @@ class LevelOutline:
     @cached_property
     def free(self) -> bool:
         """Whether nothing in the answer depends on any unit."""
-        return all(part.sensitivity.zero for part in self.measuring.measurements)
+        return all(measurement.sensitivity.zero for measurement in self.measuring.measurements)
 
     @cached_property
     def reads_no_rows(self) -> bool:
@@ -53,7 +61,7 @@ class LevelOutline:
         change-one, however many; that reads nothing of them but their number.
         """
         return not self.table.public and all(
-            part.always_zero for part in self.measuring.measurements
+            measurement.always_zero for measurement in self.measuring.measurements
         )
 
 
@@ -101,18 +109,18 @@ def outline_level(
     neighbours: Neighbours,
     groups_asked: int | None = None,
     other: bool = False,
-    beside: tuple[Beside, ...] = (),
+    filtering_keys: tuple[FilteringKey, ...] = (),
 ) -> LevelOutline:
     """Return what must be measured for one grouping set, with sensitivities.
 
-    A row that lacks a public value of a key `beside` is left out, as by a condition in WHERE.
+    A row that lacks a public value of a key of `filtering_keys` is left out, as by a condition in WHERE.
     """
     assert not query.sets  # noqa: S101  (grouping_sets.py makes one question of each set)
     table = reading(query.source, tables)
     check_nulls(query.where)
     keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
     limits = limits_of(table, keys, groups_asked)
-    setting = Setting(
+    setting = SensitivitySetting(
         neighbours=neighbours,
         limits=limits,
         one_group=isinstance(keys, OneGroup),
@@ -120,12 +128,12 @@ def outline_level(
         and isinstance(table.unit, RowUnit)
         and isinstance(query.source, Scan)
         and query.where is None
-        and not beside
+        and not filtering_keys
         and isinstance(keys, OneGroup | PrivateKeys),
         merged=other,
     )
     groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
-    measuring = measure(
+    measuring = plan_measurements(
         query.aggregates,
         table,
         tables,
@@ -137,15 +145,17 @@ def outline_level(
     if table.public:
         measuring = _insensitive(measuring)
     outlined = LevelOutline(
-        query, table, tables, neighbours, keys, limits, measuring, other, beside
+        query, table, tables, neighbours, keys, limits, measuring, other, filtering_keys
     )
     if other:
-        check_rest(outlined.selects_keys)
-        return replace(outlined, measuring=with_rest(measuring, setting))
+        check_other_groups(outlined.selects_keys)
+        return replace(outlined, measuring=with_other_groups(measuring, setting))
     return outlined
 
 
 def _insensitive(measuring: Measuring) -> Measuring:
     zero = Sensitivity(0, 0, 0)
-    parts = tuple(replace(part, sensitivity=zero) for part in measuring.measurements)
-    return replace(measuring, measurements=parts)
+    measurements = tuple(
+        replace(measurement, sensitivity=zero) for measurement in measuring.measurements
+    )
+    return replace(measuring, measurements=measurements)

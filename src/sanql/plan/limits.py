@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from sanql.errors import Refused
-from sanql.measurements import Limits
+from sanql.measurements import ContributionLimits
 from sanql.plan.keys import Keys, OneGroup, PublicKeys
 from sanql.policy import ColumnUnit, RowUnit, Table
 
 
-def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> Limits:
+def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> ContributionLimits:
     """Return the limits that the policy sets and the question may tighten."""
     if table.unit is None or isinstance(table.unit, RowUnit):
-        return Limits(1, 1, 1)
+        return ContributionLimits(1, 1, 1)
     if not isinstance(table.unit, ColumnUnit):
         raise AssertionError("reading.py follows references to the unit they lead to")
     rows = table.rows_per_unit_max
@@ -30,4 +30,4 @@ def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> Limits:
         groups = max(1, min(groups, keys.count))
     groups = min(groups, rows)
     per_group = min(rows, table.rows_per_group_max or rows)
-    return Limits(groups, min(rows, groups * per_group), per_group)
+    return ContributionLimits(groups, min(rows, groups * per_group), per_group)

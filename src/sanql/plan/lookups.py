@@ -1,4 +1,4 @@
-"""Keys that public tables list: which groups there can be, read from tables that are about nobody.
+"""Group keys whose possible values are listed in public tables.
 
 A key computed from public tables alone has no values but those in the rows of these tables. Where
 conditions of the question are about these tables too, only the rows that fulfil them are left: the
@@ -49,7 +49,7 @@ class Lookup:
 def lookups(
     keys: Mapping[int, Expr], source: From, where: Expr | None, tables: Mapping[str, Table]
 ) -> tuple[Lookup, ...]:
-    """Return where the keys that public tables decide can be read; others are left out."""
+    """Return how to read from public tables the values of those keys that depend on them alone."""
     reading = _Reading(tables)
     reading.read(source, [*conjuncts(where)], kept=True)
     listed = {index: key for index, key in keys.items() if reading.lists(key)}
@@ -60,15 +60,17 @@ def lookups(
         if expression is not None and reading.is_public(expression) and _is_exact(expression)
     }
     conditions = [test for test in reading.tests() if reading.is_public(test)]
-    parts = _connected(reading.scans, conditions)
-    found = []
-    for part in parts:
-        inside = {i: e for i, e in public.items() if _slots(e) <= part}
+    components = _connected(reading.scans, conditions)
+    read_alone = []
+    for component in components:
+        inside = {i: e for i, e in public.items() if _slots(e) <= component}
         if inside:
-            tests = tuple(test for test in conditions if _slots(test) <= part)
-            scans = [reading.scans[slot] for slot in sorted(part)]
-            found.append(Lookup(tuple(inside), tuple(inside.values()), _side_by_side(scans), tests))
-    return tuple(found)
+            tests = tuple(test for test in conditions if _slots(test) <= component)
+            scans = [reading.scans[slot] for slot in sorted(component)]
+            read_alone.append(
+                Lookup(tuple(inside), tuple(inside.values()), _side_by_side(scans), tests)
+            )
+    return tuple(read_alone)
 
 
 def chosen_of_table(
@@ -78,7 +80,7 @@ def chosen_of_table(
     where: Expr | None,
     tables: Mapping[str, Table],
 ) -> Lookup | None:
-    """Return those values of a key's domain that conditions on the key leave; None without any.
+    """Return the values of a key's public table that pass conditions on the key; None where none applies.
 
     A number with decimals is compared before it is rounded to its key, so that a value is excluded
     does not mean that its key is.
@@ -176,10 +178,10 @@ class _Reading:
 
     def _lacks(self, expression: Expr) -> bool:
         """Return whether an expression reads a column that an outer join may leave out."""
-        for part in walk(expression):
-            if isinstance(part, ColumnRef):
-                value = self._field(part)
-                if part.slot in self._missing or (value is not None and self._lacks(value)):
+        for node in walk(expression):
+            if isinstance(node, ColumnRef):
+                value = self._field(node)
+                if node.slot in self._missing or (value is not None and self._lacks(value)):
                     return True
         return False
 
@@ -200,9 +202,9 @@ class _Reading:
             case ColumnRef():
                 return expression if expression.stored else None
             case Call(args=args):
-                parts = [self.resolve(arg) for arg in args]
-                known = tuple(part for part in parts if part is not None)
-                return replace(expression, args=known) if len(known) == len(parts) else None
+                resolved = [self.resolve(arg) for arg in args]
+                known = tuple(argument for argument in resolved if argument is not None)
+                return replace(expression, args=known) if len(known) == len(resolved) else None
             case _:
                 return None
 
@@ -213,7 +215,7 @@ class _Reading:
 
 
 def _slots(expression: Expr) -> frozenset[int]:
-    return frozenset(part.slot for part in walk(expression) if isinstance(part, ColumnRef))
+    return frozenset(node.slot for node in walk(expression) if isinstance(node, ColumnRef))
 
 
 def _is_exact(expression: Expr) -> bool:
@@ -222,14 +224,14 @@ def _is_exact(expression: Expr) -> bool:
 
 def _connected(scans: Mapping[int, Scan], tests: list[Expr]) -> list[frozenset[int]]:
     """Return the tables in parts that tests connect; parts are never multiplied with each other."""
-    parts = [frozenset({slot}) for slot in scans]
+    components = [frozenset({slot}) for slot in scans]
     for test in tests:
         read = _slots(test)
         if len(read) > 1 and _keeps_few(test):
-            touched = [part for part in parts if part & read]
-            parts = [part for part in parts if not part & read]
-            parts.append(frozenset().union(*touched))
-    return parts
+            touched = [component for component in components if component & read]
+            components = [component for component in components if not component & read]
+            components.append(frozenset().union(*touched))
+    return components
 
 
 def _keeps_few(test: Expr) -> bool:
@@ -237,9 +239,9 @@ def _keeps_few(test: Expr) -> bool:
     if isinstance(test, Call) and test.op == "equal":
         return True
     return all(
-        any(isinstance(arg, Literal) for arg in part.args)
-        for part in walk(test)
-        if isinstance(part, Call) and part.op in COMPARISONS
+        any(isinstance(arg, Literal) for arg in node.args)
+        for node in walk(test)
+        if isinstance(node, Call) and node.op in COMPARISONS
     )
 
 

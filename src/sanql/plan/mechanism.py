@@ -1,4 +1,4 @@
-"""What a mechanism is: a way to turn (epsilon, delta) into noise, with the theorem that it rests on.
+"""Mechanisms: ways to turn (epsilon, delta) into noise, each with the theorem that makes it private.
 
 Each mechanism is a class with a file of its own (laplace.py, gaussian.py); price.py lists all there are.
 Here is what they share: how a budget is split over measurements, and what needs no noise at all.
@@ -45,7 +45,7 @@ class Priced:
 
 @dataclass(frozen=True)
 class NoMechanism(Mechanism):
-    """Exact values, of which none depends on any unit."""
+    """The mechanism without noise, for values that no unit can change."""
 
     name = "none: nothing depends on any unit"
     theorem = "Nothing in the answer depends on any unit."
@@ -57,12 +57,12 @@ class NoMechanism(Mechanism):
 
 
 def is_free(measuring: Measuring) -> bool:
-    """Return whether no unit can move any measurement."""
-    return all(part.sensitivity.zero for part in measuring.measurements)
+    """Return whether no unit can change any measurement."""
+    return all(measurement.sensitivity.zero for measurement in measuring.measurements)
 
 
 def free(measuring: Measuring) -> Priced:
-    """Return the price of what no unit can move: nothing, for exact values."""
+    """Return exact values at no cost, for measurements that no unit can change."""
     assert is_free(measuring)  # noqa: S101  (what depends on somebody is never shown as it is)
     zero = Fraction(0)
     noises: tuple[Noise, ...] = tuple(NoNoise() for _ in measuring.measurements)
@@ -82,14 +82,17 @@ def pure_shares(measuring: Measuring) -> list[Fraction]:
 
 def pure_weights(measuring: Measuring) -> list[float]:
     """Return what each measurement's share is proportional to when epsilons add up."""
-    parts = measuring.measurements
-    norms = [part.sensitivity.l1 / part.size for part in parts]
-    return [(part.weight * norm**2) ** (1 / 3) for part, norm in zip(parts, norms, strict=True)]
+    measurements = measuring.measurements
+    norms = [measurement.sensitivity.l1 / measurement.size for measurement in measurements]
+    return [
+        (measurement.weight * norm**2) ** (1 / 3)
+        for measurement, norm in zip(measurements, norms, strict=True)
+    ]
 
 
-def picking(part: Measurement, epsilon: Fraction) -> Geometric:
-    """Return the noise of scores that one unit moves by `l1` over all picks: twice that, by epsilon."""
-    return Geometric(2 * part.sensitivity.l1 / epsilon)
+def picking(measurement: Measurement, epsilon: Fraction) -> Geometric:
+    """Return the noise for picking the largest of noisy scores (report noisy max) at this epsilon."""
+    return Geometric(2 * measurement.sensitivity.l1 / epsilon)
 
 
 def split(weights: Sequence[float]) -> list[Fraction]:

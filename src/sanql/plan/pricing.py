@@ -41,8 +41,10 @@ def price_levels(
     if exact is not None:
         return exact, Charge((), Fraction(0), Fraction(0))
     priced = [mechanism.price(levels, epsilon, delta) for mechanism in noisy]
-    candidates = [each for each in priced if each is not None]
-    best = min(candidates, key=lambda each: sum(map(expected_error, levels, each)))
+    candidates = [priced_levels for priced_levels in priced if priced_levels is not None]
+    best = min(
+        candidates, key=lambda priced_levels: sum(map(expected_error, levels, priced_levels))
+    )
     events = tuple(event for priced in best for event in priced.charge.events)
     spent = delta if any(priced.charge.delta for priced in best) else Fraction(0)
     return best, Charge(events, epsilon, spent)
@@ -51,12 +53,12 @@ def price_levels(
 def expected_error(measuring: Measuring, priced: Priced) -> float:
     """Return the weighted variance of an answer, plus the square of what selection hides."""
     total = 0.0
-    for part, noise in zip(measuring.measurements, priced.noises, strict=True):
-        total += part.weight * (noise.standard_deviation / part.size) ** 2
+    for measurement, noise in zip(measuring.measurements, priced.noises, strict=True):
+        total += measurement.weight * (noise.standard_deviation / measurement.size) ** 2
     return total + float(priced.threshold or 0) ** 2
 
 
-def check_known(mechanism: Mechanism) -> None:
+def check_known_mechanism(mechanism: Mechanism) -> None:
     """Raise for a mechanism that is not listed: nothing is claimed of what nobody has proved."""
     if mechanism not in MECHANISMS:
         raise AssertionError(f"the mechanism {mechanism!r} is not one of those that are known")

@@ -1,4 +1,4 @@
-"""What a question reads, seen as one table: whose rows they are and how many of one unit may count."""
+"""The tables that a question joins, seen as one table with a privacy unit and contribution limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sanql.question import (
 
 
 def reading(source: From, tables: Mapping[str, Table]) -> Table:
-    """Return FROM as one table with a unit and limits.
+    """Return what FROM joins as one table with a unit and limits.
 
     Joined tables have the largest limits of those joined: enforced on the joined rows, they bound
     what a unit adds however often its rows were paired. A subquery that is grouped by the unit has
@@ -51,7 +51,7 @@ def column_of(reference: ColumnRef, tables: Mapping[str, Table]) -> Column | Non
 
 
 def limits_joined(source: From | Rows, tables: Mapping[str, Table]) -> tuple[int, int, int | None]:
-    """Return (rows, groups, rows in one group) of a unit."""
+    """Return how many (rows, groups, rows in one group) of one unit may count."""
     match source:
         case Scan(_, name, private):
             table = tables[name]
@@ -67,14 +67,16 @@ def limits_joined(source: From | Rows, tables: Mapping[str, Table]) -> tuple[int
             return (1, 1, None) if source.one_each else limits_joined(source.source, tables)
         case Join(_, left, right, _):
             return _largest(limits_joined(left, tables), limits_joined(right, tables))
-        case Union(parts):
-            one, other = (limits_joined(part, tables) for part in parts)
-            per_group = None if None in (one[2], other[2]) else (one[2] or 0) + (other[2] or 0)
-            return one[0] + other[0], one[1] + other[1], per_group
+        case Union(branches):
+            first, second = (limits_joined(branch, tables) for branch in branches)
+            per_group = (
+                None if None in (first[2], second[2]) else (first[2] or 0) + (second[2] or 0)
+            )
+            return first[0] + second[0], first[1] + second[1], per_group
 
 
 def _largest(
-    one: tuple[int, int, int | None], other: tuple[int, int, int | None]
+    first: tuple[int, int, int | None], second: tuple[int, int, int | None]
 ) -> tuple[int, int, int | None]:
-    per_group = None if None in (one[2], other[2]) else max(one[2] or 0, other[2] or 0)
-    return max(one[0], other[0]), max(one[1], other[1]), per_group
+    per_group = None if None in (first[2], second[2]) else max(first[2] or 0, second[2] or 0)
+    return max(first[0], second[0]), max(first[1], second[1]), per_group

@@ -1,4 +1,4 @@
-"""How many rows, or groups, units have: units counted by public bins, and the limit that suits them.
+"""Private counts of how many rows, or groups, units have, and the contribution limit that suits them.
 
 Every unit is one row of the relation counted here, with its number of rows (or of different values of a
 column), so it is in one bin: bins.py says what it moves. A unit with more than 2^20 counts as one that
@@ -23,7 +23,7 @@ from sanql.errors import Refused
 from sanql.functions import call
 from sanql.mechanisms import DiscreteLaplace
 from sanql.parse import derived_item, table_item
-from sanql.plan.bins import bin_of, count_units, least_seen
+from sanql.plan.bins import bin_of, count_units, least_count_above_noise
 from sanql.plan.keys import PublicKeys, keys_of
 from sanql.plan.plan import Plan
 from sanql.policy import ROWS_MOST, Neighbours, RowUnit, Table
@@ -40,12 +40,14 @@ from sanql.question import (
     integer_literal,
 )
 
-EDGES = tuple(sorted({2**k for k in range(ROWS_MOST.bit_length())} | {3 * 2**k for k in range(19)}))
+SIZE_EDGES = tuple(
+    sorted({2**k for k in range(ROWS_MOST.bit_length())} | {3 * 2**k for k in range(19)})
+)
 """The largest number in each bin: 1, 2, 3, 4, 6, 8, 12, 16, …, 2^20."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class LimitChoice:
     """A limit, with the shares of units within it and of rows kept, and what it costs."""
 
     limit: int
@@ -74,8 +76,8 @@ def groups_of_units(
     return _spread(name, by, tables, neighbours, epsilon)
 
 
-def grouped_by(name: str, column: str, tables: Mapping[str, Table]) -> Expr:
-    """Return the column that groups are made by, or refuse one that makes none."""
+def grouping_column(name: str, column: str, tables: Mapping[str, Table]) -> Expr:
+    """Return the column to group by, or refuse one that cannot be grouped by."""
     item = table_item(tables[name], name, 0, tables)
     visible = item.find(column)
     usable = [known.name for known in item.columns if known.value is not None]
@@ -100,35 +102,39 @@ def number_of_groups(by: Expr, tables: Mapping[str, Table]) -> int | None:
     return keys.count if isinstance(keys, PublicKeys) else None
 
 
-def seen(planned: Plan, bins: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """Return the units of each bin; a count that noise alone could make is taken for none."""
-    least = least_seen(planned, len(EDGES))
-    found = dict(zip(bins, counts, strict=True))
-    return [count if count >= least else 0 for count in (found[i] for i in range(len(EDGES)))]
+def counts_above_noise(planned: Plan, bins: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Return the noisy count of each bin, with 0 for counts that noise alone could explain."""
+    least = least_count_above_noise(planned, len(SIZE_EDGES))
+    counted = dict(zip(bins, counts, strict=True))
+    return [
+        count if count >= least else 0 for count in (counted[i] for i in range(len(SIZE_EDGES)))
+    ]
 
 
-def choices(
+def limit_choices(
     units: Sequence[int], epsilon: Fraction, cells: int = 1, groups: int = 1
-) -> list[Choice]:
-    """Return the limits to choose from, up to the largest number that anybody is seen to have.
+) -> list[LimitChoice]:
+    """Return the limits to choose from, up to the largest number of rows or groups that was seen.
 
     `cells` is how many counts one unit moves for each unit of the limit, `groups` over how many
     groups the loss is spread.
     """
     last = max(index for index, count in enumerate(units) if count)
-    sizes = [Fraction(low + 1 + high, 2) for low, high in zip((0, *EDGES), EDGES, strict=False)]
+    sizes = [
+        Fraction(low + 1 + high, 2) for low, high in zip((0, *SIZE_EDGES), SIZE_EDGES, strict=False)
+    ]
     total = sum(units)
     rows = sum(count * size for count, size in zip(units, sizes, strict=True))
-    found = []
+    limits_to_choose = []
     for index in range(last + 1):
-        limit = EDGES[index]
+        limit = SIZE_EDGES[index]
         kept = sum(c * min(size, limit) for c, size in zip(units, sizes, strict=True))
         noise = DiscreteLaplace(cells * limit / epsilon).standard_deviation
         within = sum(units[: index + 1]) / total
-        found.append(
-            Choice(limit, within, float(kept / rows), noise, float((rows - kept) / groups))
+        limits_to_choose.append(
+            LimitChoice(limit, within, float(kept / rows), noise, float((rows - kept) / groups))
         )
-    return found
+    return limits_to_choose
 
 
 def _spread(
@@ -154,7 +160,7 @@ def _spread(
         Type.INTEGER, Fraction(0), Fraction(ROWS_MOST), nullable=False, grid=Fraction(1)
     )
     number = UnitAggregate("count", by, by is not None, counted)
-    each = Grouped(
+    units_rows = Grouped(
         Scan(0, name, private=True),
         where=None,
         keys=(),
@@ -163,7 +169,9 @@ def _spread(
         having=None,
         one_each=True,
     )
-    value = derived_item(each, "units", 1).columns[0].value
+    value = derived_item(units_rows, "units", 1).columns[0].value
     assert value is not None  # noqa: S101  (the only field is a value)
-    below = [call("less_equal", value, integer_literal(edge)) for edge in EDGES[:-1]]
-    return count_units(bin_of(below), Derived(1, each), {**tables, name: free}, neighbours, epsilon)
+    below = [call("less_equal", value, integer_literal(edge)) for edge in SIZE_EDGES[:-1]]
+    return count_units(
+        bin_of(below), Derived(1, units_rows), {**tables, name: free}, neighbours, epsilon
+    )

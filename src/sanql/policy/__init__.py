@@ -3,7 +3,7 @@
 from sanql.policy.drafting import draft, toml_key
 from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
 from sanql.policy.keys import ROWS_MOST
-from sanql.policy.loading import load, survey
+from sanql.policy.loading import load, load_with_faults
 from sanql.policy.model import (
     Accounting,
     Analyst,
@@ -57,9 +57,9 @@ __all__ = [
     "from_smartnoise",
     "identifiers",
     "load",
+    "load_with_faults",
     "root_unit",
     "show_number",
-    "survey",
     "table_form",
     "toml_key",
     "unit_path",

@@ -99,14 +99,14 @@ def _read_budget(
     if epsilon is None or delta is None:
         return None
     if whole is not None:
-        for key, part, most in (
+        for key, own, most in (
             ("epsilon", epsilon, whole.epsilon),
             ("delta", delta, whole.delta),
         ):
-            if part > most:
+            if own > most:
                 budget.fault(
                     key,
-                    f"{show_number(part)} is more than the dataset's {key} {show_number(most)} and"
+                    f"{show_number(own)} is more than the dataset's {key} {show_number(most)} and"
                     " could never be spent",
                     "lower it, or raise the dataset's budget",
                 )

@@ -1,4 +1,4 @@
-"""What an owner declares, by the fixed names of its digests."""
+"""What an owner declares, in the canonical form that digests are computed from."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LIMIT_KEYS = ("rows_per_unit_max", "rows_per_group_max", "groups_per_unit_max")
 
 
 @dataclass(frozen=True)
-class Limits:
+class DeclaredLimits:
     """A private table's limits; `rows_per_group_max` stays None where the owner wrote none.
 
     An owner who is undecided has none at all; one who declares the table `unique` says that there is
@@ -27,7 +27,7 @@ class Limits:
     unique: bool = False
 
 
-def read_limits(section: Section, unit: Unit | None) -> Limits | None:
+def read_limits(section: Section, unit: Unit | None) -> DeclaredLimits | None:
     """Return the limits that a table's section declares for its unit.
 
     While the unit is unknown the limits are still read, so that their faults are named too.
@@ -50,10 +50,10 @@ def read_limits(section: Section, unit: Unit | None) -> Limits | None:
         return None
     groups = rows if groups is None else groups
     _check_agreement(section, rows, rows_in_group, groups)
-    return Limits(rows, rows_in_group, groups)
+    return DeclaredLimits(rows, rows_in_group, groups)
 
 
-def _limits_of_row(section: Section) -> Limits:
+def _limits_of_row(section: Section) -> DeclaredLimits:
     for key in ("unique", *LIMIT_KEYS):
         if key in section.content:
             section.fault(
@@ -61,10 +61,10 @@ def _limits_of_row(section: Section) -> Limits:
                 f'with privacy_unit = "row" there is no {key}: a row counts once, in one group',
                 f"remove {key}",
             )
-    return Limits(1, None, 1)
+    return DeclaredLimits(1, None, 1)
 
 
-def _limits_of_undecided(section: Section) -> Limits:
+def _limits_of_undecided(section: Section) -> DeclaredLimits:
     for key in ("unique", *LIMIT_KEYS[1:]):
         if key in section.content:
             section.fault(
@@ -72,10 +72,10 @@ def _limits_of_undecided(section: Section) -> Limits:
                 f'{key} is written beside rows_per_unit_max = "{UNDECIDED}"',
                 f"remove {key} until rows_per_unit_max is decided",
             )
-    return Limits(None, None, None)
+    return DeclaredLimits(None, None, None)
 
 
-def _limits_of_unique(section: Section) -> Limits:
+def _limits_of_unique(section: Section) -> DeclaredLimits:
     for key in LIMIT_KEYS:
         if section.content.get(key, 1) != 1:
             section.fault(
@@ -83,7 +83,7 @@ def _limits_of_unique(section: Section) -> Limits:
                 f"{key} = {quote(section.content[key])} contradicts unique = true, one row each",
                 f"remove {key} or unique",
             )
-    return Limits(1, 1 if "rows_per_group_max" in section.content else None, 1, unique=True)
+    return DeclaredLimits(1, 1 if "rows_per_group_max" in section.content else None, 1, unique=True)
 
 
 def _multiply_limits(section: Section, rows_in_group: int | None, groups: int | None) -> int | None:

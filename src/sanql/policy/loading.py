@@ -62,13 +62,13 @@ def load(path: str | Path) -> Policy:
 
     Only the policy file is read: whether the source exists and fits is for whoever opens it.
     """
-    policy, faults = survey(path)
+    policy, faults = load_with_faults(path)
     if policy is None or faults:
         raise PolicyError(faults)
     return policy
 
 
-def survey(path: str | Path) -> tuple[Policy | None, list[Fault]]:
+def load_with_faults(path: str | Path) -> tuple[Policy | None, list[Fault]]:
     """Return a policy with all its faults.
 
     With faults it is good for one thing: to look whether the source fits what could be read of it,

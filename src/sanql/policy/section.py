@@ -144,9 +144,9 @@ def describe_place(path: KeyPath) -> str:
             header = 2
         case _:
             header = 1
-    parts = [_key_text(part) for part in path]
-    within = ".".join(parts[header:])
-    return f"[{'.'.join(parts[:header])}]" + (f" {within}" if within else "")
+    keys = [_key_text(key) for key in path]
+    within = ".".join(keys[header:])
+    return f"[{'.'.join(keys[:header])}]" + (f" {within}" if within else "")
 
 
 def quote(written: object) -> str:
@@ -189,8 +189,8 @@ def _outwards(path: KeyPath) -> Iterator[KeyPath]:
     return (path[:length] for length in range(len(path), 0, -1))
 
 
-def _key_text(part: str) -> str:
-    return part if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", part) else _quote_text(part)
+def _key_text(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]{1,80}", key) else _quote_text(key)
 
 
 def _quote_text(text: str) -> str:

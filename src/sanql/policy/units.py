@@ -150,13 +150,13 @@ def _goes_round(name: str, unit: ViaUnit, tables: Mapping[str, Table]) -> bool:
 
 def identifiers(table: Table, tables: Mapping[str, Table]) -> tuple[str, ...]:
     """Return the columns of a private table that say whose a row is: its own, and those referred to."""
-    found = []
+    columns = []
     if isinstance(table.unit, ColumnUnit | ViaUnit):
-        found.append(table.unit.column)
+        columns.append(table.unit.column)
     for other in tables.values():
         if isinstance(other.unit, ViaUnit) and other.unit.table == table.name:
-            found.append(other.unit.key)
-    return tuple(dict.fromkeys(found))
+            columns.append(other.unit.key)
+    return tuple(dict.fromkeys(columns))
 
 
 def root_unit(table: Table, tables: Mapping[str, Table]) -> RowUnit | ColumnUnit | None:

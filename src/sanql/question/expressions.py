@@ -90,7 +90,7 @@ class Call:
 
 @dataclass(frozen=True)
 class KeyRef:
-    """A GROUP BY key, seen from outside the aggregate."""
+    """A reference to a GROUP BY key, in the SQL around the aggregates."""
 
     index: int
     facts: Facts
@@ -106,7 +106,7 @@ class Grouping:
 
 @dataclass(frozen=True)
 class AggregateRef:
-    """An aggregate's noisy value, seen from outside."""
+    """A reference to an aggregate's noisy value, in the SQL around the aggregates."""
 
     index: int
     facts: Facts
@@ -143,7 +143,7 @@ class SameIdentity:
     facts: Facts
 
 
-class Ask(StrEnum):
+class SubqueryKind(StrEnum):
     """What an expression asks of a subquery."""
 
     EXISTS = "exists"
@@ -153,12 +153,12 @@ class Ask(StrEnum):
 
 @dataclass(frozen=True)
 class Subquery:
-    """A look at other rows: of public tables, or of the same unit as the row that asks.
+    """A subquery in an expression, over public tables or over rows of the same unit as the row around it.
 
     `unit_of` is the FROM whose unit the rows must share; None where they are public.
     """
 
-    ask: Ask
+    ask: SubqueryKind
     rows: Rows
     operand: Expr | None
     unit_of: From | None

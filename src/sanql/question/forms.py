@@ -1,4 +1,4 @@
-"""The typed tree of a question, by the fixed names of its digests."""
+"""The typed tree of a question, in the canonical form that digests are computed from."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def expression_form(node: Expr) -> Named:
     facts = _facts(node.facts)
     match node:
         case ColumnRef(name, _, slot, origin, stored):
-            parts: dict[str, Shape] = {"name": name, "facts": facts, "slot": slot}
-            return Named("ColumnRef", parts | {"origin": origin, "stored": stored})
+            fields: dict[str, Shape] = {"name": name, "facts": facts, "slot": slot}
+            return Named("ColumnRef", fields | {"origin": origin, "stored": stored})
         case Literal(value):
             return Named("Literal", {"value": value, "facts": facts})
         case Call(op, args):
@@ -112,11 +112,11 @@ def relation_form(source: From | Rows) -> Named:
             )
         case Selected() | Grouped():
             return _query(source)
-        case Union(parts, fields, distinct):
+        case Union(branches, fields, distinct):
             return Named(
                 "Union",
                 {
-                    "parts": tuple(map(relation_form, parts)),
+                    "parts": tuple(map(relation_form, branches)),
                     "fields": tuple(map(_field, fields)),
                     "distinct": distinct,
                 },

@@ -108,7 +108,7 @@ class Grouped:
 class Union:
     """The rows of several subqueries with the same columns."""
 
-    parts: tuple[Rows, ...]
+    branches: tuple[Rows, ...]
     fields: tuple[Field, ...]
     distinct: bool
 
@@ -127,8 +127,8 @@ def scans(source: From | Rows) -> list[Scan]:
             return [*scans(left), *scans(right)]
         case Selected() | Grouped():
             return scans(source.source)
-        case Union(parts, _, _):
-            return [scan for part in parts for scan in scans(part)]
+        case Union(branches, _, _):
+            return [scan for branch in branches for scan in scans(branch)]
 
 
 def is_private(source: From | Rows) -> bool:
@@ -148,5 +148,5 @@ def slots(source: From) -> frozenset[int]:
 def conjuncts(condition: Expr | None) -> list[Expr]:
     """Return the conditions that AND joins."""
     if isinstance(condition, Call) and condition.op == "and":
-        return [part for arg in condition.args for part in conjuncts(arg)]
+        return [conjunct for arg in condition.args for conjunct in conjuncts(arg)]
     return [] if condition is None else [condition]

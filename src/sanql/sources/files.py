@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sanql.account import Site, address_of
-from sanql.catalog import BoundTable, SourceFormat, nearest
+from sanql.catalog import BoundTable, SourceFormat, suggest_similar
 from sanql.errors import Fault, PolicyError
 from sanql.kernel import CopyFiles, Format, InspectFiles, TableFiles
 from sanql.policy import fold, unit_path
@@ -121,18 +121,20 @@ def _only_table(policy: Policy, root: Path) -> TableFiles:
 def _in_folder(policy: Policy, root: Path) -> tuple[TableFiles, ...]:
     """Return the files of every table; PolicyError with all that are missing."""
     entries = sorted(entry for entry in root.iterdir() if not entry.name.startswith((".", "_")))
-    found = [_find(policy, table, entries) for table in policy.tables.values()]
-    faults = [each for each in found if isinstance(each, Fault)]
+    located = [_find(policy, table, entries) for table in policy.tables.values()]
+    faults = [item for item in located if isinstance(item, Fault)]
     if faults:
         raise PolicyError(faults)
-    return tuple(each for each in found if isinstance(each, TableFiles))
+    return tuple(item for item in located if isinstance(item, TableFiles))
 
 
 def _find(policy: Policy, table: Table, entries: list[Path]) -> TableFiles | Fault:
     place = f"table.{table.name}"
     named = [entry for entry in entries if _table_name(entry).lower() == table.name.lower()]
     if not named:
-        hint = nearest(table.name, [_table_name(entry) for entry in entries if _table_name(entry)])
+        hint = suggest_similar(
+            table.name, [_table_name(entry) for entry in entries if _table_name(entry)]
+        )
         return Fault(place, "the source folder has no file or folder for it", hint or _LAYOUT)
     if len(named) > 1:
         names = ", ".join(entry.name for entry in named)

@@ -30,9 +30,9 @@ def locate(policy: Policy) -> Source:
 def _locate(policy: Policy) -> Source:
     root = (policy.path.parent / policy.source).resolve()
     for kind in SOURCE_KINDS:
-        found = kind.locate(policy, root)
-        if found is not None:
-            return found
+        source = kind.locate(policy, root)
+        if source is not None:
+            return source
     if not root.is_file():
         raise _fault(
             f"there is no file or folder {policy.source!r}",

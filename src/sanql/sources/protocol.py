@@ -1,4 +1,4 @@
-"""The seam of sources: what San must know of a kind of data to read it.
+"""The interface of sources: what San must know of a kind of data to read it.
 
 A source is what a policy's `source` led to when it was located. Its rows are read by an engine, which is
 asked by the requests that the source writes. Another kind of data is another file with such a class, and

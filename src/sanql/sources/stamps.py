@@ -1,4 +1,4 @@
-"""What the bytes of a source are, told without reading them again as long as no file has changed.
+"""Keyed hashes of a source's files, which are read again only when a file has changed.
 
 A file is hashed once. Afterwards device, inode, size and times say that it is the same; where they
 differ, it is hashed again, so a file that was touched or copied is still the same data. A file that
@@ -78,16 +78,16 @@ class Stamps:
                 self._put(place, {})
 
     def of(self, source: Source) -> Stamped:
-        """Return what the source's bytes are; PolicyError where they cannot be read or keep changing."""
+        """Return the stamp of a source's files; PolicyError where unreadable or changing."""
         with self._lock:
             self._load()
             known = dict(self._files)
             for _ in range(_ATTEMPTS_MAX):
-                found = self._look(source)
-                if found is not None:
+                stamped = self._look(source)
+                if stamped is not None:
                     if self._files != known:
                         self._save()
-                    return found
+                    return stamped
         raise changing_files()
 
     def _look(self, source: Source) -> Stamped | None:
@@ -110,14 +110,14 @@ class Stamps:
             return known[1]
         try:
             with Path(path).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         except FileNotFoundError:
             raise
         except OSError as fault:
             raise unreadable_file(Path(path).name, fault.strerror) from None
         if now - identity[-1] > _SETTLED_NS:
-            self._files[path] = identity, found
-        return found
+            self._files[path] = identity, digest
+        return digest
 
     def _keyed(self, source: Source, hashed: dict[str, str]) -> dict[str, str]:
         return {
@@ -183,9 +183,9 @@ def _parsed(text: str) -> tuple[bytes, dict[str, tuple[FileIdentity, str]]]:
     if len(key) != _KEY_BYTES:
         raise ValueError("not the secret of a ledger's stamps")
     files: dict[str, tuple[FileIdentity, str]] = {}
-    for path, (identity, found) in content["files"].items():
+    for path, (identity, digest) in content["files"].items():
         device, inode, size, modified, changed = map(int, identity)
-        files[path] = (device, inode, size, modified, changed), str(found)
+        files[path] = (device, inode, size, modified, changed), str(digest)
     return key, files
 
 

@@ -22,7 +22,7 @@ from sanql.measurements import (
     UNKNOWN_GROUPS,
     Measured,
     Measurement,
-    Setting,
+    SensitivitySetting,
     bounds_of,
     grid_for,
     sensitivity_of_counts,
@@ -52,7 +52,7 @@ class Measuring:
     measurements: tuple[Measurement, ...]
     estimates: tuple[Estimate, ...]
     selection: int | None  # the measurement of units that decides which unknown keys appear
-    rest: int | None = None  # the measurement that stands for `selection` in the row of the others
+    other_groups: int | None = None  # the measurement that stands for `selection` in their row
 
 
 class Collector:
@@ -68,7 +68,7 @@ class Collector:
         counted: frozenset[Expr | None],
         table: Table,
         tables: Mapping[str, Table],
-        setting: Setting,
+        setting: SensitivitySetting,
         groups: int | None,
         listed: Listed,
     ) -> None:

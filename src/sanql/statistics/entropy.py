@@ -33,7 +33,7 @@ HALVINGS = 80
 SLACK = 1e-9  # bits, far more than the error of adding up logarithms
 
 
-class Entropy(Statistic):
+class ShannonEntropy(Statistic):
     """ENTROPY(x): of the shares of rows that have each value, from noisy counts of them."""
 
     name = "entropy"
@@ -75,7 +75,7 @@ class EntropyOf(Estimate):
         # what is nearest to the noisy counts need not be between the ends of each
         low = np.fmin(least_entropies(counts), value) - SLACK
         high = np.fmax(greatest_entropies(counts), value) + SLACK
-        most = math.log2(noisy.measurement(self.counts).bins)
+        most = math.log2(noisy.measurement(self.counts).bin_count)
         return Band(np.clip(low, 0.0, most), np.clip(high, 0.0, most))
 
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:
@@ -90,7 +90,7 @@ class EntropyOf(Estimate):
         off by at most t = 3 k w / (rows - k w) in all, which changes the entropy by at most
         t log2(k - 1) + h(t), h being the entropy of two shares (Audenaert 2007, Theorem 1).
         """
-        bins = noise.measurements[self.counts].bins
+        bins = noise.measurements[self.counts].bin_count
         most = math.log2(bins)
         lost = bins * noise.reach_of_all(self.counts, confidence)
         apart = min(3 * lost / (rows - lost), 1 - 1 / bins) if rows > lost else 1.0

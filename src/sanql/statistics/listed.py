@@ -8,7 +8,7 @@ from sanql.statistics.correlation import Correlation
 from sanql.statistics.count import Count, CountUnits
 from sanql.statistics.covariance import COVARIANCES
 from sanql.statistics.distinct import CountDistinct
-from sanql.statistics.entropy import Entropy
+from sanql.statistics.entropy import ShannonEntropy
 from sanql.statistics.extremes import EXTREMES
 from sanql.statistics.geometric_mean import GeometricMean
 from sanql.statistics.mode import Mode
@@ -30,7 +30,7 @@ STATISTICS: tuple[Statistic, ...] = (
     *QUANTILES,
     *EXTREMES,
     Mode(),
-    Entropy(),
+    ShannonEntropy(),
 )
 BY_SPELLING = {spelling: each for each in STATISTICS for spelling in each.spellings}
 """Each statistic by the names of its function."""

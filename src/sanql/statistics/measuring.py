@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanql.errors import Refused
-from sanql.measurements import Measured, Setting
+from sanql.measurements import Measured, SensitivitySetting
 from sanql.policy import Table
 from sanql.question import Aggregate, Expr
 from sanql.statistics.collector import Collector, Listed, Measuring, can_be_null, unlisted
@@ -13,11 +13,11 @@ from sanql.statistics.listed import statistic_of
 from sanql.statistics.statistic import Estimate
 
 
-def measure(
+def plan_measurements(
     aggregates: tuple[Aggregate, ...],
     table: Table,
     tables: Mapping[str, Table],
-    setting: Setting,
+    setting: SensitivitySetting,
     select_keys: bool,
     groups: int | None = None,
     listed: Listed = unlisted,

@@ -40,13 +40,13 @@ class PlannedNoise:
     def reach(self, index: int, confidence: Fraction) -> int:
         """Return how far a measurement's noise reaches in any row, that of other groups included."""
         noises = [self.noises[index]]
-        if index == self.measuring.selection and self.measuring.rest is not None:
-            noises.append(self.noises[self.measuring.rest])
+        if index == self.measuring.selection and self.measuring.other_groups is not None:
+            noises.append(self.noises[self.measuring.other_groups])
         return max(noise.half_width(confidence) for noise in noises)
 
     def reach_of_all(self, index: int, confidence: Fraction) -> int:
         """Return how far the noise of any count by value reaches, when all of them must hold."""
-        each = shared_confidence(confidence, self.measurements[index].bins)
+        each = shared_confidence(confidence, self.measurements[index].bin_count)
         return self.noises[index].half_width(each)
 
 
@@ -87,7 +87,7 @@ class NoisyMeasurements:
     def vectors(self, index: int) -> Reals:
         """Return noisy counts by value: a row for each group, a column for each value."""
         counts = np.array(self.cells.lists(index), dtype=np.float64)
-        return counts.reshape(self.count, self.measurement(index).bins)
+        return counts.reshape(self.count, self.measurement(index).bin_count)
 
     def vectors_around(self, index: int, confidence: Fraction) -> Band:
         """Return intervals of counts by value that hold all together in a group."""
@@ -105,10 +105,12 @@ class NoisyMeasurements:
         width: Reals | float = float(noise.half_width(confidence))
         if index != measuring.selection or isinstance(noise, NoNoise):
             return Band(values - width, values + width)
-        rest = self.cells.rest
-        if measuring.rest is not None:
-            width = np.where(rest, self.noise.noises[measuring.rest].half_width(confidence), width)
-        low = np.where(rest, values - width, self._given_shown(index, confidence))
+        is_other = self.cells.other_groups
+        if measuring.other_groups is not None:
+            width = np.where(
+                is_other, self.noise.noises[measuring.other_groups].half_width(confidence), width
+            )
+        low = np.where(is_other, values - width, self._given_shown(index, confidence))
         return Band(low, values + width)
 
     def _given_shown(self, index: int, confidence: Fraction) -> Reals:

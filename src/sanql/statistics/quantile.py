@@ -1,6 +1,6 @@
 """Quantiles from picked places, and intervals from the noisy counts around them.
 
-Let b be the start of a leaf and T the rows before it less a times all rows, a sum of ladder counts with
+Let b be the start of a bin and T the rows before it less a times all rows, a sum of ladder counts with
 known weights. Where T < 0 for sure, the a-quantile lies at b or above; where T >= 0 for sure, below b.
 A bound errs to one side only, so each gets an equal share of the error probability. Interpolating
 between neighbouring rows can move a quantile past one of them, hence the rows of slack.
@@ -18,11 +18,11 @@ from sanql.errors import Refused
 from sanql.measurements import (
     ROW,
     Band,
-    Leaves,
     Measured,
     Measurement,
-    cut,
+    QuantileBins,
     ladder,
+    make_quantile_bins,
     off_grid,
     pick_levels,
     rank_error_upper,
@@ -114,7 +114,7 @@ def _pick_together(argument: Expr, collector: Collector) -> tuple[int, int, dict
     (Shares are cube roots of weight times squared sensitivity; see plan/pricing.py.)
     """
     fractions = _fractions_of(argument, collector)
-    setting = replace(collector.setting, merged=False)  # of the rest nothing is picked
+    setting = replace(collector.setting, merged=False)  # of other groups nothing is picked
     if argument.facts.nullable:
         setting = replace(setting, always_present=False)
     steps = collector.gridded(argument, centred=False)
@@ -124,7 +124,9 @@ def _pick_together(argument: Expr, collector: Collector) -> tuple[int, int, dict
         sensitivity_of_picks(setting, fractions),
         Fraction(1, ROW),
         high=ROW,
-        leaves=cut(steps.grid, steps.low, steps.high, len(fractions) > 1, collector.groups),
+        quantile_bins=make_quantile_bins(
+            steps.grid, steps.low, steps.high, len(fractions) > 1, collector.groups
+        ),
         fractions=fractions,
     )
     picks = collector.add(part, 4.0)
@@ -148,7 +150,7 @@ def _fractions_of(argument: Expr, collector: Collector) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True)
 class QuantileOf(Estimate):
-    """One of the quantiles picked from a value's leaves; the ladder gives its interval."""
+    """One of the quantiles picked from a value's bins; the ladder gives its interval."""
 
     picks: int
     ladder: int
@@ -169,27 +171,27 @@ class QuantileOf(Estimate):
         Where they see rows that are not there, the place is one at random, and its interval says so
         by covering all of the bounds.
         """
-        leaves = self._leaves(noisy.noise)
+        bins = self._bins(noisy.noise)
         picked = [places[self.place] for places in noisy.cells.lists(self.picks)]
-        leaf, split = np.divmod(np.array(picked, dtype=float), leaves.splits)
-        steps = leaves.bottom + leaf * leaves.width
-        if leaves.width > 1:  # several values share a leaf: the place says where in it
-            steps = steps + (split + 0.5) / leaves.splits * leaves.width - 0.5
+        number, split = np.divmod(np.array(picked, dtype=float), bins.splits)
+        steps = bins.bottom + number * bins.width
+        if bins.width > 1:  # several values share a bin: the place says where in it
+            steps = steps + (split + 0.5) / bins.splits * bins.width - 0.5
         if self.is_whole:
             steps = np.rint(steps)
-        values = off_grid(np.clip(steps, leaves.bottom, leaves.top), leaves.grid)
+        values = off_grid(np.clip(steps, bins.bottom, bins.top), bins.grid)
         empty = [counts.astype(float).sum() < 1 for counts in noisy.cells.lists(self.ladder)]
         return np.where(empty, np.nan, values)
 
     def band(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band:
-        leaves, noise = self._leaves(noisy.noise), noisy.noise.noises[self.ladder]
+        bins, noise = self._bins(noisy.noise), noisy.noise.noises[self.ladder]
         lows, highs = [], []
         cells = noisy.cells
         pairs = zip(cells.lists(self.picks), cells.lists(self.ladder), strict=True)
         for picked, counts in pairs:
-            bounds = ladder(leaves, [place // leaves.splits for place in picked.tolist()])
+            bounds = ladder(bins, [place // bins.splits for place in picked.tolist()])
             chance = float(1 - confidence) / max(1, len(bounds))
-            low, high = 0, leaves.count - 1
+            low, high = 0, bins.count - 1
             share = float(self.fraction)
             for number, bound in enumerate(bounds, 1):
                 after = len(counts) - number
@@ -200,9 +202,9 @@ class QuantileOf(Estimate):
                     low = max(low, bound)
                 if ranks - wide >= SLACK or (share == 0 and before - wide >= 1):
                     high = min(high, bound - 1)
-            lows.append(leaves.bottom + low * leaves.width)
-            highs.append(min(leaves.top, leaves.bottom + high * leaves.width + leaves.width - 1))
-        ends = (off_grid(np.array(steps, dtype=float), leaves.grid) for steps in (lows, highs))
+            lows.append(bins.bottom + low * bins.width)
+            highs.append(min(bins.top, bins.bottom + high * bins.width + bins.width - 1))
+        ends = (off_grid(np.array(steps, dtype=float), bins.grid) for steps in (lows, highs))
         return Band(*ends)
 
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:
@@ -210,8 +212,8 @@ class QuantileOf(Estimate):
 
         Wherever it is narrower, the counts around it tell rows on one side from none.
         """
-        leaves, band = self._leaves(noisy.noise), self.band(noisy, confidence)
-        low, high = off_grid(np.array([leaves.bottom, leaves.top], dtype=float), leaves.grid)
+        bins, band = self._bins(noisy.noise), self.band(noisy, confidence)
+        low, high = off_grid(np.array([bins.bottom, bins.top], dtype=float), bins.grid)
         unknown: Mask = (band.low <= low) & (band.high >= high)
         return unknown
 
@@ -223,7 +225,7 @@ class QuantileOf(Estimate):
         assert isinstance(drawn, Geometric)  # noqa: S101  (the largest noisy score is picked)
         turns = len(pick_levels(part.fractions))
         each = shared_confidence(confidence, turns)
-        return turns * rank_error_upper(self._leaves(noise), drawn.scale, each)
+        return turns * rank_error_upper(self._bins(noise), drawn.scale, each)
 
     def in_words(self) -> str:
         name = {0: "smallest value", 1: "largest value"}.get(int(self.fraction), "")
@@ -234,7 +236,7 @@ class QuantileOf(Estimate):
             f"around it (measurement {self.ladder + 1})"
         )
 
-    def _leaves(self, noise: PlannedNoise) -> Leaves:
-        leaves = noise.measurements[self.picks].leaves
-        assert leaves is not None  # noqa: S101  (picks have leaves)
-        return leaves
+    def _bins(self, noise: PlannedNoise) -> QuantileBins:
+        bins = noise.measurements[self.picks].quantile_bins
+        assert bins is not None  # noqa: S101  (picks have bins)
+        return bins

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Rule:
+class RefusalRule:
     """A rule: what it says, why it is there, and the codes it refuses with.
 
     One that `stays` is what makes answers private or the program safe; others name what is not there
@@ -23,12 +23,12 @@ class Rule:
 
 
 RULES = (
-    Rule(
+    RefusalRule(
         "Answers are about many",
         "a row, an identifier, or a group for each person would show that person",
         ("returns_rows", "returns_individuals", "unit_column"),
     ),
-    Rule(
+    RefusalRule(
         "Units never meet",
         "what is computed from one unit's rows must not depend on another's; only then does a limit on "
         "what one unit adds say how much noise hides it",
@@ -36,7 +36,7 @@ RULES = (
          "member_missing", "orphans_counted", "join_multiplies", "units_differ",
          "aggregate_of_outer_row"),
     ),
-    Rule(
+    RefusalRule(
         "What one unit adds is bounded",
         "noise is as large as the most that one unit can change; without bounds there is none that "
         "would hide it",
@@ -45,41 +45,41 @@ RULES = (
          "groups_above_policy", "integer_overflow", "rounding_unbounded", "interval_unbounded",
          "no_clock_time"),
     ),
-    Rule(
+    RefusalRule(
         "Keys and counted values are exact",
         "two values that differ in the last bit are two groups of one person each",
         ("key_not_rounded", "distinct_real", "group_real", "groups_private", "values_unknown",
          "values_too_many"),
     ),
-    Rule(
+    RefusalRule(
         "No row decides what happens",
         "an error, or the time a pattern takes, would tell what a row holds: patterns, formats, lists "
         "and offsets are constants, and every operator is total",
         ("constant_needed", "pattern_not_constant", "pattern_invalid", "pattern_too_long",
          "escape_invalid", "format_unknown", "in_not_a_list", "window_offset", "window_order"),
     ),
-    Rule(
+    RefusalRule(
         "Only what is understood is asked",
         "a construct without a rule of its own has nothing that makes it private; the list of what there "
         "is says so by name",
         ("construct_unsupported", "clause_unsupported", "cast_unsupported", "distinct_unsupported",
          "quantile_list", "not_a_table", "not_a_select", "one_statement"),
     ),
-    Rule(
+    RefusalRule(
         "Not there yet",
         "nothing speaks against it but the work",
         ("window_frame", "window_over_aggregates", "join_unsupported", "subquery_unsupported",
          "other_levels"),
         stays=False,
     ),
-    Rule(
+    RefusalRule(
         "Texts have limits",
         "a short text can keep a parser busy for minutes; so bytes, words, levels, tables and digits are "
         "limited before anything is understood",
         ("query_too_long", "query_too_deep", "query_too_complex", "not_text", "not_ascii",
          "control_character", "number_invalid", "grouping_sets_too_many"),
     ),
-    Rule(
+    RefusalRule(
         "Names and places exist",
         "the policy says which tables and columns there are",
         ("not_sql", "no_table", "table_unknown", "column_unknown", "column_ambiguous", "alias_twice",
@@ -88,7 +88,7 @@ RULES = (
          "keys_excluded"),
         stays=False,
     ),
-    Rule(
+    RefusalRule(
         "Shapes and types fit",
         "as in any SQL",
         ("type_mismatch", "arguments_wrong", "argument_unknown", "argument_twice", "aggregate_inside",
@@ -96,13 +96,13 @@ RULES = (
          "qualify_needs_window", "date_invalid", "interval_invalid", "null_compared"),
         stays=False,
     ),
-    Rule(
+    RefusalRule(
         "Parameters are constants",
         "no value may change what is asked",
         ("parameter_missing", "parameter_unused", "parameter_mixed", "parameter_place",
          "parameter_invalid", "parameter_twice"),
     ),
-    Rule(
+    RefusalRule(
         "Options mean one thing",
         "what is given twice, or cannot be read, is not guessed",
         ("option_unknown", "option_twice", "options_malformed", "unit_differs", "strategy_unknown",
@@ -110,7 +110,7 @@ RULES = (
          "rounded_and_accuracy", "finish_needless", "public_only"),
         stays=False,
     ),
-    Rule(
+    RefusalRule(
         "Prices are numbers",
         "the ledger counts in exact numbers, and every answer has a price",
         ("epsilon_needed", "epsilon_invalid", "epsilon_and_accuracy", "epsilon_below_bounds",
@@ -119,17 +119,17 @@ RULES = (
          "accuracy_needs_rows", "accuracy_needs_bounds", "accuracy_not_applicable", "analyst_needed",
          "analyst_unknown", "closed", "extra_missing"),
     ),
-    Rule(
+    RefusalRule(
         "The data have versions",
         "which data an answer is about is public, so whether they changed is the owner's to say",
         ("source_changed", "stamps_missing"),
     ),
-    Rule(
+    RefusalRule(
         "A scratch account never answers",
         "data have one account, and a rehearsal is no second budget",
         ("scratch_never_releases",),
     ),
-    Rule(
+    RefusalRule(
         "Exact answers are declared",
         "without noise an answer is safe only against the adversary the owner names; see exact.md",
         ("exact_not_declared", "exact_one_column", "exact_outside_cells", "exact_statistic",

@@ -10,16 +10,16 @@ from sanql.compile.expressions.emitter import (
     SQL_LENGTH_MAX,
     Emitter,
     engine_type,
-    row_leaf,
+    row_column,
     scanned,
 )
 from sanql.compile.expressions.values import (
     clamp_or_nan,
     clamp_to_bounds,
     finite_or_null,
-    one_zero,
+    may_exceed_64_bits,
     real,
-    wide,
+    without_negative_zero,
 )
 
 __all__ = [
@@ -30,9 +30,9 @@ __all__ = [
     "clamp_to_bounds",
     "engine_type",
     "finite_or_null",
-    "one_zero",
+    "may_exceed_64_bits",
     "real",
-    "row_leaf",
+    "row_column",
     "scanned",
-    "wide",
+    "without_negative_zero",
 ]

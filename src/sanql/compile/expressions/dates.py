@@ -78,9 +78,9 @@ def _between(name: str, unit: str) -> Emit:
 
 
 def _made_date(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-    parts = ", ".join(emitter.sql(arg) for arg in args)
+    fields = ", ".join(emitter.sql(arg) for arg in args)
     # through text, because making a date of numbers is an error where there is no such day
-    text = f"TRY_CAST(system.main.printf('%d-%d-%d', {parts}) AS DATE)"
+    text = f"TRY_CAST(system.main.printf('%d-%d-%d', {fields}) AS DATE)"
     return _inside(emitter, text, facts)
 
 

@@ -15,16 +15,15 @@ from sanql.compile.expressions.values import (
     clamp_to_bounds,
     finite_or_null,
     hidden,
+    may_exceed_64_bits,
     moment,
-    one_zero,
     real,
     whole,
-    wide,
+    without_negative_zero,
 )
 from sanql.errors import Refused
 from sanql.question import (
     BIGINT_RANGE,
-    Ask,
     Call,
     ColumnRef,
     Expr,
@@ -35,6 +34,7 @@ from sanql.question import (
     LiteralValue,
     SameIdentity,
     Subquery,
+    SubqueryKind,
     Type,
     walk,
 )
@@ -110,7 +110,7 @@ class Emitter:
                     if facts.type is not Type.BOOLEAN and _takes_null(args):
                         text = f"CAST({text} AS {engine_type(facts)})"
                     if facts.type is Type.REAL and op not in ZERO_KEPT:
-                        text = one_zero(text)
+                        text = without_negative_zero(text)
                 case _:
                     self._within_call = False  # a subquery's own expressions begin anew
                     text = self._leaf(expression)
@@ -179,7 +179,9 @@ class Emitter:
             return [f"CAST({text} AS DOUBLE)" for text in texts]
         if facts.type is Type.BOOLEAN and kinds <= {Type.INTEGER, Type.NULL}:
             return texts  # comparing widens by itself, and cannot overflow
-        if Type.INTEGER in kinds and any(wide(part) for part in [facts, *(a.facts for a in args)]):
+        if Type.INTEGER in kinds and any(
+            may_exceed_64_bits(part) for part in [facts, *(a.facts for a in args)]
+        ):
             return [f"CAST({text} AS HUGEINT)" for text in texts]
         if kinds >= {Type.DATE, Type.TIMESTAMP}:
             return [f"CAST({text} AS TIMESTAMP)" for text in texts]
@@ -188,7 +190,7 @@ class Emitter:
 
 def engine_type(facts: Facts) -> str:
     """Return the type that a value has in the engine."""
-    return "HUGEINT" if wide(facts) else ENGINE_TYPES[facts.type]
+    return "HUGEINT" if may_exceed_64_bits(facts) else ENGINE_TYPES[facts.type]
 
 
 def _takes_null(args: tuple[Expr, ...]) -> bool:
@@ -219,7 +221,7 @@ def _bounds_do_not_matter(args: tuple[Expr, ...]) -> bool:
 
 def _two_valued(condition: Expr) -> bool:
     match condition:
-        case Subquery(ask=Ask.EXISTS) | SameIdentity():
+        case Subquery(ask=SubqueryKind.EXISTS) | SameIdentity():
             return True
         case Call(op):
             return op in TWO_VALUED or _compares_columns(condition)
@@ -230,7 +232,7 @@ def _two_valued(condition: Expr) -> bool:
 def _compares_columns(call: Call) -> bool:
     """Return whether this compares two values that are both read from rows."""
     return call.op in COMPARISON_SIGNS and all(
-        any(isinstance(part, ColumnRef | Identifier | KeyRef) for part in walk(arg))
+        any(isinstance(node, ColumnRef | Identifier | KeyRef) for node in walk(arg))
         for arg in call.args
     )
 
@@ -246,7 +248,7 @@ def _bare(leaf: Expr) -> bool:
             return False
 
 
-def row_leaf(scans: Mapping[str, str]) -> Callable[[Expr], str]:
+def row_column(scans: Mapping[str, str]) -> Callable[[Expr], str]:
     """Return how a column is read: canonical type, finite, and within its bounds."""
 
     def leaf(expression: Expr) -> str:

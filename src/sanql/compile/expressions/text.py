@@ -130,10 +130,10 @@ def _like(word: str) -> Emit:
 def _capitals(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     text = emitter.sql(args[0])
     words = f"system.main.regexp_extract_all(system.main.lower({text}), '{_WORDS}')"
-    one = (
+    word = (
         "system.main.concat(system.main.upper(system.main.left(w, 1)), system.main.substring(w, 2))"
     )
-    listed = f"system.main.list_transform({words}, lambda w: {one})"
+    listed = f"system.main.list_transform({words}, lambda w: {word})"
     value = f"coalesce(system.main.list_aggregate({listed}, 'string_agg', ''), '')"
     return f"CASE WHEN system.main.strlen({text}) <= {TEXT_BYTES_MAX} THEN {value} END"
 

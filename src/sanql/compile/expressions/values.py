@@ -63,7 +63,7 @@ def finite_or_null(text: str) -> str:
 
 
 def hidden(text: str, facts: Facts) -> str:
-    """Return a value as it is, of which the engine knows no least and no greatest.
+    """Return a value written so that the engine cannot use the least and greatest that it knows of it.
 
     It follows the ends of a column through functions, and through a CASE whose branches all have ends:
     not through one that may be NULL; and of text, not through one of whose branches nothing is known.
@@ -73,8 +73,8 @@ def hidden(text: str, facts: Facts) -> str:
     return f"CASE WHEN {text} IS NOT NULL THEN {text} END"
 
 
-def one_zero(text: str) -> str:
-    """Return a real number as it is, but the negative zero as the other one."""
+def without_negative_zero(text: str) -> str:
+    """Return a real number with 0.0 in place of -0.0."""
     return f"({text} + (0e0)::DOUBLE)"
 
 
@@ -91,7 +91,7 @@ def clamp_integer(text: str, facts: Facts) -> str:
     return f"CASE WHEN {text} IS NOT NULL THEN {clamped} END"
 
 
-def wide(facts: Facts) -> bool:
+def may_exceed_64_bits(facts: Facts) -> bool:
     """Return whether a whole number may not fit 64 bits (the least one counts as not fitting)."""
     if facts.type is not Type.INTEGER:
         return False

@@ -23,12 +23,12 @@ class WorkerEngine:
         try:
             deadline = time.monotonic() + _DESCRIBE_SECONDS_MAX
             kind, payload = worker.receive(_REPLY_BYTES_MAX, deadline)
-            found = json.loads(bytes(payload)) if kind == JSON else None
+            schema = json.loads(bytes(payload)) if kind == JSON else None
         except ChannelLost:
-            found = None
+            schema = None
         finally:
             worker.discard()
-        return found if isinstance(found, dict) else None
+        return schema if isinstance(schema, dict) else None
 
     def copy(self, request: Copy, begun: Callable[[str], None]) -> bool:
         """Return whether a worker has copied a source to its end."""

@@ -27,7 +27,7 @@ _FALL = 690.0
 
 
 @dataclass(frozen=True)
-class Weights:
+class BinomialWeights:
     """Upper bounds of binomial probabilities on a window, and of the mass below and above it."""
 
     first: int
@@ -41,10 +41,10 @@ class Weights:
         return self.first + len(self.masses) - 1
 
 
-def binomial_weights(trials: int, chance: Fraction, *, fall: float = _FALL) -> Weights:
+def binomial_weights(trials: int, chance: Fraction, *, fall: float = _FALL) -> BinomialWeights:
     """Return upper bounds of P(K = k), K ~ Bin(trials, chance), around the mode."""
     if chance == 1:
-        return Weights(trials, np.ones(1), 0.0, 0.0)
+        return BinomialWeights(trials, np.ones(1), 0.0, 0.0)
     mode = min(trials, int((trials + 1) * chance))
     p, q = float(chance), float(1 - chance)
     spread = math.sqrt(2 * fall * trials * p * q) + 2 * fall
@@ -63,7 +63,7 @@ def binomial_weights(trials: int, chance: Fraction, *, fall: float = _FALL) -> W
     below = _beyond(masses[0], first, 0, lambda: first * q / ((trials + 1 - first) * p))
     last = first + len(cut) - 1
     above = _beyond(masses[-1], last, trials, lambda: (trials - last) * p / ((last + 1) * q))
-    return Weights(first, masses, below, above)
+    return BinomialWeights(first, masses, below, above)
 
 
 def _beyond(edge: float, place: int, end: int, ratio: Callable[[], float]) -> float:
@@ -95,7 +95,7 @@ def rungs(first: int, last: int, chance: Fraction, fineness: int | None) -> list
     return found
 
 
-def block_masses(weights: Weights, starts: list[int]) -> tuple[float, np.ndarray]:
+def block_masses(weights: BinomialWeights, starts: list[int]) -> tuple[float, np.ndarray]:
     """Return the mass below the first block, and that of each block, the last without an end."""
     edges = np.maximum(np.array(starts) - weights.first, 0)
     masses = np.add.reduceat(weights.masses, edges)
@@ -104,14 +104,14 @@ def block_masses(weights: Weights, starts: list[int]) -> tuple[float, np.ndarray
     return below, masses
 
 
-def mixed_delta(weights: Weights, starts: list[int], deltas: np.ndarray) -> float:
+def mixed_delta(weights: BinomialWeights, starts: list[int], deltas: np.ndarray) -> float:
     """Return the block bound for blocks that begin at `starts` (rising, with their deltas)."""
     below, masses = block_masses(weights, starts)
     total = below + float((masses * deltas).sum())
     return min(1.0, max(grown(total, len(weights.masses) + 4 * len(starts) + 16), SMALLEST))
 
 
-def useful(weights: Weights, starts: list[int], deltas: np.ndarray) -> tuple[int, int]:
+def useful(weights: BinomialWeights, starts: list[int], deltas: np.ndarray) -> tuple[int, int]:
     """Return the first and last block, given deltas (roughly), without which next to nothing of the
     bound is lost: the mass below counts in full, what lies above as the last block."""
     below, masses = block_masses(weights, starts)

@@ -22,7 +22,7 @@ import numpy as np
 from sanql.mechanisms.noiseless.certificate import Bound
 from sanql.mechanisms.noiseless.copies import copies_deltas, rough_deltas
 from sanql.mechanisms.noiseless.mixture import (
-    Weights,
+    BinomialWeights,
     binomial_weights,
     mixed_delta,
     rungs,
@@ -174,7 +174,7 @@ class SumAdversary:
         """Whether a record may move the sum beyond everything it can otherwise be."""
         return self.reach >= self.unknown * 2 * self.summand.top + self.summand.lattice
 
-    def _blocks(self, epsilon: float) -> tuple[Weights, list[int], np.ndarray]:
+    def _blocks(self, epsilon: float) -> tuple[BinomialWeights, list[int], np.ndarray]:
         """Return the weights of K, where blocks begin, and delta there in floats: computed at some
         and interpolated between."""
         weights = _weights(self.unknown, self.alpha)
@@ -207,7 +207,7 @@ class SumAdversary:
 
 
 @lru_cache(maxsize=32)
-def _weights(trials: int, chance: Fraction) -> Weights:
+def _weights(trials: int, chance: Fraction) -> BinomialWeights:
     return binomial_weights(trials, chance)
 
 

@@ -12,7 +12,7 @@ from sanql.errors import Refused
 from sanql.parse.expressions.interval_ends import interval_end
 from sanql.parse.expressions.operators import operator
 from sanql.parse.expressions.refusals import typed_name, unknown_construct
-from sanql.parse.expressions.type_ranges import held_facts, held_value
+from sanql.parse.expressions.type_ranges import facts_in_smaller_range, value_in_smaller_range
 from sanql.parse.relations.scope import UNIT, Scope, Visible
 from sanql.parse.text.places import located
 from sanql.parse.text.proportions import OPERATORS_MAX, too_many_operators
@@ -87,7 +87,7 @@ class Binder(Generic[A]):
         self._reader.note_expression()
         try:
             value = self._row(node)
-            return held_value(value) if self._reader.held else value
+            return value_in_smaller_range(value) if self._reader.held else value
         except Refused as refused:
             raise located(refused, node) from None
 
@@ -236,7 +236,7 @@ class Binder(Generic[A]):
     def _aggregate(self, node: exp.Expression) -> AggregateRef:
         aggregate = self._bind_aggregate(node, self)
         if self._reader.held:
-            aggregate = replace(aggregate, facts=held_facts(aggregate.facts))
+            aggregate = replace(aggregate, facts=facts_in_smaller_range(aggregate.facts))
         place = self._known.setdefault(_unwritten(aggregate), len(self.aggregates))
         if place == len(self.aggregates):
             self.aggregates.append(aggregate)

@@ -83,11 +83,11 @@ def operands(node: exp.Expression) -> list[exp.Expression]:
     extra = {key for key, value in node.args.items() if value} - set(keys) - NOTES
     if extra - ({"expression"} if isinstance(node, _CAPITALS) else set()):
         raise unknown_construct(node)
-    found: list[exp.Expression] = []
+    nodes: list[exp.Expression] = []
     for key in keys:
         value = node.args.get(key)
-        found += value if isinstance(value, list) else [value] if value is not None else []
-    return found
+        nodes += value if isinstance(value, list) else [value] if value is not None else []
+    return nodes
 
 
 def is_function(node: exp.Expression, builds: Mapping[str, Build]) -> bool:
@@ -101,13 +101,13 @@ def is_function(node: exp.Expression, builds: Mapping[str, Build]) -> bool:
 def function(node: exp.Expression, bind: Bind, builds: Mapping[str, Build]) -> Expr:
     """Return a function applied to its operands; `builds` knows the names with rules of their own."""
     name = str(node.this).upper() if isinstance(node, exp.Anonymous) else NODES[type(node)][0]
-    parts = operands(node)
+    arguments = operands(node)
     if name in builds:
-        return builds[name](node, parts, bind)
+        return builds[name](node, arguments, bind)
     entry = NAMES[name]
-    if not entry.takes[0] <= len(parts) <= entry.takes[1]:
+    if not entry.takes[0] <= len(arguments) <= entry.takes[1]:
         raise wrong_number(node, entry.written)
-    return applied(node, entry.op, *(bind(part) for part in parts))
+    return applied(node, entry.op, *(bind(argument) for argument in arguments))
 
 
 def applied(node: exp.Expression, op: str, *args: Expr) -> Expr:
@@ -129,58 +129,60 @@ def as_text(node: exp.Expression, value: Expr) -> Expr:
 def _filled(default: Expr, op: str) -> Build:
     """Return a function whose last operand has a default."""
 
-    def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
+    def build(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
         entry = NAMES[op.upper()]
-        if not entry.takes[0] <= len(parts) <= entry.takes[1]:
+        if not entry.takes[0] <= len(arguments) <= entry.takes[1]:
             raise wrong_number(node, entry.written)
-        bound = [bind(part) for part in parts]
-        return applied(node, op, *bound, *([default] if len(parts) < entry.takes[1] else []))
+        bound = [bind(argument) for argument in arguments]
+        return applied(node, op, *bound, *([default] if len(arguments) < entry.takes[1] else []))
 
     return build
 
 
 def _joined(op: str) -> Build:
-    def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
+    def build(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
         entry = NAMES[op.upper()]
-        if not entry.takes[0] <= len(parts) <= entry.takes[1]:
+        if not entry.takes[0] <= len(arguments) <= entry.takes[1]:
             raise wrong_number(node, entry.written)
-        return applied(node, op, *(as_text(part, bind(part)) for part in parts))
+        return applied(node, op, *(as_text(argument, bind(argument)) for argument in arguments))
 
     return build
 
 
 def _exactly(count: int, written: str, make: Callable[[exp.Expression, list[Expr]], Expr]) -> Build:
-    def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-        if len(parts) != count:
+    def build(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+        if len(arguments) != count:
             raise wrong_number(node, written)
-        return make(node, [bind(part) for part in parts])
+        return make(node, [bind(argument) for argument in arguments])
 
     return build
 
 
-def _if(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) not in (2, 3):
+def _if(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) not in (2, 3):
         raise wrong_number(node, "IF(condition, x, y)")
-    bound = [bind(part) for part in parts]
-    return applied(node, "case", *bound, *([NULL] if len(parts) == 2 else []))
+    bound = [bind(argument) for argument in arguments]
+    return applied(node, "case", *bound, *([NULL] if len(arguments) == 2 else []))
 
 
 def _nvl2(node: exp.Expression, args: list[Expr]) -> Expr:
     return applied(node, "case", call("is_null", args[0]), args[2], args[1])
 
 
-def _log(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) not in (1, 2):
+def _log(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) not in (1, 2):
         raise wrong_number(node, "LOG(base, x) or LOG(x)")
-    bound = [bind(part) for part in parts]
+    bound = [bind(argument) for argument in arguments]
     return applied(node, "log", *([integer_literal(10)] if len(bound) == 1 else []), *bound)
 
 
-def _trunc(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) not in (1, 2):
+def _trunc(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) not in (1, 2):
         raise wrong_number(node, "TRUNC(x) or TRUNC(x, digits)")
     return applied(
-        node, "truncate" if len(parts) == 2 else "trunc", *(bind(part) for part in parts)
+        node,
+        "truncate" if len(arguments) == 2 else "trunc",
+        *(bind(argument) for argument in arguments),
     )
 
 

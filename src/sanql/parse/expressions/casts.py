@@ -42,7 +42,7 @@ def cast(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _decimal_places(target: exp.Expression) -> int:
-    written = [str(part.this) for part in target.expressions]
+    written = [str(argument.this) for argument in target.expressions]
     if not all(size.isascii() and size.isdecimal() and len(size) < 3 for size in written):
         raise Refused(
             "cast_unsupported",

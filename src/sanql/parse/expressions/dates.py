@@ -8,7 +8,7 @@ from datetime import date, datetime
 from sqlglot import exp
 
 from sanql.errors import Refused
-from sanql.functions import DATE_PARTS, DIFFERENCES, TRUNCATIONS, move
+from sanql.functions import DATE_PARTS, DIFFERENCES, TRUNCATIONS, later_moment
 from sanql.parse.expressions.calls import Bind, Build, applied
 from sanql.parse.expressions.refusals import wrong_number
 from sanql.question import (
@@ -73,7 +73,7 @@ def _part(node: exp.Expression, unit: exp.Expression, moment: exp.Expression, bi
             f"the parts are {', '.join([*DATE_PARTS, 'epoch'])}",
         )
     if name == "year" and _named(moment, "AGE") and len(moment.expressions) == 2:
-        later, earlier = (moment_of(part, bind) for part in moment.expressions)
+        later, earlier = (moment_of(operand, bind) for operand in moment.expressions)
         return applied(node, "full_year", earlier, later)
     value = moment_of(moment, bind)
     return applied(node, "epoch" if name == "epoch" else f"part_{name}", value)
@@ -83,16 +83,16 @@ def _named(node: exp.Expression, name: str) -> bool:
     return isinstance(node, exp.Anonymous) and str(node.this).upper() == name
 
 
-def _date_part(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) != 2:
+def _date_part(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) != 2:
         raise wrong_number(node, "DATE_PART('year', d)")
-    return _part(node, parts[0], parts[1], bind)
+    return _part(node, arguments[0], arguments[1], bind)
 
 
-def _year(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) != 1:
+def _year(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) != 1:
         raise wrong_number(node, "YEAR(d)")
-    return _part(node, exp.var("year"), parts[0], bind)
+    return _part(node, exp.var("year"), arguments[0], bind)
 
 
 def truncate(node: exp.Expression, bind: Bind) -> Expr:
@@ -227,7 +227,7 @@ def _moved(node: exp.Expression, moment: Expr, unit: str, steps: Expr) -> Expr:
     start = moment.value if isinstance(moment, Literal) else None
     number = steps.value if isinstance(steps, Literal) else None
     if isinstance(start, date) and isinstance(number, int):
-        shifted = move(start, unit, number)
+        shifted = later_moment(start, unit, number)
         if shifted is None:
             raise Refused(
                 "date_invalid",
@@ -261,19 +261,19 @@ def add_months(node: exp.Expression, bind: Bind) -> Expr:
     return _moved(node, moment_of(node.this, bind), "months", bind(node.expression))
 
 
-def _date_add(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) == 3 and unit_named(parts[0]) in STEPS:
-        steps, size = STEPS[str(unit_named(parts[0]))]
-        amount = _times(node, bind(parts[1]), size)
-        return _moved(node, moment_of(parts[2], bind), steps, amount)
+def _date_add(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) == 3 and unit_named(arguments[0]) in STEPS:
+        steps, size = STEPS[str(unit_named(arguments[0]))]
+        amount = _times(node, bind(arguments[1]), size)
+        return _moved(node, moment_of(arguments[2], bind), steps, amount)
     raise wrong_number(node, "DATEADD(day, 3, d)")
 
 
-def _date_sub(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) == 2 and isinstance(parts[1], exp.Interval):
-        return _shifted(node, moment_of(parts[0], bind), parts[1], -1, bind)
-    if len(parts) == 3 and unit_named(parts[0]) is not None:
-        return _difference(node, "full", parts[0], parts[1], parts[2], bind)
+def _date_sub(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) == 2 and isinstance(arguments[1], exp.Interval):
+        return _shifted(node, moment_of(arguments[0], bind), arguments[1], -1, bind)
+    if len(arguments) == 3 and unit_named(arguments[0]) is not None:
+        return _difference(node, "full", arguments[0], arguments[1], arguments[2], bind)
     raise wrong_number(node, "DATE_SUB('year', d, e) or DATE_SUB(d, INTERVAL 3 DAY)")
 
 

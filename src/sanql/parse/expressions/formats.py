@@ -43,7 +43,7 @@ def _format(form: exp.Expression, translate: Callable[[str], str], bind: Bind) -
     return value
 
 
-def read(node: exp.Expression, bind: Bind) -> Expr:
+def bind_strptime(node: exp.Expression, bind: Bind) -> Expr:
     """Return STRPTIME(x, format)."""
     return applied(node, "strptime", bind(node.this), _format(node.args["format"], from_c, bind))
 
@@ -76,49 +76,49 @@ def _either(text: str) -> str:
     return from_c(text) if "%" in text else from_letters(text)
 
 
-def _format_first(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) != 2:
+def _format_first(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) != 2:
         raise wrong_number(node, "FORMAT_DATE('%Y-%m', d)")
-    return _print(node, parts[1], parts[0], from_c, bind)
+    return _print(node, arguments[1], arguments[0], from_c, bind)
 
 
-def _format_last(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) != 2:
+def _format_last(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) != 2:
         raise wrong_number(node, "DATE_FORMAT(d, '%Y-%m')")
-    return _print(node, parts[0], parts[1], from_percent, bind)
+    return _print(node, arguments[0], arguments[1], from_percent, bind)
 
 
-def _to_varchar(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) not in (1, 2):
+def _to_varchar(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) not in (1, 2):
         raise wrong_number(node, "TO_VARCHAR(d, 'YYYY-MM')")
-    if len(parts) == 1:
-        return applied(node, "cast_text", bind(parts[0]))
-    return _print(node, parts[0], parts[1], from_letters, bind)
+    if len(arguments) == 1:
+        return applied(node, "cast_text", bind(arguments[0]))
+    return _print(node, arguments[0], arguments[1], from_letters, bind)
 
 
 def _parse_first(op: str | None) -> Build:
-    def build(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-        if len(parts) != 2:
+    def build(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+        if len(arguments) != 2:
             raise wrong_number(node, "PARSE_DATE('%d.%m.%Y', x)")
-        value = applied(node, "strptime", bind(parts[1]), _format(parts[0], from_c, bind))
+        value = applied(node, "strptime", bind(arguments[1]), _format(arguments[0], from_c, bind))
         return applied(node, op, value) if op is not None else value
 
     return build
 
 
-def _to_date(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) not in (1, 2):
+def _to_date(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) not in (1, 2):
         raise wrong_number(node, "TO_DATE(x, 'DD.MM.YYYY')")
-    value = bind(parts[0])
-    if len(parts) == 2:
-        value = applied(node, "strptime", value, _format(parts[1], _either, bind))
+    value = bind(arguments[0])
+    if len(arguments) == 2:
+        value = applied(node, "strptime", value, _format(arguments[1], _either, bind))
     return applied(node, "cast_date", value)
 
 
-def _try_strptime(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
-    if len(parts) != 2:
+def _try_strptime(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
+    if len(arguments) != 2:
         raise wrong_number(node, "STRPTIME(x, '%d.%m.%Y')")
-    return applied(node, "strptime", bind(parts[0]), _format(parts[1], from_c, bind))
+    return applied(node, "strptime", bind(arguments[0]), _format(arguments[1], from_c, bind))
 
 
 FORMAT_CALLS: dict[str, Build] = {

@@ -19,7 +19,7 @@ def interval_end(node: exp.Anonymous, outputs: Sequence[Output]) -> IntervalEnd 
         return None
     for index, output in enumerate(outputs):
         if _is_alias(node.expressions, output.name):
-            if not any(isinstance(part, AggregateRef) for part in walk(output.expression)):
+            if not any(isinstance(inner, AggregateRef) for inner in walk(output.expression)):
                 raise Refused(
                     "interval_unknown",
                     f"{name}({output.name}) has no interval: {output.name} is not a statistic",

@@ -1,4 +1,4 @@
-"""The one entrance: a node of the grammar and its operands become an operator, or a refusal."""
+"""Which node of the grammar becomes which operator; a node that is not listed is refused."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _paren(node: exp.Expression, bind: Bind) -> Expr:
 
 def _chain(op: str) -> Build:
     def build(node: exp.Expression, bind: Bind) -> Expr:
-        return applied(node, op, *(bind(part) for part in _flatten(node, type(node))))
+        return applied(node, op, *(bind(operand) for operand in _flatten(node, type(node))))
 
     return build
 
@@ -123,8 +123,8 @@ def _flatten(node: exp.Expression, kind: type[exp.Expression]) -> Iterator[exp.E
 
 
 def _pipe(node: exp.Expression, bind: Bind) -> Expr:
-    parts = list(_flatten(node, exp.DPipe))
-    return applied(node, "join", *(as_text(part, bind(part)) for part in parts))
+    operands = list(_flatten(node, exp.DPipe))
+    return applied(node, "join", *(as_text(operand, bind(operand)) for operand in operands))
 
 
 def _unary(op: str) -> Build:
@@ -180,8 +180,8 @@ def _in(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _between(node: exp.Expression, bind: Bind) -> Expr:
-    parts = (bind(node.this), bind(node.args["low"]), bind(node.args["high"]))
-    return applied(node, "between", *_as_dates(*parts))
+    operands = (bind(node.this), bind(node.args["low"]), bind(node.args["high"]))
+    return applied(node, "between", *_as_dates(*operands))
 
 
 def _like(node: exp.Expression, bind: Bind) -> Expr:
@@ -224,8 +224,8 @@ def _similar(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _matches_any_case(node: exp.Expression, bind: Bind) -> Expr:
-    parts = bind(node.this), bind(node.expression), text_literal("i")
-    return applied(node, "regexp_matches", *parts)
+    operands = bind(node.this), bind(node.expression), text_literal("i")
+    return applied(node, "regexp_matches", *operands)
 
 
 def _trim(node: exp.Expression, bind: Bind) -> Expr:
@@ -256,14 +256,14 @@ def _case(node: exp.Expression, bind: Bind) -> Expr:
     return applied(node, "case", *args, bind(default) if default is not None else NULL)
 
 
-def _decode(node: exp.Expression, parts: list[exp.Expression], bind: Bind) -> Expr:
+def _decode(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
     """Return DECODE(x, a, b, c, d, e): b where x is a, d where it is c, else e; NULL is NULL."""
-    if len(parts) < 3:
+    if len(arguments) < 3:
         raise wrong_number(node, "DECODE(x, a, b) or DECODE(x, a, b, c, d, otherwise)")
-    value, rest = bind(parts[0]), [bind(part) for part in parts[1:]]
-    default = rest.pop() if len(rest) % 2 else NULL
+    value, pairs = bind(arguments[0]), [bind(argument) for argument in arguments[1:]]
+    default = pairs.pop() if len(pairs) % 2 else NULL
     args: list[Expr] = []
-    for searched, result in zip(rest[::2], rest[1::2], strict=True):
+    for searched, result in zip(pairs[::2], pairs[1::2], strict=True):
         same = applied(node, "not_distinct_from", *_as_dates(value, searched))
         args += [same, result]
     return applied(node, "case", *args, default)
@@ -318,7 +318,7 @@ SPECIAL: dict[type[exp.Expression], tuple[frozenset[str], Build | None]] = {
     exp.AddMonths: (PAIR, dates.add_months),
     exp.TimeToStr: (FORMAT, formats.printed),
     exp.ToChar: (FORMAT, formats.to_char),
-    exp.StrToTime: (FORMAT, formats.read),
+    exp.StrToTime: (FORMAT, formats.bind_strptime),
     exp.StrToDate: (FORMAT, formats.read_date),
     exp.UnixToTime: (frozenset({"this", "scale"}), formats.from_epoch),
 }

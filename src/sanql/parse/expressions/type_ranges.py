@@ -1,4 +1,4 @@
-"""The range of its type is no bound of a whole number: what rests on it has none.
+"""Refusing statistics of whole numbers that are bounded only by the range of their type.
 
 A column of whole numbers without declared bounds is read as a 64-bit number, which comparisons and
 overflows can be decided with; so are places in a window, counts over public tables and texts that are
@@ -38,21 +38,21 @@ CASTS = {"cast_bigint": (ENDLESS, SMALLER), "cast_integer": (2**31 - 1, Fraction
 NARROW = 2**16  # steps across which a type is as good a bound as any: those of 16 bits
 
 
-def may_rest_on_types(query: Query, tables: Mapping[str, Table]) -> bool:
-    """Return whether a question must be read once more to know what bounds its values."""
+def may_be_bounded_by_type(query: Query, tables: Mapping[str, Table]) -> bool:
+    """Return whether a value may be bounded only by its type, which a second parse has to tell."""
     if not is_private(query.source):
         return False  # nothing is noisy
     unbounded = set(_unbounded(tables))
     return any(
-        _is_open(part, unbounded)
+        _is_open(node, unbounded)
         for aggregate in query.aggregates
         for value in _summed(aggregate)
         if _width(value) > NARROW
-        for part in walk(value)
+        for node in walk(value)
     )
 
 
-def resting_on_types(query: Query, held: Query) -> Aggregate | None:
+def bounded_by_type(query: Query, held: Query) -> Aggregate | None:
     """Return the first statistic that is about a much narrower value in the question `held`."""
     # by their text: counts that are two in one question may be one in the other
     others = {aggregate.text: aggregate for aggregate in held.aggregates}
@@ -64,7 +64,7 @@ def resting_on_types(query: Query, held: Query) -> Aggregate | None:
     return None
 
 
-def held_tables(tables: Mapping[str, Table]) -> Mapping[str, Table]:
+def tables_with_smaller_ranges(tables: Mapping[str, Table]) -> Mapping[str, Table]:
     """Return the tables with their columns of whole numbers held within a smaller range."""
     changed = dict(tables)
     for name, column in _unbounded(tables):
@@ -74,19 +74,21 @@ def held_tables(tables: Mapping[str, Table]) -> Mapping[str, Table]:
     return changed
 
 
-def held_value(value: Expr) -> Expr:
+def value_in_smaller_range(value: Expr) -> Expr:
     """Return an expression held within a smaller range, if its own is that of a type."""
     if isinstance(value, Call) and value.op in CASTS:
-        return replace(value, facts=held_facts(value.facts, *CASTS[value.op]))
+        return replace(value, facts=facts_in_smaller_range(value.facts, *CASTS[value.op]))
     if isinstance(value, Window | Subquery):
-        return replace(value, facts=held_facts(value.facts))
+        return replace(value, facts=facts_in_smaller_range(value.facts))
     return value
 
 
-def held_facts(facts: Facts, reached: int = ENDLESS, smaller: Fraction = SMALLER) -> Facts:
+def facts_in_smaller_range(
+    facts: Facts, reached: int = ENDLESS, smaller: Fraction = SMALLER
+) -> Facts:
     """Return the facts of a whole number that reaches the end of its type, held before that.
 
-    >>> held_facts(Facts(Type.INTEGER, Fraction(0), Fraction(2**63 - 1))).high == 2**52
+    >>> facts_in_smaller_range(Facts(Type.INTEGER, Fraction(0), Fraction(2**63 - 1))).high == 2**52
     True
     """
     low, high = facts.low, facts.high
@@ -107,11 +109,13 @@ def _unbounded(tables: Mapping[str, Table]) -> Iterator[tuple[str, str]]:
                 yield table.name, column.name
 
 
-def _is_open(part: Expr, unbounded: set[tuple[str, str]]) -> bool:
+def _is_open(expression: Expr, unbounded: set[tuple[str, str]]) -> bool:
     """Return whether the range of a part may be that of a type, here or in the subquery it is from."""
-    if isinstance(part, ColumnRef):
-        return not part.stored or part.origin in unbounded
-    return isinstance(part, Subquery | Window) or (isinstance(part, Call) and part.op in CASTS)
+    if isinstance(expression, ColumnRef):
+        return not expression.stored or expression.origin in unbounded
+    return isinstance(expression, Subquery | Window) or (
+        isinstance(expression, Call) and expression.op in CASTS
+    )
 
 
 def _summed(aggregate: Aggregate) -> Iterator[Expr]:

@@ -15,7 +15,6 @@ from sanql.parse.relations.scope import Scope, Visible
 from sanql.parse.relations.subqueries import across_units, bind_grouped, bind_rows, own_aggregates
 from sanql.policy import RowUnit
 from sanql.question import (
-    Ask,
     Expr,
     Facts,
     Field,
@@ -23,6 +22,7 @@ from sanql.question import (
     Rows,
     SameIdentity,
     Subquery,
+    SubqueryKind,
     Type,
     Union,
     conjuncts,
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 
 def bind_exists(node: exp.Exists, scope: Scope, reader: Reader) -> Subquery:
-    """Return whether a subquery has a row for the row that asks."""
+    """Return EXISTS: whether a subquery has a row for the row around it."""
     inner = node.this
     if isinstance(inner, exp.Select) and not inner.args.get("group") and not own_aggregates(inner):
         # what EXISTS selects does not matter
         inner.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
     rows = bind_rows(inner, scope, reader)
     unit_of = _asking(rows, scope, _linked_inside(rows), reader)
-    return Subquery(Ask.EXISTS, rows, None, unit_of, Facts(Type.BOOLEAN, nullable=False))
+    return Subquery(SubqueryKind.EXISTS, rows, None, unit_of, Facts(Type.BOOLEAN, nullable=False))
 
 
 def bind_member(node: exp.In, binder: Binder, reader: Reader) -> Subquery:  # type: ignore[type-arg]
-    """Return whether a value is among those of a subquery."""
+    """Return IN: whether a value is among those of a subquery."""
     rows = bind_rows(node.args["query"], binder.scope, reader)
     if len(rows.fields) != 1:
         raise Refused(
@@ -78,8 +78,10 @@ def bind_member(node: exp.In, binder: Binder, reader: Reader) -> Subquery:  # ty
             )
         unit_of = _asking(rows, binder.scope, linked or _linked_inside(rows), reader)
         operand = asked if linked else _compared(binder.row(node.this), field)
-        return Subquery(Ask.MEMBER, rows, operand, unit_of, CONDITION)
-    return Subquery(Ask.MEMBER, rows, _compared(binder.row(node.this), field), None, CONDITION)
+        return Subquery(SubqueryKind.MEMBER, rows, operand, unit_of, CONDITION)
+    return Subquery(
+        SubqueryKind.MEMBER, rows, _compared(binder.row(node.this), field), None, CONDITION
+    )
 
 
 def _compared(operand: Expr, field: Field) -> Expr:
@@ -110,17 +112,18 @@ def bind_value(node: exp.Subquery, scope: Scope, reader: Reader) -> Subquery:
         raise across_units(rows)
     unit_of = _asking(rows, scope, True, reader)
     facts = replace(rows.fields[0].value.facts, nullable=True)
-    return Subquery(Ask.VALUE, rows, None, unit_of, facts)
+    return Subquery(SubqueryKind.VALUE, rows, None, unit_of, facts)
 
 
 def _linked_inside(rows: Rows) -> bool:
     """Return whether a condition of the subquery ties its rows to the unit of the asking row."""
     if isinstance(rows, Union):
-        return all(_linked_inside(part) for part in rows.parts)
+        return all(_linked_inside(branch) for branch in rows.branches)
     here = slots(rows.source)
     return any(
-        isinstance(part, SameIdentity) and (part.left.slot in here) != (part.right.slot in here)
-        for part in conjuncts(rows.where)
+        isinstance(condition, SameIdentity)
+        and (condition.left.slot in here) != (condition.right.slot in here)
+        for condition in conjuncts(rows.where)
     )
 
 

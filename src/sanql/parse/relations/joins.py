@@ -151,21 +151,21 @@ def _using(name: str, before: list[Item], after: list[Item], kind: JoinKind, sco
 
 
 def _only(name: str, items: list[Item], scope: Scope) -> Visible:
-    found = [column for column in (item.find(name) for item in items) if column is not None]
-    if scope.merged.get(name.lower()) in found:  # an earlier USING made one of several
+    columns = [column for column in (item.find(name) for item in items) if column is not None]
+    if scope.merged.get(name.lower()) in columns:  # an earlier USING made one of several
         return scope.merged[name.lower()]
-    if len(found) != 1:
-        what = "no column" if not found else "several columns"
+    if len(columns) != 1:
+        what = "no column" if not columns else "several columns"
         raise Refused(
-            "column_unknown" if not found else "column_ambiguous",
+            "column_unknown" if not columns else "column_ambiguous",
             f"USING ({name}): one side of the join has {what} of that name",
             "write ON with the columns you mean",
         )
-    return found[0]
+    return columns[0]
 
 
 def _all(conditions: Sequence[Expr]) -> Expr:
-    return reduce(lambda one, other: Call("and", (one, other), CONDITION), conditions)
+    return reduce(lambda first, second: Call("and", (first, second), CONDITION), conditions)
 
 
 def unlinked(what: str) -> Refused:
@@ -268,8 +268,8 @@ def names_key(condition: Expr, slot: int, key: str | None, known: frozenset[int]
             and (one.slot, one.name.lower()) == (slot, key.lower())
             and one.facts.type is other.facts.type
             and one.facts.type is not Type.REAL
-            and all(part.slot in known for part in walk(other) if isinstance(part, ColumnRef))
-            and not any(isinstance(part, Subquery | Window) for part in walk(other))
+            and all(node.slot in known for node in walk(other) if isinstance(node, ColumnRef))
+            and not any(isinstance(node, Subquery | Window) for node in walk(other))
         ):
             return True
     return False
@@ -279,13 +279,13 @@ def keeps_orphans(source: From) -> frozenset[int]:
     """Return the private slots that are missing from rows a join keeps for a public table."""
     if not isinstance(source, Join):
         return frozenset()
-    found = keeps_orphans(source.left) | keeps_orphans(source.right)
+    orphaned = keeps_orphans(source.left) | keeps_orphans(source.right)
     left, right = is_private(source.left), is_private(source.right)
     if source.kind in (JoinKind.LEFT, JoinKind.FULL) and right and not left:
-        found |= slots(source.right)
+        orphaned |= slots(source.right)
     if source.kind in (JoinKind.RIGHT, JoinKind.FULL) and left and not right:
-        found |= slots(source.left)
-    return found
+        orphaned |= slots(source.left)
+    return orphaned
 
 
 def is_null_without(expression: Expr | None, missing: frozenset[int]) -> bool:

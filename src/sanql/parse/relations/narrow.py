@@ -1,4 +1,4 @@
-"""What WHERE says of a column: in the rows that are left, it is not NULL and lies between constants.
+"""Bounds of columns from WHERE: in the rows that pass, a column is not NULL and lies between constants.
 
 The bounds are enforced again where the column is read, so nothing rests on this but how much noise
 is needed: WHERE age BETWEEN 20 AND 30 makes SUM(age) a sum of values up to 30.
@@ -28,26 +28,28 @@ Ends = tuple[Bound | None, Bound | None]
 
 def narrow(scope: Scope, condition: Expr | None) -> None:
     """Let the columns in sight have the bounds that a condition on all rows gives them."""
-    found: dict[tuple[int, str], Facts] = {}
+    narrowed: dict[tuple[int, str], Facts] = {}
     for test in conjuncts(condition):
         for column, ends in _limits(test):
             place = (column.slot, column.name)
-            known = found.get(place, column.facts)
-            found[place] = _within(known, ends)
-    if not found:
+            known = narrowed.get(place, column.facts)
+            narrowed[place] = _within(known, ends)
+    if not narrowed:
         return
     scope.items[:] = [
-        Item(item.alias, tuple(_narrowed(column, found) for column in item.columns))
+        Item(item.alias, tuple(_narrowed(column, narrowed) for column in item.columns))
         for item in scope.items
     ]
-    scope.merged.update({name: _narrowed(column, found) for name, column in scope.merged.items()})
+    scope.merged.update(
+        {name: _narrowed(column, narrowed) for name, column in scope.merged.items()}
+    )
 
 
-def _narrowed(column: Visible, found: dict[tuple[int, str], Facts]) -> Visible:
+def _narrowed(column: Visible, facts: dict[tuple[int, str], Facts]) -> Visible:
     value = column.value
-    if not isinstance(value, ColumnRef) or (value.slot, value.name) not in found:
+    if not isinstance(value, ColumnRef) or (value.slot, value.name) not in facts:
         return column
-    return replace(column, value=replace(value, facts=found[value.slot, value.name]))
+    return replace(column, value=replace(value, facts=facts[value.slot, value.name]))
 
 
 def _within(facts: Facts, ends: Ends) -> Facts:

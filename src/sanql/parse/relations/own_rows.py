@@ -1,4 +1,4 @@
-"""Whether an aggregate is about the rows of the query it is written in.
+"""Checks that an aggregate is about the rows of the SELECT it is written in.
 
 By SQL's rules an aggregate whose argument reads columns of an outer query alone belongs to *that* query:
 `SELECT SUM((SELECT MAX(t.y) FROM p)) FROM t` would take the maximum over all of t, whoever its rows
@@ -50,23 +50,23 @@ def check_own_rows(argument: Expr | None, source: From, text: str) -> None:
 
 def _directly(expression: Expr) -> Iterator[int]:
     """Yield the slots of columns that an expression reads outside of its subqueries."""
-    return (part.slot for part in walk(expression) if isinstance(part, ColumnRef | Identifier))
+    return (node.slot for node in walk(expression) if isinstance(node, ColumnRef | Identifier))
 
 
 def _read(expression: Expr) -> Iterator[int]:
     """Yield the slots of columns that an expression reads, but those its subqueries make themselves."""
     yield from _directly(expression)
-    for part in walk(expression):
-        if isinstance(part, Subquery):
-            yield from set(_read_by(part.rows)) - set(_made(part.rows))
+    for node in walk(expression):
+        if isinstance(node, Subquery):
+            yield from set(_read_by(node.rows)) - set(_made(node.rows))
 
 
 def _read_by(rows: Rows) -> Iterator[int]:
     for expression in _expressions(rows):
         yield from _read(expression)
     if isinstance(rows, Union):
-        for part in rows.parts:
-            yield from _read_by(part)
+        for branch in rows.branches:
+            yield from _read_by(branch)
     else:
         yield from _read_by_source(rows.source)
 
@@ -94,15 +94,19 @@ def _expressions(rows: Rows) -> Iterator[Expr]:
         case Selected():
             listed.append(rows.qualify)
         case Grouped():
-            listed += [*rows.keys, rows.having, *(part.argument for part in rows.aggregates)]
+            listed += [
+                *rows.keys,
+                rows.having,
+                *(aggregate.argument for aggregate in rows.aggregates),
+            ]
     yield from (expression for expression in listed if expression is not None)
 
 
 def _made(rows: Rows) -> Iterator[int]:
     """Yield the slots of a subquery's own FROM, at any depth."""
     if isinstance(rows, Union):
-        for part in rows.parts:
-            yield from _made(part)
+        for branch in rows.branches:
+            yield from _made(branch)
         return
     yield from _made_by(rows.source)
 

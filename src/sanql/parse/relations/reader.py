@@ -71,12 +71,12 @@ UNSUPPORTED = {
 
 
 @dataclass(frozen=True)
-class Named:
+class CommonTable:
     """A common table expression: its text, and the names that could be seen where it stands."""
 
     query: exp.Expression
     columns: tuple[str, ...]
-    named: Mapping[str, Named]
+    named: Mapping[str, CommonTable]
 
 
 class Reader:
@@ -118,7 +118,9 @@ class Reader:
         """The tables by name, for a refusal."""
         return ", ".join(self.tables) or "none"
 
-    def named(self, node: exp.Expression, known: Mapping[str, Named]) -> Mapping[str, Named]:
+    def named(
+        self, node: exp.Expression, known: Mapping[str, CommonTable]
+    ) -> Mapping[str, CommonTable]:
         """Return the subqueries that can be read by name here: those known, and those of a WITH."""
         clause = node.args.get("with_")
         if clause is None:
@@ -135,7 +137,7 @@ class Reader:
             alias = item.args["alias"]
             columns = tuple(str(column.name) for column in alias.args.get("columns") or ())
             self._unread[id(item.this)] = alias
-            names[str(alias.name).lower()] = Named(
+            names[str(alias.name).lower()] = CommonTable(
                 item.this, columns, MappingProxyType(dict(names))
             )
         return MappingProxyType(names)
@@ -199,7 +201,7 @@ class Reader:
         scope.items.append(item)
         return Scan(slot, table.name, not table.public)
 
-    def _reference(self, node: exp.Table, named: Named, scope: Scope) -> Derived:
+    def _reference(self, node: exp.Table, named: CommonTable, scope: Scope) -> Derived:
         self._unread.pop(id(named.query), None)
         rows = self.rows(named.query, Scope([], {}, None, named.named))
         alias = node.args.get("alias")
@@ -329,13 +331,13 @@ def _between_commas(
     first: exp.Expression, joins: list[exp.Join]
 ) -> list[tuple[exp.Expression, list[exp.Join]]]:
     """Return what stands between the commas of FROM: JOIN binds more tightly than a comma."""
-    found: list[tuple[exp.Expression, list[exp.Join]]] = [(first, [])]
+    items: list[tuple[exp.Expression, list[exp.Join]]] = [(first, [])]
     for join in joins:
         if any(value for name, value in join.args.items() if name != "this"):
-            found[-1][1].append(join)
+            items[-1][1].append(join)
         else:
-            found.append((join.this, []))
-    return found
+            items.append((join.this, []))
+    return items
 
 
 def refuse_clauses(select: exp.Select, known: frozenset[str]) -> None:

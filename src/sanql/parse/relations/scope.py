@@ -28,7 +28,7 @@ from sanql.question import (
 )
 
 if TYPE_CHECKING:
-    from sanql.parse.relations.reader import Named
+    from sanql.parse.relations.reader import CommonTable
 
 UNIT = "unit"
 COMPARED_MAX = 300  # names that a mistyped one is compared with
@@ -100,20 +100,20 @@ def _identifier(slot: int, name: str, entity: str | None) -> Identifier | None:
 
 def _entities(table: Table, tables: Mapping[str, Table]) -> dict[str, str]:
     """Return what each identifying column identifies: the unit, or a row that leads to one."""
-    found: dict[str, str] = {}
+    entities: dict[str, str] = {}
     for other in tables.values():
         if isinstance(other.unit, ViaUnit) and other.unit.table == table.name:
-            found[other.unit.key] = f"{table.name}.{other.unit.key.lower()}"
+            entities[other.unit.key] = f"{table.name}.{other.unit.key.lower()}"
     match table.unit:
         case ColumnUnit(column):
-            found[column] = UNIT
+            entities[column] = UNIT
         case ViaUnit(column, referred, key):
             target = tables[referred].unit
             is_unit = isinstance(target, ColumnUnit) and target.column.lower() == key.lower()
-            found[column] = UNIT if is_unit else f"{referred}.{key.lower()}"
+            entities[column] = UNIT if is_unit else f"{referred}.{key.lower()}"
         case _:
             pass
-    return found
+    return entities
 
 
 def derived_item(rows: Rows, alias: str, slot: int) -> Item:
@@ -145,7 +145,7 @@ class Scope:
     items: list[Item]
     merged: dict[str, Visible]
     around: Scope | None
-    named: Mapping[str, Named]
+    named: Mapping[str, CommonTable]
     source: From | None = None
 
     def column(self, node: exp.Column) -> Visible:
@@ -160,9 +160,9 @@ class Scope:
         scope: Scope | None = self
         try:
             while scope is not None:
-                found = scope.find(prefix, name)
-                if found is not None:
-                    return found
+                visible = scope.find(prefix, name)
+                if visible is not None:
+                    return visible
                 scope = scope.around
             raise self._unknown(prefix, name, quoted=bool(node.this.args.get("quoted")))
         except Refused as refused:
@@ -173,19 +173,19 @@ class Scope:
         if prefix is None and name.lower() in self.merged:
             return self.merged[name.lower()]
         wanted = prefix.lower() if prefix is not None else None
-        found = [
+        columns = [
             (item, column)
             for item in self.items
             if (wanted is None or item.alias.lower() == wanted)
             and (column := item.find(name)) is not None
         ]
-        if len(found) > 1:
+        if len(columns) > 1:
             raise Refused(
                 "column_ambiguous",
                 f"several tables of the question have a column {name}",
-                f"say which: {found[0][0].alias}.{name}",
+                f"say which: {columns[0][0].alias}.{name}",
             )
-        return found[0][1] if found else None
+        return columns[0][1] if columns else None
 
     def _unknown(self, prefix: str | None, name: str, quoted: bool) -> Refused:
         everywhere = self.items + (self.around.items if self.around is not None else [])

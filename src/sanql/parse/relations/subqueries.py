@@ -109,8 +109,8 @@ def _union(node: exp.Union, around: Scope, reader: Reader) -> Union:
             "use UNION ALL, with ORDER BY and LIMIT outside",
         )
     around = _naming(node, around, reader)
-    parts = (bind_rows(node.this, around, reader), bind_rows(node.expression, around, reader))
-    return united(parts, bool(node.args.get("distinct")), reader)
+    branches = (bind_rows(node.this, around, reader), bind_rows(node.expression, around, reader))
+    return united(branches, bool(node.args.get("distinct")), reader)
 
 
 def _naming(node: exp.Expression, around: Scope, reader: Reader) -> Scope:
@@ -126,11 +126,11 @@ def own_aggregates(select: exp.Select) -> list[exp.Expr]:
         select.args.get("qualify"),
     ]
     return [
-        part
+        node
         for item in items
         if item is not None
-        for part in item.walk(prune=_others_begin)
-        if isinstance(part, (*UNIT_AGGREGATES, exp.AggFunc))
+        for node in item.walk(prune=_others_begin)
+        if isinstance(node, (*UNIT_AGGREGATES, exp.AggFunc))
     ]
 
 
@@ -177,14 +177,14 @@ def _selected(select: exp.Select, around: Scope, reader: Reader) -> Selected:
     binder.windows_allowed = True
     fields = _unique([field for item in select.expressions for field in _fields(item, binder)])
     qualify = select.args.get("qualify")
-    kept = binder.row(qualify.this) if qualify is not None else None
-    if kept is not None and not any(
-        isinstance(part, Window)
-        for each in (kept, *(field.value for field in fields if field.value is not None))
-        for part in walk(each)
+    condition = binder.row(qualify.this) if qualify is not None else None
+    if condition is not None and not any(
+        isinstance(node, Window)
+        for expression in (condition, *(field.value for field in fields if field.value is not None))
+        for node in walk(expression)
     ):
         raise Refused("qualify_needs_window", "QUALIFY is about windows", "use WHERE instead")
-    rows = Selected(scope.source, where, fields, _is_distinct(select), kept)
+    rows = Selected(scope.source, where, fields, _is_distinct(select), condition)
     if rows.distinct and by_row(rows, reader):
         raise merges_rows("DISTINCT", "distinct_across_units")
     if (
@@ -328,11 +328,11 @@ def _never_missing(source: From) -> Iterator[Scan]:
 
 def _only_of(key: Expr, allowed: Container[int], columns: Container[tuple[int, str]]) -> bool:
     """Return whether an expression is made of columns of these tables and of these columns alone."""
-    parts = list(walk(key))
-    return all(isinstance(part, ColumnRef | Literal | Call) for part in parts) and all(
-        part.slot in allowed or (part.slot, part.name) in columns
-        for part in parts
-        if isinstance(part, ColumnRef)
+    nodes = list(walk(key))
+    return all(isinstance(node, ColumnRef | Literal | Call) for node in nodes) and all(
+        node.slot in allowed or (node.slot, node.name) in columns
+        for node in nodes
+        if isinstance(node, ColumnRef)
     )
 
 

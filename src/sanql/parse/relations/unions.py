@@ -13,26 +13,27 @@ if TYPE_CHECKING:
     from sanql.parse.relations.reader import Reader
 
 
-def united(parts: tuple[Rows, Rows], distinct: bool, reader: Reader) -> Union:
+def united(branches: tuple[Rows, Rows], distinct: bool, reader: Reader) -> Union:
     """Return the rows of both parts; a distinct union may only merge rows of one unit."""
-    if len({len(part.fields) for part in parts}) > 1:
+    if len({len(branch.fields) for branch in branches}) > 1:
         raise Refused(
             "union_columns",
-            f"the parts of UNION have {len(parts[0].fields)} and {len(parts[1].fields)} columns",
+            f"the parts of UNION have {len(branches[0].fields)} and {len(branches[1].fields)} columns",
             "let both have the same",
         )
-    if is_private(parts[0]) != is_private(parts[1]):
+    if is_private(branches[0]) != is_private(branches[1]):
         raise Refused(
             "subquery_across_units",
             "UNION puts rows of somebody among rows of nobody",
             "ask about the private and the public tables in two questions",
         )
-    if any(by_row(part, reader) for part in parts):
+    if any(by_row(branch, reader) for branch in branches):
         raise merges_rows("UNION")
     fields = tuple(
-        _field(one, other) for one, other in zip(parts[0].fields, parts[1].fields, strict=True)
+        _field(first, second)
+        for first, second in zip(branches[0].fields, branches[1].fields, strict=True)
     )
-    rows = Union(parts, fields, distinct)
+    rows = Union(branches, fields, distinct)
     if distinct and is_private(rows) and not any(names_unit(field.identity) for field in fields):
         raise Refused(
             "distinct_across_units",
@@ -58,25 +59,25 @@ def _field(one: Field, other: Field) -> Field:
     return Field(one.name, value, identity)
 
 
-def _hull(one: Facts, other: Facts) -> Facts:
+def _hull(first: Facts, second: Facts) -> Facts:
     """Return what holds for the values of both."""
-    if Type.NULL in (one.type, other.type):
-        return replace(other if one.type is Type.NULL else one, nullable=True)
-    kinds = {one.type, other.type}
-    kind = one.type
+    if Type.NULL in (first.type, second.type):
+        return replace(second if first.type is Type.NULL else first, nullable=True)
+    kinds = {first.type, second.type}
+    kind = first.type
     if len(kinds) > 1:
         if kinds != {Type.INTEGER, Type.REAL}:
             raise Refused(
                 "union_columns",
-                f"the parts of UNION have {one.type} and {other.type} in one place",
+                f"the parts of UNION have {first.type} and {second.type} in one place",
                 "CAST one of them",
             )
         kind = Type.REAL
-    bounded = one.bounded and other.bounded
+    bounded = first.bounded and second.bounded
     return Facts(
         kind,
-        min(one.low, other.low) if bounded else None,  # type: ignore[type-var]
-        max(one.high, other.high) if bounded else None,  # type: ignore[type-var]
-        one.nullable or other.nullable,
-        one.grid if one.grid == other.grid else None,
+        min(first.low, second.low) if bounded else None,  # type: ignore[type-var]
+        max(first.high, second.high) if bounded else None,  # type: ignore[type-var]
+        first.nullable or second.nullable,
+        first.grid if first.grid == second.grid else None,
     )

@@ -39,12 +39,12 @@ def rows_limit(source: From | Rows, reader: Reader) -> int | None:
         case Grouped():
             limit = rows_limit(source.source, reader)
             return 1 if limit is not None and source.one_each else limit
-        case Union(parts):
-            known = [rows_limit(part, reader) for part in parts]
+        case Union(branches):
+            known = [rows_limit(branch, reader) for branch in branches]
             return sum(limit for limit in known if limit is not None) or None
 
 
-def individuals(name: str) -> Refused:
+def groups_of_individuals(name: str) -> Refused:
     """Return the refusal of groups of one unit each; none would have enough units to appear."""
     return Refused(
         "returns_individuals",

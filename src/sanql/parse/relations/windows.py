@@ -50,8 +50,8 @@ def bind_window(
     }  # fmt: skip
     if extra:
         raise unknown_construct(node)
-    partition = [binder.key(part) for part in node.args.get("partition_by") or ()]
-    whose = [binder.visible(part) for part in node.args.get("partition_by") or ()]
+    partition = [binder.key(key) for key in node.args.get("partition_by") or ()]
+    whose = [binder.visible(key) for key in node.args.get("partition_by") or ()]
     known = [c.identity for c in whose if c is not None and c.identity is not None]
     if is_private(source) and all(identity.facts.nullable for identity in known):
         raise Refused(
@@ -87,7 +87,7 @@ def _counts_inside(window: exp.Window) -> bool:
     own = window.this
     while isinstance(own, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         own = own.this
-    return any(part is not own for part in window.find_all(exp.AggFunc))
+    return any(aggregate is not own for aggregate in window.find_all(exp.AggFunc))
 
 
 def _check_frame(node: exp.Window) -> None:
@@ -122,10 +122,14 @@ def _function(
             )
         return PLACES[kind], (), PLACE
     if isinstance(node, UNIT_AGGREGATES):
-        part = bind_unit_aggregate(node, binder, limit)
-        if part.distinct:
+        aggregate = bind_unit_aggregate(node, binder, limit)
+        if aggregate.distinct:
             raise unknown_construct(node)
-        return part.function, () if part.argument is None else (part.argument,), part.facts
+        return (
+            aggregate.function,
+            () if aggregate.argument is None else (aggregate.argument,),
+            aggregate.facts,
+        )
     if kind not in PICKS:
         raise Refused(
             "construct_unsupported",

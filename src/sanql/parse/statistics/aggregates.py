@@ -38,10 +38,13 @@ FILTERED = (
 
 def described() -> list[tuple[str, str]]:
     """Return how statistics are written and found, row by row, for the manual."""
-    return [*((each.written, each.found) for each in STATISTICS if each.written), FILTERED]
+    return [
+        *((statistic.written, statistic.found) for statistic in STATISTICS if statistic.written),
+        FILTERED,
+    ]
 
 
-class Rows(Protocol):
+class RowBinder(Protocol):
     """What an aggregate needs of the binder: expressions over one row."""
 
     def row(self, node: exp.Expression) -> Expr:
@@ -51,7 +54,7 @@ class Rows(Protocol):
         """Return whether the expression is the privacy unit's column and nothing more."""
 
 
-def bind_aggregate(typed: exp.Expression, rows: Rows) -> Aggregate:
+def bind_aggregate(typed: exp.Expression, rows: RowBinder) -> Aggregate:
     """Return the statistic a node asks for, or refuse it by name."""
     node = canonical_spelling(typed)
     node.meta.setdefault("typed", typed_name(typed))
@@ -74,7 +77,7 @@ def written_out(aggregate: Aggregate, typed: exp.Expression) -> Aggregate:
     return replace(aggregate, text=text)
 
 
-def _bound(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+def _bound(node: exp.Expression, text: str, rows: RowBinder) -> Aggregate:
     """Return the statistic of a node in its one spelling; `text` is what was typed for it."""
     known = {"this", "expression", "big_int"}
     if isinstance(node, exp.AnonymousAggFunc):
@@ -100,7 +103,7 @@ def _written(
     node: exp.Expression,
     values: list[exp.Expression],
     text: str,
-    rows: Rows,
+    rows: RowBinder,
 ) -> Written:
     """Return what stands between the brackets, each as the statistic takes it."""
     arguments: list[Expr] = []
@@ -116,7 +119,7 @@ def _written(
     return Written(typed_name(node), tuple(arguments), text, fraction)
 
 
-def _count(node: exp.Expression, text: str, rows: Rows) -> Aggregate:
+def _count(node: exp.Expression, text: str, rows: RowBinder) -> Aggregate:
     inner = node.this
     if inner is None or isinstance(inner, exp.Star):
         if isinstance(inner, exp.Star) and any(inner.args.values()):
@@ -154,10 +157,10 @@ def _constant(node: exp.Expression) -> Fraction | None:
             return None
 
 
-def _distinct(node: exp.Expression, inner: exp.Distinct, text: str, rows: Rows) -> Aggregate:
+def _distinct(node: exp.Expression, inner: exp.Distinct, text: str, rows: RowBinder) -> Aggregate:
     values = inner.expressions
-    one = len(values) == 1 and not isinstance(values[0], exp.Tuple)
-    if not isinstance(node, exp.Count) or not one or inner.args.get("on"):
+    is_single = len(values) == 1 and not isinstance(values[0], exp.Tuple)
+    if not isinstance(node, exp.Count) or not is_single or inner.args.get("on"):
         raise Refused(
             "distinct_unsupported",
             f"{text} is not supported: DISTINCT goes with COUNT of one expression",
@@ -171,7 +174,7 @@ def _distinct(node: exp.Expression, inner: exp.Distinct, text: str, rows: Rows) 
     return distinct_of(rows.row(values[0]), text)
 
 
-def _unit_when(node: exp.Expression, rows: Rows) -> exp.Expression | None:
+def _unit_when(node: exp.Expression, rows: RowBinder) -> exp.Expression | None:
     """Return the condition of CASE WHEN condition THEN unit END, which may only be counted."""
     while isinstance(node, exp.Paren):
         node = node.this

@@ -39,25 +39,25 @@ def clamped(value: exp.Expr, low: exp.Expr | None, high: exp.Expr | None) -> exp
     return exp.Kwarg(this=exp.var(CLAMPED), expression=exp.Tuple(expressions=[value, ends]))
 
 
-def unclamped(parts: list[exp.Expression]) -> list[exp.Expression]:
+def unclamped(operands: list[exp.Expression]) -> list[exp.Expression]:
     """Return the operands with CLAMPED BETWEEN taken apart: the value, then its named argument."""
-    found: list[exp.Expression] = []
-    for part in parts:
-        if isinstance(part, exp.Kwarg) and part.this.name == CLAMPED:
-            value, ends = part.expression.expressions
-            found += [value, exp.Kwarg(this=exp.var(PER_GROUP), expression=ends)]
+    unwrapped: list[exp.Expression] = []
+    for operand in operands:
+        if isinstance(operand, exp.Kwarg) and operand.this.name == CLAMPED:
+            value, ends = operand.expression.expressions
+            unwrapped += [value, exp.Kwarg(this=exp.var(PER_GROUP), expression=ends)]
         else:
-            found.append(part)
-    return found
+            unwrapped.append(operand)
+    return unwrapped
 
 
 def plain(node: exp.Anonymous) -> exp.Expression | None:
     """Return the statistic that a function of the grammar's unknown names is, if it is one."""
     typed = str(node.this).upper()
     name = OTHER_NAMES.get(typed, typed)
-    parts = unclamped(node.expressions)
-    values = [part for part in parts if not isinstance(part, exp.Kwarg)]
-    limits = _limits([part for part in parts if isinstance(part, exp.Kwarg)], name)
+    operands = unclamped(node.expressions)
+    values = [operand for operand in operands if not isinstance(operand, exp.Kwarg)]
+    limits = _limits([operand for operand in operands if isinstance(operand, exp.Kwarg)], name)
     if name not in PLAIN or not values:
         return None
     if name != "PERCENTILE_CONT" and len(values) != 1:
@@ -83,9 +83,9 @@ def total_of(node: exp.Expression) -> tuple[Fraction, Fraction] | None:
     return _ends(ends) if ends is not None else None
 
 
-def _limits(given: list[exp.Kwarg], name: str) -> dict[str, exp.Expression]:
-    found: dict[str, exp.Expression] = {}
-    for argument in given:
+def _limits(named: list[exp.Kwarg], name: str) -> dict[str, exp.Expression]:
+    limits: dict[str, exp.Expression] = {}
+    for argument in named:
         key = str(argument.this.name).lower()
         if key not in (PER_ROW, PER_GROUP) or name not in PLAIN:
             raise Refused(
@@ -93,17 +93,17 @@ def _limits(given: list[exp.Kwarg], name: str) -> dict[str, exp.Expression]:
                 f"{name} has no argument {argument.this.name}",
                 f"named arguments are {PER_ROW} and {PER_GROUP}, of {', '.join(NAMES)}",
             )
-        if key in found:
+        if key in limits:
             raise Refused("argument_twice", f"{key} is given twice", "give it once")
         low, high = _ends(argument.expression)
         if low > high:
             raise _unreadable(argument.expression)
-        found[key] = argument.expression
-    return found
+        limits[key] = argument.expression
+    return limits
 
 
 def _ends(pair: exp.Expression) -> tuple[Fraction, Fraction]:
-    values = [_number(part) for part in pair.expressions] if isinstance(pair, exp.Tuple) else []
+    values = [_number(end) for end in pair.expressions] if isinstance(pair, exp.Tuple) else []
     match values:
         case [Fraction() as low, Fraction() as high]:
             return low, high
@@ -160,7 +160,7 @@ def _check_per_group(name: str, value: exp.Expression, ends: exp.Expression) -> 
         )
     low, high = _ends(ends)
     if not low <= 0 <= high:
-        written = [part.sql(dialect="duckdb") for part in ends.expressions]
+        written = [end.sql(dialect="duckdb") for end in ends.expressions]
         near = ["0", written[1]] if low > 0 else [written[0], "0"]
         raise Refused(
             "contribution_invalid",

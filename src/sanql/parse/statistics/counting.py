@@ -1,4 +1,4 @@
-"""Counts of what identifies: of units, and of the rows that lead to them.
+"""Counts of identifiers: of privacy units, and of other columns that say whose a row is.
 
 An identifier is never shown, but how many there are is a statistic like any other. Where an outer
 join leaves a row without one, it is not counted, as SQL says of NULL.

@@ -98,25 +98,25 @@ def _count(node: exp.Expression) -> int:
 
 def _sets(node: exp.Expression) -> list[Nodes]:
     if isinstance(node, exp.Rollup):
-        parts = [_together(part) for part in _columns(node)]
-        return [sum(parts[:length], ()) for length in range(len(parts), -1, -1)]
+        columns = [_together(column) for column in _columns(node)]
+        return [sum(columns[:length], ()) for length in range(len(columns), -1, -1)]
     if isinstance(node, exp.Cube):
-        parts = [_together(part) for part in _columns(node)]
-        return [sum(chosen, ()) for chosen in product(*([part, ()] for part in parts))]
+        columns = [_together(column) for column in _columns(node)]
+        return [sum(chosen, ()) for chosen in product(*([column, ()] for column in columns))]
     if isinstance(node, exp.GroupingSets):
-        return [nodes for part in _columns(node) for nodes in _sets(part)]
+        return [nodes for column in _columns(node) for nodes in _sets(column)]
     return [_together(node)]
 
 
 def _columns(node: exp.Expression) -> list[exp.Expression]:
-    found = node.expressions
-    if not found:
+    columns = node.expressions
+    if not columns:
         raise Refused(
             "grouping_sets_empty",
             f"{_named(node)} names no column",
             f"write, for example, {_named(node)} (city); for one group of all rows write ()",
         )
-    return list(found)
+    return list(columns)
 
 
 def _named(node: exp.Expression) -> str:
@@ -176,7 +176,7 @@ def bind_grouping(node: exp.Expression, select: exp.Select, binder: Binder[A]) -
     As in DuckDB the first key has the highest bit, and GROUPING_ID is the same. Where there is one
     grouping set, every row is grouped by all keys.
     """
-    indices = tuple(_key_index(part, select, binder) for part in node.expressions)
+    indices = tuple(_key_index(key, select, binder) for key in node.expressions)
     if not 1 <= len(indices) <= BITS_MAX:
         raise Refused(
             "grouping_unknown",
@@ -191,15 +191,15 @@ def bind_grouping(node: exp.Expression, select: exp.Select, binder: Binder[A]) -
     )
 
 
-def _key_index(part: exp.Expression, select: exp.Select, binder: Binder[A]) -> int:
+def _key_index(key: exp.Expression, select: exp.Select, binder: Binder[A]) -> int:
     try:
-        bound = binder.key(group_item(part, select, binder))
+        bound = binder.key(group_item(key, select, binder))
     except Refused:
         bound = None
-    if bound is None or bound not in binder.keys or isinstance(part, exp.Literal):
+    if bound is None or bound not in binder.keys or isinstance(key, exp.Literal):
         raise Refused(
             "grouping_unknown",
-            f"GROUPING({part.sql(dialect='duckdb', comments=False)}) is not about a key of GROUP BY",
+            f"GROUPING({key.sql(dialect='duckdb', comments=False)}) is not about a key of GROUP BY",
             "name an expression that stands in GROUP BY",
         )
     return binder.keys.index(bound)

@@ -15,9 +15,9 @@ from sanql.statistics import BY_SPELLING, Statistic
 
 def _dedicated() -> Iterator[tuple[type[exp.Expression], Statistic]]:
     for spelling, statistic in BY_SPELLING.items():
-        found = exp.FUNCTION_BY_NAME.get(spelling)
-        if found is not None and issubclass(found, exp.Expression):
-            yield found, statistic
+        node_type = exp.FUNCTION_BY_NAME.get(spelling)
+        if node_type is not None and issubclass(node_type, exp.Expression):
+            yield node_type, statistic
 
 
 DEDICATED: dict[type[exp.Expression], Statistic] = dict(_dedicated())
@@ -45,7 +45,7 @@ def operands(node: exp.Expression) -> list[exp.Expression]:
     """Return what stands between the brackets of a statistic."""
     if isinstance(node, exp.AnonymousAggFunc):
         return list(node.expressions)
-    return [part for part in (node.this, node.args.get("expression")) if part is not None]
+    return [operand for operand in (node.this, node.args.get("expression")) if operand is not None]
 
 
 def with_first(node: exp.Expression, value: exp.Expression) -> exp.Expression:

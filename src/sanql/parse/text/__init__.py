@@ -1,1 +1,1 @@
-"""What is typed, before it means anything: limits, grammar, options, parameters, places."""
+"""The text of a question before it is bound: limits, grammar, options, parameters, positions."""

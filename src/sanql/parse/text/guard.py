@@ -103,7 +103,7 @@ def _tokenize(sql: str) -> list[Token]:
 
 def _unclosed(sql: str) -> int:
     """Return where the first quote or comment begins that does not end, or the end of the text."""
-    return next((part.start() for part in CLOSED.finditer(sql) if part["open"]), len(sql))
+    return next((quoted.start() for quoted in CLOSED.finditer(sql) if quoted["open"]), len(sql))
 
 
 def _check_letters(tokens: list[Token]) -> None:
@@ -134,7 +134,7 @@ def whole_number(node: exp.Expression | None, clause: str) -> int | None:
     if node is None:
         return None
     value = node.args.get("expression")
-    extra = [name for name, part in node.args.items() if part and name != "expression"]
+    extra = [name for name, argument in node.args.items() if argument and name != "expression"]
     if isinstance(node, exp.Fetch):  # FETCH FIRST 3 ROWS ONLY is the standard's LIMIT 3
         options = node.args.get("limit_options")
         extra = [name for name in ("percent", "with_ties") if options and options.args.get(name)]

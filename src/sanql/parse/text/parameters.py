@@ -39,7 +39,7 @@ LISTS = (exp.Tuple, exp.Paren, exp.Cube, exp.Rollup, exp.GroupingSets)
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionText:
     """The text of a question and the values of its parameters."""
 
     sql: str
@@ -56,21 +56,23 @@ class Asked:
         return split_options(self.sql, self.tokens)
 
 
-def put_in(tree: exp.Expression, asked: Asked) -> None:
+def put_in(tree: exp.Expression, asked: QuestionText) -> None:
     """Replace every placeholder of a tree by its value."""
-    given = _given(asked.parameters)
-    if not given and SIGNS.isdisjoint([token.token_type for token in asked.tokens]):
+    values = _given(asked.parameters)
+    if not values and SIGNS.isdisjoint([token.token_type for token in asked.tokens]):
         return
     marks = _question_marks(asked.tokens)
-    found = sorted(tree.find_all(exp.Placeholder), key=lambda node: node.meta.get("start", 0))
-    named = list(_names(found, marks))
+    placeholders = sorted(
+        tree.find_all(exp.Placeholder), key=lambda node: node.meta.get("start", 0)
+    )
+    named = list(_names(placeholders, marks))
     for node, name in named:
         with at(node):
-            if name not in given:
-                raise _missing(node, name, given)
+            if name not in values:
+                raise _missing(node, name, values)
             _check_place(node, name)
     used = {name for _, name in named}
-    for name in given:
+    for name in values:
         if name not in used:
             raise Refused(
                 "parameter_unused",
@@ -80,7 +82,7 @@ def put_in(tree: exp.Expression, asked: Asked) -> None:
     left = BYTES_MAX - len(asked.sql.encode())
     for node, name in named:
         with at(node):
-            value = _own(given[name])
+            value = _own(values[name])
             if isinstance(value, str):
                 left -= check_text(value, f"the parameter {_shown(node, name)}")
             if left < 0:
@@ -121,16 +123,20 @@ def _given(parameters: object) -> Mapping[str, object]:
     )
 
 
-def _names(found: Sequence[exp.Expression], marks: int) -> Iterator[tuple[exp.Expression, str]]:
+def _names(
+    placeholders: Sequence[exp.Expression], marks: int
+) -> Iterator[tuple[exp.Expression, str]]:
     """Yield each placeholder with the name of its value; question marks are numbered as they stand."""
-    places = list(dict.fromkeys(node.meta.get("start") for node in found if node.this is None))
+    places = list(
+        dict.fromkeys(node.meta.get("start") for node in placeholders if node.this is None)
+    )
     if len(places) != marks:
         raise Refused(
             "parameter_place",
             "a ? of the question is no parameter where it stands",
             "write ? where a constant could stand, as in WHERE age > ?",
         )
-    for node in found:
+    for node in placeholders:
         if node.this is None:
             yield node, str(places.index(node.meta.get("start")) + 1)
             continue
@@ -147,8 +153,8 @@ def _shown(node: exp.Expression, name: str) -> str:
     return f"{node.meta['sign']}{name[:60]}" if node.this is not None else f"? number {name}"
 
 
-def _missing(node: exp.Expression, name: str, given: Mapping[str, object]) -> Refused:
-    near = get_close_matches(name, list(given)[:1000], n=1)
+def _missing(node: exp.Expression, name: str, values: Mapping[str, object]) -> Refused:
+    near = get_close_matches(name, list(values)[:1000], n=1)
     hint = f"did you mean {near[0][:60]}? " if near else ""
     how = f"[…], {name} of them or more" if name.isdecimal() else f"{{{name[:60]!r}: …}}"
     return Refused(

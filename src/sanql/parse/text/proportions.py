@@ -1,4 +1,4 @@
-"""Limits on what the words of a question make up, checked before the grammar reads them.
+"""Limits on length and nesting of a question, checked on its tokens before the grammar reads them.
 
 Reading a word costs the grammar some microseconds wherever it stands, but for a few: each SELECT, each
 JOIN and each level of nesting costs as much as many words. So these are counted by themselves, and the

@@ -13,15 +13,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sanql.errors import Refused
 from sanql.parse.text.grammar import Dialect
 from sanql.parse.text.listing import not_a_select
-from sanql.parse.text.parameters import Asked, put_in
+from sanql.parse.text.parameters import QuestionText, put_in
 from sanql.parse.text.places import at, place_of_token
 from sanql.parse.text.proportions import too_deep
 from sanql.policy import Table
 
 
-def read(asked: str | Asked, tables: Mapping[str, Table]) -> exp.Select:
+def read_select(asked: str | QuestionText, tables: Mapping[str, Table]) -> exp.Select:
     """Return the tree of a text, its parameters put in."""
-    asked = asked if isinstance(asked, Asked) else Asked(asked)
+    asked = asked if isinstance(asked, QuestionText) else QuestionText(asked)
     tokens, _ = asked.split
     start = place_of_token(asked.tokens[0]) if asked.tokens else (1, 1)
     try:
@@ -46,7 +46,7 @@ def statements(tokens: Sequence[Token]) -> list[list[Token]]:
     return [each for each in found if each]
 
 
-def tree_of(tokens: list[Token], sql: str) -> exp.Expr | None:
+def syntax_tree(tokens: list[Token], sql: str) -> exp.Expr | None:
     """Return a statement as the grammar reads it."""
     try:
         return next(iter(Dialect().parser().parse(tokens, sql)), None)
@@ -67,7 +67,7 @@ def _only_statement(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.Select:
-    statement = tree_of(tokens, sql)
+    statement = syntax_tree(tokens, sql)
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
         statement = statement.this
     if not isinstance(statement, exp.Select):

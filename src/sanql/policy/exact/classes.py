@@ -52,6 +52,7 @@ def read_grid(section: Section, column: Column) -> Steps | None:
 
 
 def read_missing(section: Section, steps: Steps) -> int | None:
+    """Return the value, in grid steps, that a record without one counts as."""
     grid, low, high = steps
 
     def parse(written: object) -> int:
@@ -68,6 +69,7 @@ def read_missing(section: Section, steps: Steps) -> int | None:
 def read_class(
     adversary: Section, kind: str, column: Column | None, steps: Steps | None
 ) -> ValueClass | None:
+    """Return the class of adversaries that a section declares, by its kind."""
     match kind:
         case "uniform-component":
             return _read_uniform(adversary, steps)
@@ -161,6 +163,8 @@ def _read_lattice(adversary: Section, steps: Steps | None) -> LatticePart | None
 def read_known_columns(
     adversary: Section | None, table: Table | None, column: Column | None
 ) -> tuple[str, ...] | None:
+    """Return the other columns that the adversary may know."""
+
     def parse(written: object) -> tuple[str, ...]:
         if not isinstance(written, list) or not all(isinstance(item, str) for item in written):
             raise Mistake(f"expected a list of columns, not {quote(written)}")
@@ -182,6 +186,8 @@ def read_known_columns(
 
 
 def share(most: Fraction, *, open_end: bool = False) -> Callable[[object], Fraction]:
+    """Return a parser of shares above 0 and up to `most`, which itself is left out with `open_end`."""
+
     def parse(written: object) -> Fraction:
         number = parse_number(written)
         if not 0 < number <= most or (open_end and number == most):

@@ -130,7 +130,7 @@ class ExactValues:
             case BinaryColumn(beta):
                 return CountAdversary(others, beta, self.known_records)
             case UniformComponent(alpha, width):
-                part = (
+                belief = (
                     f"is uniform with probability at least {float(alpha):g} on some interval "
                     f"{_shown(width)} wide, within bounds {self._bounds}"
                 )
@@ -138,7 +138,7 @@ class ExactValues:
                 points = math.floor(steps) - 1
                 share = alpha * points / (steps + 1)
             case LatticePart(points, mass):
-                part = (
+                belief = (
                     f"takes each of some {points:,} values, {_shown(self.grid)} apart, with "
                     f"probability at least {float(mass):g}, within bounds {self._bounds}"
                 )
@@ -146,7 +146,7 @@ class ExactValues:
             case _:
                 assert_never(self.adversary)
         reach = Fraction(-(-(self.high - self.low) // 2))
-        return SumAdversary(others, share, reach, Lattice(points), self.known_records, part)
+        return SumAdversary(others, share, reach, Lattice(points), self.known_records, belief)
 
     @property
     def _bounds(self) -> str:

@@ -13,6 +13,8 @@ _KEY_TYPES = ("text", "integer", "boolean", "date")
 
 
 def read_partition(section: Section, table: Table | None) -> Cells | None:
+    """Return the cells that a section partitions its table into."""
+
     def parse(written: object) -> list[str]:
         if not isinstance(written, list) or not all(isinstance(item, str) for item in written):
             raise Mistake(f"expected a list of columns, not {quote(written)}")

@@ -26,13 +26,13 @@ def what_would_pass(exact: ExactValues, records: int) -> str:
         lambda: f"at most {known_max(exact.against(records - 1), epsilon, delta)} known records",
         lambda: _larger_part(exact, records),
     ]
-    found = []
+    remedies = []
     for question in questions:
         try:
-            found.append(f"it takes {question()}")
+            remedies.append(f"it takes {question()}")
         except Refused:
             continue
-    return "; or ".join([*found, "accept more, or add noise"])
+    return "; or ".join([*remedies, "accept more, or add noise"])
 
 
 def least_records(exact: ExactValues) -> int:

@@ -81,14 +81,14 @@ def read_exact(
         return {}
     declared = root.content.get("table")
     broken = isinstance(declared, dict) and len(tables) < len(declared)
-    found: dict[str, Exact] = {}
+    releases: dict[str, Exact] = {}
     remedy = "write [exact.COLUMN] and its keys below it"
     for name, written in section.named_sections(parse_column_name, remedy):
         exact = _read(written, name, tables, budget, broken=broken)
         if exact is not None:
-            found[name] = exact
-    _check_together(section, found)
-    return found
+            releases[name] = exact
+    _check_together(section, releases)
+    return releases
 
 
 def _read(
@@ -349,9 +349,9 @@ def _check_records(section: Section, exact: ExactValues) -> bool:
     return False
 
 
-def _check_together(section: Section, found: Mapping[str, Exact]) -> None:
+def _check_together(section: Section, releases: Mapping[str, Exact]) -> None:
     """Note declarations that no theorem covers together."""
-    for first, second in combinations(found.values(), 2):
+    for first, second in combinations(releases.values(), 2):
         problem = uncovered(first.footprint, second.footprint)
         if problem is not None:
             section.fault((second.name,), *problem)

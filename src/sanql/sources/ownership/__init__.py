@@ -1,4 +1,4 @@
-"""Whose data are: the account that has claimed them, and what becomes of it."""
+"""Which account has claimed the data of a source, and how that may change."""
 
 from sanql.sources.ownership.account_changes import (
     AccountStatus,

@@ -53,10 +53,10 @@ class AccountStatus:
 def show_account(policy: Policy) -> AccountStatus:
     """Return whose the policy's data are and what became of its account; nothing is written."""
     claims = Claims(claimable(policy))
-    found = tuple(claims.found())
+    listed = tuple(claims.found())
     if not policy.ledger.exists():
         fault = _fault(lambda: check_not_begun(policy))
-        return AccountStatus(policy.ledger, None, found, policy.scratch, fault)
+        return AccountStatus(policy.ledger, None, listed, policy.scratch, fault)
     try:
         with closing(Owner.open(policy.ledger)) as owner:
             state, scratch, reason = owner.state, owner.scratch, owner.reason
@@ -64,8 +64,8 @@ def show_account(policy: Policy) -> AccountStatus:
     except LedgerUnreadable:
         raise
     except LedgerError as broken:
-        return AccountStatus(policy.ledger, None, found, policy.scratch, broken)
-    return AccountStatus(policy.ledger, state, found, scratch, fault, reason)
+        return AccountStatus(policy.ledger, None, listed, policy.scratch, broken)
+    return AccountStatus(policy.ledger, state, listed, scratch, fault, reason)
 
 
 def _fault(check: Callable[[], None]) -> LedgerError | None:

@@ -1,4 +1,4 @@
-"""The one door to rows: whoever wants to read some shows first that the data are no other account's.
+"""The check before any row is read: the data must not belong to another account.
 
 It is passed with the files that are read afterwards, not with a name for them: what a path led to when
 the policy was opened, if anything, need not be what it leads to now. Public tables pass it too, for

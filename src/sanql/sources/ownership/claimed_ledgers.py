@@ -1,4 +1,4 @@
-"""A ledger that is opened over a source: only if the source is, or can become, its account's own."""
+"""Opening the ledger of a source, only where the data belong to its account or to none yet."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def claim(ledger: Ledger, policy: Policy) -> None:
     site = claimable(policy)
     claims = Claims(site)
     check_newest(ledger.owner, claims, policy)
-    former = [found for found in claims.found() if found.released]
+    former = [known for known in claims.found() if known.released]
     account = ledger.owner.claim(
         site.root.path,
-        [found.account for found in former],
-        exact_closed=any(found.exact_closed for found in former),
+        [known.account for known in former],
+        exact_closed=any(known.exact_closed for known in former),
     )
     for place in claims.make(Holder.of(account, policy.ledger)):
         ledger.owner.pin_in_registry(place)
@@ -102,9 +102,9 @@ def faults_of_ledger_places(policy: Policy) -> list[Fault]:
     """Return what keeps the account's files from being written where the policy names them."""
     named = {"dataset.ledger": policy.ledger, "dataset.head": policy.head}
     return [
-        Fault(place, *found)
+        Fault(place, *obstacle)
         for place, file in named.items()
-        if file is not None and (found := hindrance(file)) is not None
+        if file is not None and (obstacle := hindrance(file)) is not None
     ]
 
 

@@ -102,9 +102,9 @@ def _left(policy: Policy, held: list[Claim]) -> list[Path]:
         there = ledger.exists()
         if there and (ledger not in claimed or _account_in(ledger, policy) is not None):
             continue
-        parts = [ledger.with_name(ledger.name + part) for part in _PARTS]
+        files = [ledger.with_name(ledger.name + ending) for ending in _PARTS]
         heads = [head_path(ledger), *([policy.head] if policy.head and ledger == named else [])]
-        left += [path for path in (*parts, *heads) if path.exists()]
+        left += [path for path in (*files, *heads) if path.exists()]
     return left
 
 

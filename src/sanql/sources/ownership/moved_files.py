@@ -1,4 +1,4 @@
-"""What lies beside a ledger and goes where it goes: the stamps of its data, and prepared copies."""
+"""Files that move with a ledger: the stamps of its data, and prepared copies."""
 
 from __future__ import annotations
 

@@ -36,9 +36,9 @@ def fitting_values(
             return
         asked = select.copy()
         days = _first_days(asked, tables)
-        for each in list(asked.find_all(*DATED, *SPREADS)):
-            if isinstance(each.this, exp.Column) and each.this.name.lower() in days:
-                each.replace(_in_days(each, days[each.this.name.lower()]))
+        for statistic in list(asked.find_all(*DATED, *SPREADS)):
+            if isinstance(statistic.this, exp.Column) and statistic.this.name.lower() in days:
+                statistic.replace(_in_days(statistic, days[statistic.this.name.lower()]))
         yield asked
         counted = exp.Distinct(expressions=[value.copy()])
         node.replace(
@@ -49,14 +49,14 @@ def fitting_values(
 
 def _first_days(select: exp.Select, tables: Mapping[str, Table]) -> dict[str, str]:
     """Return the columns with dates, each with its first day, or some day."""
-    found = {}
+    first_days = {}
     for read in tables_read(select, tables):
         for name in read.columns:
             column = read.table.columns.get(name)
             if column is not None and column.type in ("date", "timestamp"):
                 low = column.bounds[0] if column.bounds is not None else SOME_DAY
-                found[name.lower()] = str(low)[: len(SOME_DAY)]
-    return found
+                first_days[name.lower()] = str(low)[: len(SOME_DAY)]
+    return first_days
 
 
 def _in_days(statistic: exp.Expression, first: str) -> exp.Expression:

@@ -1,4 +1,4 @@
-"""What a candidate may not change: the statistics that were asked for, and who is shown.
+"""What a suggested question may not change: which statistics are asked for, and of whom.
 
 A question about something else is worse than none. So a candidate has no statistic that was not asked
 for but counts, whatever its rewriter thinks: MAX never becomes MIN. And it never groups by what
@@ -60,9 +60,9 @@ def statistics_allowed(trees: Iterable[exp.Expr]) -> frozenset[str]:
 def groups_by_identifier(question: Question, tables: Mapping[str, Table]) -> bool:
     """Return whether a question makes a group for each of those whom a column identifies."""
     return any(
-        isinstance(part, ColumnRef) and part.origin is not None and _identifies(part.origin, tables)
+        isinstance(node, ColumnRef) and node.origin is not None and _identifies(node.origin, tables)
         for key in getattr(question.query, "keys", ())
-        for part in walk(key)
+        for node in walk(key)
     )
 
 

@@ -49,8 +49,9 @@ def unaliased(node: exp.Expr) -> exp.Expr:
 def aggregated(node: exp.Expr) -> bool:
     """Return whether an expression has an aggregate of its own."""
     return any(
-        part.find_ancestor(exp.Window, exp.Select) is node.find_ancestor(exp.Window, exp.Select)
-        for part in node.find_all(exp.AggFunc)
+        aggregate.find_ancestor(exp.Window, exp.Select)
+        is node.find_ancestor(exp.Window, exp.Select)
+        for aggregate in node.find_all(exp.AggFunc)
     )
 
 
@@ -95,7 +96,7 @@ def tables_read(select: exp.Expr, tables: Mapping[str, Table]) -> list[Read]:
     nodes = [source.this] if source is not None else []
     nodes += [join.this for join in select.args.get("joins") or ()]
     nodes += [join.this for node in list(nodes) for join in node.args.get("joins") or ()]
-    found = []
+    reads = []
     for node in nodes:
         table = by_name.get(str(node.name).lower()) if isinstance(node, exp.Table) else None
         if table is None:
@@ -103,8 +104,8 @@ def tables_read(select: exp.Expr, tables: Mapping[str, Table]) -> list[Read]:
         item = table_item(table, str(node.alias) or table.name, 0, tables)
         identifiers = {c.identity.entity: c.name for c in item.columns if c.identity is not None}
         usable = tuple(c.name for c in item.columns if c.value is not None)
-        found.append(Read(item.alias, table, identifiers, usable))
-    return found
+        reads.append(Read(item.alias, table, identifiers, usable))
+    return reads
 
 
 def identifies(column: exp.Expr, reads: Sequence[Read]) -> bool:
@@ -117,6 +118,6 @@ def identifies(column: exp.Expr, reads: Sequence[Read]) -> bool:
     )
 
 
-def shared_entities(one: Read, other: Read) -> list[str]:
+def shared_entities(first: Read, second: Read) -> list[str]:
     """Return what both tables identify, the unit first."""
-    return [entity for entity in one.identifiers if entity in other.identifiers]
+    return [entity for entity in first.identifiers if entity in second.identifiers]

@@ -16,14 +16,14 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse import (
-    Asked,
     Question,
+    QuestionText,
     asks_what_there_is,
     canonical_spelling,
     parse,
-    read,
+    read_select,
     statements,
-    tree_of,
+    syntax_tree,
     unclamped,
 )
 from sanql.policy import Table
@@ -47,32 +47,35 @@ Accept = Callable[[Question], object]
 
 
 def teach(
-    refused: Refused, asked: str | Asked, tables: Mapping[str, Table], accept: Accept
+    refused: Refused, asked: str | QuestionText, tables: Mapping[str, Table], accept: Accept
 ) -> Refused:
     """Return the refusal, with the nearest question that is accepted where one is found.
 
     `accept` plans a question that has been read, and refuses it if it cannot be planned.
     """
-    asked = asked if isinstance(asked, Asked) else Asked(asked)
+    asked = asked if isinstance(asked, QuestionText) else QuestionText(asked)
     if refused.nearest or refused.code not in REWRITTEN or len(asked.tokens) > WORDS_MAX:
         return refused
-    found = _Search(tables, accept, _allowed(asked)).find(refused, asked, steps=2)
-    if found is None:
+    nearest = _Search(tables, accept, _allowed(asked)).find(refused, asked, steps=2)
+    if nearest is None:
         return refused
-    return refused.showing(found.sql, " and ".join(dict.fromkeys(found.stand_ins)))
+    return refused.showing(nearest.sql, " and ".join(dict.fromkeys(nearest.stand_ins)))
 
 
-def _allowed(asked: Asked) -> frozenset[str]:
+def _allowed(asked: QuestionText) -> frozenset[str]:
     """Return the statistics that a candidate may have: none but counts of what cannot be read."""
-    found: frozenset[str] = statistics_allowed(())
+    allowed: frozenset[str] = statistics_allowed(())
     with suppress(Refused, RecursionError):
-        trees = [tree_of(each, asked.sql) for each in statements(asked.split[0])[:STATEMENTS_MAX]]
-        found = statistics_allowed([tree for tree in trees if tree is not None])
-    return found
+        trees = [
+            syntax_tree(statement, asked.sql)
+            for statement in statements(asked.split[0])[:STATEMENTS_MAX]
+        ]
+        allowed = statistics_allowed([tree for tree in trees if tree is not None])
+    return allowed
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Candidate:
     """A candidate that is accepted, and what in it stands for something of the analyst's own."""
 
     sql: str
@@ -92,18 +95,18 @@ class _Search:
         self._words_left = WORDS_READ_MAX
 
     def find(
-        self, refused: Refused, asked: Asked, steps: int, known: tuple[str, ...] = ()
-    ) -> _Found | None:
+        self, refused: Refused, asked: QuestionText, steps: int, known: tuple[str, ...] = ()
+    ) -> _Candidate | None:
         """Return the first candidate accepted; one refused for another reason is rewritten again.
 
         `known` is what stands in the question already for something of the analyst's own.
         """
-        others: list[tuple[Refused, _Found]] = []
+        others: list[tuple[Refused, _Candidate]] = []
         for candidate in _candidates(refused, asked, self._tables):
             if not statistics_of(candidate) <= self._statistics:
                 continue
-            again = Asked(candidate.sql(dialect="duckdb", comments=False))
-            found = _Found(again.sql, (*known, *stand_ins(candidate)))
+            again = QuestionText(candidate.sql(dialect="duckdb", comments=False))
+            rewritten = _Candidate(again.sql, (*known, *stand_ins(candidate)))
             if not self._affords(again):
                 return None
             try:
@@ -111,17 +114,17 @@ class _Search:
                 self._accept(question)
             except Refused as other:
                 if other.code != refused.code:
-                    others.append((other, found))
+                    others.append((other, rewritten))
             else:
                 if not groups_by_identifier(question, self._tables):
-                    return found
-        for reason, found in others[:AGAIN_MAX] if steps > 1 else ():
-            better = self.find(reason, Asked(found.sql), steps - 1, found.stand_ins)
+                    return rewritten
+        for reason, rewritten in others[:AGAIN_MAX] if steps > 1 else ():
+            better = self.find(reason, QuestionText(rewritten.sql), steps - 1, rewritten.stand_ins)
             if better is not None:
                 return better
         return None
 
-    def _affords(self, asked: Asked) -> bool:
+    def _affords(self, asked: QuestionText) -> bool:
         try:
             self._words_left -= len(asked.tokens)
         except Refused:
@@ -130,7 +133,9 @@ class _Search:
         return self._words_left >= 0 and self._candidates_left >= 0
 
 
-def _candidates(refused: Refused, asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:
+def _candidates(
+    refused: Refused, asked: QuestionText, tables: Mapping[str, Table]
+) -> Iterator[exp.Expr]:
     if refused.code in SEVERAL:
         yield from _first_select(asked, tables)
         return
@@ -138,7 +143,7 @@ def _candidates(refused: Refused, asked: Asked, tables: Mapping[str, Table]) -> 
     if not rewriters:
         return
     try:
-        select = read(asked, tables)
+        select = read_select(asked, tables)
     except Refused:
         return
     for node in list(select.find_all(exp.Anonymous)):
@@ -159,24 +164,24 @@ def _readable(candidate: exp.Expr) -> exp.Expr:
     return candidate
 
 
-def _first_select(asked: Asked, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:
+def _first_select(asked: QuestionText, tables: Mapping[str, Table]) -> Iterator[exp.Expr]:
     """Yield the first SELECT of several, or a count over a table that a statement names.
 
     Of a UNION all rows are asked for first, as public tables and rows without statistics allow.
     """
-    found = []
+    trees = []
     for tokens in statements(asked.split[0])[:STATEMENTS_MAX]:
         with suppress(Refused, RecursionError):
-            tree = tree_of(tokens, asked.sql)
-            found += [tree] if tree is not None else []
-    for statement in found:
+            tree = syntax_tree(tokens, asked.sql)
+            trees += [tree] if tree is not None else []
+    for statement in trees:
         if isinstance(statement, exp.SetOperation):
             yield _in_from(statement)
         for select in statement.find_all(exp.Select):
             yield select.copy()
-    if any(map(asks_what_there_is, found)):
+    if any(map(asks_what_there_is, trees)):
         return
-    named = [str(table.name) for each in found for table in each.find_all(exp.Table)]
+    named = [str(table.name) for tree in trees for table in tree.find_all(exp.Table)]
     for name in [*named[:2], *list(tables)[:1]]:
         yield exp.select(exp.Count(this=exp.Star())).from_(exp.to_identifier(name))
 

@@ -191,7 +191,7 @@ def without_windows(select: exp.Select, refused: Refused, tables: Tables) -> Ite
 
 
 def _within(node: exp.Expr) -> Iterator[exp.Expr]:
-    return (part for part in node.find_all(exp.AggFunc) if part is not node)
+    return (aggregate for aggregate in node.find_all(exp.AggFunc) if aggregate is not node)
 
 
 def after_grouping(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -270,8 +270,8 @@ def _within_units(window: exp.Window, select: exp.Select, tables: Tables) -> Ite
     for read in tables_read(select, tables):
         for column in list(read.identifiers.values())[:1]:
             made = window.copy()
-            parts = made.args.get("partition_by") or []
-            made.set("partition_by", [read.column(column), *parts])
+            partition = made.args.get("partition_by") or []
+            made.set("partition_by", [read.column(column), *partition])
             yield made
 
 
@@ -291,7 +291,7 @@ def other_order(select: exp.Select, refused: Refused, tables: Tables) -> Iterato
         for item in list(node.expressions):
             if refused_parts(exp.Tuple(expressions=[item.copy()]), refused, exp.Expr):
                 asked = select.copy()
-                kept = [each.copy() for each in node.expressions if each is not item]
+                kept = [ordered.copy() for ordered in node.expressions if ordered is not item]
                 asked.args[clause].set("expressions", kept)
                 if not kept:
                     asked.set(clause, None)

@@ -34,20 +34,20 @@ def joined_within_units(select: exp.Select, refused: Refused, tables: Tables) ->
         if len(reads) > TABLES_MAX:
             return
         links = [
-            exp.EQ(this=other.column(other.identifiers[entity]), expression=each.column(name))
-            for place, each in enumerate(reads)
+            exp.EQ(this=other.column(other.identifiers[entity]), expression=read.column(name))
+            for place, read in enumerate(reads)
             for other in reads[:place]
-            for entity, name in _link(other, each)
+            for entity, name in _link(other, read)
         ]
         add_tests(node, links)
     yield select
 
 
-def _link(one: Read, other: Read) -> list[tuple[str, str]]:
+def _link(first: Read, second: Read) -> list[tuple[str, str]]:
     """Return what ties two tables: the row that one names in the other, or else the unit."""
-    shared = shared_entities(one, other)
+    shared = shared_entities(first, second)
     rows = [entity for entity in shared if entity != "unit"]
-    return [(entity, other.identifiers[entity]) for entity in (rows or shared)[:1]]
+    return [(entity, second.identifiers[entity]) for entity in (rows or shared)[:1]]
 
 
 def kept_rows(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -207,8 +207,8 @@ def partitioned_by_unit(select: exp.Select, refused: Refused, tables: Tables) ->
         holder = window.find_ancestor(exp.Select)
         for read in tables_read(holder, tables)[:1] if holder is not None else ():
             for column in list(read.identifiers.values())[:1]:
-                parts = [part.copy() for part in window.args.get("partition_by") or ()]
-                window.set("partition_by", [exp.column(column, table=read.alias), *parts])
+                partition = [key.copy() for key in window.args.get("partition_by") or ()]
+                window.set("partition_by", [exp.column(column, table=read.alias), *partition])
     yield select
 
 
@@ -303,8 +303,8 @@ def parts_by_themselves(select: exp.Select, refused: Refused, tables: Tables) ->
     for side in ("this", "expression"):
         asked = select.copy()
         for union in list(asked.find_all(exp.Union)):
-            part = union.args[side]
-            union.replace(part.copy())
+            branch = union.args[side]
+            union.replace(branch.copy())
         yield asked
 
 

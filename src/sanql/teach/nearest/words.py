@@ -47,16 +47,16 @@ def near_names(select: exp.Select, refused: Refused, tables: Tables) -> Iterator
 def quoted_texts(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield the question with the texts that names in double quotes are probably meant to be."""
     known = {name.lower() for read in tables_read(select, tables) for name in read.columns}
-    found = [
+    quoted = [
         column
         for column in select.find_all(exp.Column)
         if column.this.args.get("quoted") and not column.args.get("table")
         if isinstance(column.parent, (*COMPARED, exp.Like)) and column.parent.this is not column
         if str(column.name).lower() not in known
     ]
-    for column in found:
+    for column in quoted:
         column.replace(exp.Literal.string(str(column.name)))
-    if found:
+    if quoted:
         yield select
 
 
@@ -102,15 +102,15 @@ def stated_bounds(select: exp.Select, refused: Refused, tables: Tables) -> Itera
 def _at_fault(select: exp.Select, refused: Refused) -> list[exp.Expr]:
     """Return the statistics that a refusal is about: by its place, or else by its words."""
     kinds = exp.AggFunc, exp.Anonymous, exp.WithinGroup
-    found: list[exp.Expr] = list(refused_parts(select, refused, *kinds))
+    nodes: list[exp.Expr] = list(refused_parts(select, refused, *kinds))
     if refused.place is None:
-        found = [
+        nodes = [
             node
             for node in select.find_all(*kinds)
             if node.sql(dialect="duckdb", comments=False) in refused.message
         ]
     # what WITHIN GROUP stands behind has a share for its value
-    return [node for node in found if not isinstance(node.parent, exp.WithinGroup)]
+    return [node for node in nodes if not isinstance(node.parent, exp.WithinGroup)]
 
 
 def _summed(node: exp.Expr) -> list[exp.Expr]:
@@ -118,7 +118,7 @@ def _summed(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.WithinGroup):
         return [item.this for item in node.find_all(exp.Ordered)]
     if isinstance(node, exp.Anonymous):
-        return [part for part in node.expressions[:1] if not isinstance(part, exp.Kwarg)]
+        return [operand for operand in node.expressions[:1] if not isinstance(operand, exp.Kwarg)]
     values = [node.this, node.args.get("expression") if isinstance(node, exp.Corr) else None]
     if isinstance(node, exp.CovarPop | exp.CovarSamp):
         values = [node.this, node.args.get("expression")]
@@ -143,7 +143,7 @@ def counted_values(select: exp.Select, refused: Refused, tables: Tables) -> Iter
         if len(values) == 1 and isinstance(values[0], exp.Tuple):
             values = list(values[0].expressions)
         if isinstance(holder, exp.Count) and len(values) > 1:
-            first, *others = [part.copy() for part in values]
+            first, *others = [value.copy() for value in values]
             for other in others:
                 between = exp.DPipe(this=first, expression=exp.Literal.string("|"), safe=True)
                 first = exp.DPipe(this=between, expression=other, safe=True)
@@ -167,9 +167,9 @@ def rounded_keys(select: exp.Select, refused: Refused, tables: Tables) -> Iterat
     for key in group.expressions if group is not None else ():
         asked = select.copy()
         for node in [*asked.expressions, *asked.args["group"].expressions]:
-            for part in list(node.find_all(type(key))):
-                if part == key:
-                    part.replace(_rounded(part))
+            for node_of_key in list(node.find_all(type(key))):
+                if node_of_key == key:
+                    node_of_key.replace(_rounded(node_of_key))
         yield asked
 
 
@@ -183,18 +183,18 @@ def one_by_one(select: exp.Select, refused: Refused, tables: Tables) -> Iterator
     for item in select.expressions:
         node = item.this if isinstance(item, exp.Alias) else item
         listed = node.args.get("expression")
-        parts: list[exp.Expr] = []
+        quantiles: list[exp.Expr] = []
         if isinstance(node, exp.ApproxQuantiles) and listed is not None:
             number = str(listed.name)
             steps = int(number) if number.isdecimal() and int(number) <= 20 else 0
             ends = [exp.Literal.number(repr(step / steps)) for step in range(1, steps)]
-            parts = [exp.PercentileCont(this=node.this.copy(), expression=end) for end in ends]
+            quantiles = [exp.PercentileCont(this=node.this.copy(), expression=end) for end in ends]
         elif isinstance(listed, exp.Array | exp.Tuple):
             for end in listed.expressions:
                 made = node.copy()
                 made.set("expression", end.copy())
-                parts.append(made)
-        columns += parts or [item.copy()]
+                quantiles.append(made)
+        columns += quantiles or [item.copy()]
     select.set("expressions", columns)
     yield select
 
@@ -263,7 +263,9 @@ def near_types(select: exp.Select, refused: Refused, tables: Tables) -> Iterator
 def chained(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield IN over expressions as comparisons chained with OR."""
     for node in refused_parts(select, refused, exp.In)[:1]:
-        tests = [exp.EQ(this=node.this.copy(), expression=part.copy()) for part in node.expressions]
+        tests = [
+            exp.EQ(this=node.this.copy(), expression=member.copy()) for member in node.expressions
+        ]
         if tests:
             node.replace(exp.paren(exp.or_(*tests)))
             yield select

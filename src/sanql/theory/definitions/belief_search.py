@@ -93,7 +93,7 @@ class Games:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputGames:
     """One output: what its failure is worth on each database, and the games that can be bad.
 
     `impossible` is its probability on each database when an output that the belief excludes counts
@@ -131,7 +131,7 @@ class _Node:
 
 
 @dataclass(frozen=True)
-class Enclosure:
+class BeliefEnclosure:
     """The supremum over beliefs lies in [lower, upper]; `belief` attains the lower number.
 
     `tied` is the most that was found when SD = tau counts as bad too. It can exceed the lower
@@ -145,14 +145,14 @@ class Enclosure:
 
 
 def search(
-    outputs: Sequence[Output],
+    outputs: Sequence[OutputGames],
     tau: Fraction,
     databases: int,
     start: Iterable[Row],
     *,
     nodes: int,
     gap: Fraction,
-) -> Enclosure:
+) -> BeliefEnclosure:
     """Return the largest total value of bad outputs over all beliefs, enclosed.
 
     Best-first: always the node with the largest bound, until bounds meet within `gap` or the nodes
@@ -182,13 +182,13 @@ def search(
         for child in children:
             push(child)
     upper = max([searched.tied, settled, *(-bound for bound, *_ in heap[:1])])
-    return Enclosure(searched.lower, upper, searched.tied, searched.best)
+    return BeliefEnclosure(searched.lower, upper, searched.tied, searched.best)
 
 
 class _Search:
     """The best belief so far, and the bounds and children of nodes."""
 
-    def __init__(self, outputs: Sequence[Output], tau: Fraction, databases: int) -> None:
+    def __init__(self, outputs: Sequence[OutputGames], tau: Fraction, databases: int) -> None:
         self.outputs, self.tau, self.databases = outputs, tau, databases
         self.lower = self.tied = Fraction(-1)
         self.best: Row = (Fraction(1), *[Fraction(0)] * (databases - 1))

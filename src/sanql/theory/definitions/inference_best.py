@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 from sanql.theory.channels import Channel
 from sanql.theory.definitions.finding import Finding, UnservedWitness, enclosed, show
 from sanql.theory.definitions.inference import inference_failure
-from sanql.theory.definitions.inference_lp import Block, Column, Conflict, Undecided, serve
+from sanql.theory.definitions.inference_lp import Block, Conflict, SharedColumn, Undecided, serve
 from sanql.theory.definitions.worlds import Protection, World, alt_law, check_class
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.errors import TheoryError
@@ -51,7 +51,7 @@ class _Option:
     """A set of cells that one column serves, the column (None when unproved), and what is lost."""
 
     cells: frozenset[int]
-    column: Column | None
+    column: SharedColumn | None
     loss: Loss
 
 
@@ -176,9 +176,9 @@ def _options(
         order = sorted(chosen)
         owner = [k for k in order for _ in cells[k].blocks]
         blocks = [block for k in order for block in cells[k].blocks]
-        found = serve(blocks, gamma, slack) if blocks else Column({})
+        found = serve(blocks, gamma, slack) if blocks else SharedColumn({})
         match found:
-            case Column():
+            case SharedColumn():
                 served.append(chosen)
                 options.append(_Option(chosen, found, loss))
             case Conflict():

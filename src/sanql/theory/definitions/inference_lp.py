@@ -43,7 +43,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Column:
+class SharedColumn:
     """A column, up to scale, that serves every block."""
 
     values: Mapping[Outcome, Fraction]
@@ -61,7 +61,7 @@ class Undecided:
     """The solver's guess could not be proved either way."""
 
 
-Service: TypeAlias = Column | Conflict | Undecided
+Service: TypeAlias = SharedColumn | Conflict | Undecided
 
 
 def serve(blocks: Sequence[Block], gamma: Fraction, slack: Fraction) -> Service:
@@ -83,10 +83,10 @@ def serve(blocks: Sequence[Block], gamma: Fraction, slack: Fraction) -> Service:
             for a, value in zip(inputs, rough, strict=True)
         }
         if all(_serves(values, block, gamma, slack) for block in blocks):
-            return Column(values)
+            return SharedColumn(values)
     values = _on_the_boundary(blocks, dict(zip(inputs, rough, strict=True)), gamma, slack)
     if all(_serves(values, block, gamma, slack) for block in blocks):
-        return Column(values)
+        return SharedColumn(values)
     return Undecided()
 
 

@@ -16,7 +16,7 @@ from itertools import combinations, pairwise
 
 from sanql.theory.channels import Channel, Database
 from sanql.theory.constants import tv_constant
-from sanql.theory.definitions.belief_search import Enclosure, Games, Output, search
+from sanql.theory.definitions.belief_search import BeliefEnclosure, Games, OutputGames, search
 from sanql.theory.definitions.finding import BeliefWitness, Finding, enclosed, show
 from sanql.theory.definitions.records import dropped, people
 from sanql.theory.definitions.semantic import (
@@ -52,7 +52,7 @@ def approximate_semantic_privacy(
     level = as_probability(tau, "tau")
     as_count(nodes, "nodes")
     outputs = [
-        Output(tuple(row[place] for row in channel.rows), games)
+        OutputGames(tuple(row[place] for row in channel.rows), games)
         for place, games in _games(channel, level, default)
         if games
     ]
@@ -90,7 +90,7 @@ def reality_oblivious_privacy(
     everywhere = tuple(Fraction(1, len(channel.databases)) for _ in channel.databases)
     for x, masses in zip(channel.databases, channel.rows, strict=True):
         outputs = [
-            Output((masses[place],) * len(channel.rows), possible, columns[place])
+            OutputGames((masses[place],) * len(channel.rows), possible, columns[place])
             for place, possible in games
             if masses[place] and (possible or not all(columns[place]))
         ]
@@ -211,7 +211,7 @@ def _two_point_candidates(
                 )
 
 
-def _belief(channel: Channel, found: Enclosure) -> Distribution:
+def _belief(channel: Channel, found: BeliefEnclosure) -> Distribution:
     return Distribution.from_weights(
         {x: mass for x, mass in zip(channel.databases, found.belief, strict=True) if mass}
     )

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from privacy.grammar import Grammar
-from privacy.rests import Side, moves
+from privacy.other_groups import Side, moves
 from privacy.worlds import (
     UNITS,
     Database,
@@ -29,7 +29,7 @@ from sanql.compile.statement import compile_plan
 from sanql.kernel.messages import Statement
 from sanql.measurements.measurement import Measured
 from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace
-from sanql.noise.other_groups import Rest
+from sanql.noise.other_groups import OtherGroups
 from sanql.plan.level import Level
 from sanql.plan.other_groups import adds_up
 from sanql.policy.model import Neighbours, Policy
@@ -95,12 +95,14 @@ def check_paid(plan: Level) -> None:
             case DiscreteGaussian(sigma2):
                 assert GaussianEvent(sigma2, Fraction(bounds.l2_squared)) in plan.charge.events
             case _:
-                assert index == plan.outline.measuring.selection or part.leaves or bounds.zero
+                assert (
+                    index == plan.outline.measuring.selection or part.quantile_bins or bounds.zero
+                )
 
 
 def replay_stream(seed: int, count: int, folder: Path) -> None:
     rng = random.Random(seed)
-    attained = dict.fromkeys((Measured.ROWS, Measured.SUM, Measured.REST), 0)
+    attained = dict.fromkeys((Measured.ROWS, Measured.SUM, Measured.OTHER_GROUPS), 0)
     longer = 0
     mechanisms = set()
     for sql, plan_, sent, ours, theirs in replays(seed, count, folder):
@@ -122,13 +124,13 @@ def replay_stream(seed: int, count: int, folder: Path) -> None:
     assert mechanisms == {"discrete Laplace", "discrete Gaussian"}
 
 
-def test_neighbours_move_the_rest_by_no_more_than_declared(tmp_path: Path) -> None:
+def test_neighbours_move_other_groups_by_no_more_than_declared(tmp_path: Path) -> None:
     replay_stream(20, 60, tmp_path)  # few seeds merge groups so that a change grows
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [11, 102])
-def test_neighbours_never_exceed_the_declared_sensitivity_of_the_rest(
+def test_neighbours_never_exceed_the_declared_sensitivity_of_other_groups(
     seed: int, tmp_path: Path
 ) -> None:
     replay_stream(seed, 150, tmp_path)
@@ -136,7 +138,7 @@ def test_neighbours_never_exceed_the_declared_sensitivity_of_the_rest(
 
 @pytest.mark.parametrize("neighbours", ORDERS)
 def test_every_number_of_the_row_is_accounted_for(neighbours: Neighbours, tmp_path: Path) -> None:
-    """The rest is exactly what adds up, and the count that selects only as REST."""
+    """The row has exactly what adds up, and the count that selects only as OTHER_GROUPS."""
     limits = {table: draw_bounding(random.Random(3)) for table in ("visits", "stays")}
     policy = write_policy(tmp_path, neighbours, limits)
     for sql in (question.format(table) for question in QUESTIONS for table in UNITS):
@@ -148,5 +150,5 @@ def test_every_number_of_the_row_is_accounted_for(neighbours: Neighbours, tmp_pa
             for index, part in enumerate(found.measurements)
             if adds_up(part, found.outline.limits) and index != measuring.selection
         }
-        assert set(Rest(found).add(pa.table(zeros)).exact()) == expected, sql
+        assert set(OtherGroups(found).add(pa.table(zeros)).exact()) == expected, sql
         assert measuring.selection not in expected

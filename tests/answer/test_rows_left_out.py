@@ -18,8 +18,8 @@ Planned = Callable[..., Level]
 def said(planned: Planned, sql: str, delta: str = "0") -> list[str]:
     """Return the lines under an answer, and see that its certificate has those on rows left out."""
     certificate = certify(plan_of(planned(sql, "1", delta)))
-    assert set(certificate.unseen) <= set(certificate.assumptions)
-    return certificate.beside()
+    assert set(certificate.rows_left_out) <= set(certificate.assumptions)
+    return certificate.caveats()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from privacy.replay import Distance, Key, keyed
 from sanql.measurements.measurement import Measured, Measurement
-from sanql.noise.other_groups import Rest
+from sanql.noise.other_groups import OtherGroups
 from sanql.plan.level import Level
 
 SETS_MAX = 32  # sets of keys tried for one question; all of them up to five keys
@@ -34,17 +34,19 @@ class Side:
         self.plan, self.cells = plan, cells
         zeros = pa.array([0] * cells.num_rows, pa.int64())
         for index, part in enumerate(plan.measurements):
-            if part.kind is Measured.REST:  # the engine has no column for it
+            if part.kind is Measured.OTHER_GROUPS:  # the engine has no column for it
                 cells = cells.append_column(f"m{index}", zeros)
         self.groups = keyed(plan, cells)
 
     def released(self, shown: frozenset[Key]) -> dict[int, dict[object, int]]:
         """Return the exact input of the noise when these keys appear, by measurement and cell."""
         hidden = pa.array([key not in shown for key in self.groups], pa.bool_())
-        rest = Rest(self.plan).add(self.cells.filter(hidden)).exact()
-        found: dict[int, dict[object, int]] = {i: {"rest": value} for i, value in rest.items()}
+        hidden_sums = OtherGroups(self.plan).add(self.cells.filter(hidden)).exact()
+        found: dict[int, dict[object, int]] = {
+            i: {"rest": value} for i, value in hidden_sums.items()
+        }
         for index, part in enumerate(self.plan.measurements):
-            if part.of is None and part.leaves is None:
+            if part.of is None and part.quantile_bins is None:
                 cell = found.setdefault(index, {})
                 cell |= {key: self.groups[key][index] for key in shown if key in self.groups}
         return found

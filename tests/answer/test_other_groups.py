@@ -89,7 +89,7 @@ def test_the_noise_of_the_row_is_one_draw_of_its_own_however_many_groups_are_mis
 ) -> None:
     for missing in (2, 50):
         plan = planned(SUMMED, delta="1e-6", other=True)
-        assert plan.outline.measuring.rest is None
+        assert plan.outline.measuring.other_groups is None
         telling = Telling()
         noisy = add_noise(plan, cells_of(plan, [1] * missing, sum=[0] * missing), telling)
         columns = [noise for noise, count in telling.asked if count == missing]
@@ -103,13 +103,13 @@ def test_the_noise_of_the_row_is_one_draw_of_its_own_however_many_groups_are_mis
         assert noisy.measurement(rows).tolist() == [missing + 1000]
 
 
-def test_the_draw_that_selects_is_never_used_for_the_rest(planned: Planned) -> None:
+def test_the_draw_that_selects_is_never_used_for_other_groups(planned: Planned) -> None:
     plan = planned(COUNTED, delta="1e-6", other=True)
-    rest, selection = plan.outline.measuring.rest, plan.outline.measuring.selection
-    assert rest is not None and selection is not None
+    other_groups, selection = plan.outline.measuring.other_groups, plan.outline.measuring.selection
+    assert other_groups is not None and selection is not None
     telling = Telling()
     noisy = add_noise(plan, cells_of(plan, [1, 2, 3]), telling)
-    assert telling.asked == [(plan.noises[selection], 3), (plan.noises[rest], 1)]
+    assert telling.asked == [(plan.noises[selection], 3), (plan.noises[other_groups], 1)]
     assert noisy.measurement(selection).tolist() == [6 + 1000]
 
 
@@ -124,13 +124,13 @@ def test_intervals_of_the_row_are_those_of_its_own_noise(
     measuring = plan.outline.measuring
     cells = add_noise(plan, cells_of(plan, [1, 1, 1, 10_000]), silent)
     shown = show(plan, cells, CONFIDENCE, NAMED)
-    index = measuring.rest
+    index = measuring.other_groups
     if index is None:
         index = next(i for i, p in enumerate(plan.measurements) if p.kind is Measured.ROWS)
     width = plan.noises[index].half_width(CONFIDENCE)
     low, high = shown.intervals["n"]
     assert (low[-1], high[-1]) == (3 - width, 3 + width)
-    if measuring.rest is not None and measuring.selection is not None:
+    if measuring.other_groups is not None and measuring.selection is not None:
         theirs = plan.noises[measuring.selection].half_width(CONFIDENCE)
         assert (low[0], high[0]) == (10_000 - theirs, 10_000 + theirs)
 
@@ -220,7 +220,7 @@ def test_cells_with_the_row_read_back_as_they_were_written(planned: Planned, sil
     noisy = add_noise(plan, cells_of(plan, [10_000, 3]), silent)
     again = NoisyCells.from_bytes(noisy.to_bytes())
     assert again.table.equals(noisy.table)
-    assert again.rest.tolist() == noisy.rest.tolist() == [False, True]
+    assert again.other_groups.tolist() == noisy.other_groups.tolist() == [False, True]
     named, renamed = (rows_of(plan, again, Display(other=name)) for name in ("(other)", "rest"))
     assert [row["city"] for row in (named[-1], renamed[-1])] == ["(other)", "rest"]
 

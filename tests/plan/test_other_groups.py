@@ -17,7 +17,7 @@ from sanql.options.values import parse_accuracy
 from sanql.plan import price
 from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.level import Level, LevelOutline
-from sanql.plan.other_groups import is_told
+from sanql.plan.other_groups import is_known_of_other_groups
 from support.one_level import outline_of, plan_of
 
 Outlined = Callable[..., LevelOutline]
@@ -91,17 +91,17 @@ def test_gaussian_noise_answers_for_a_longer_change(
 
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 @pytest.mark.parametrize("sql", TOGETHER)
-def test_the_rest_of_the_count_that_selects_has_a_share_of_its_own(
+def test_other_groups_of_the_count_that_selects_have_a_share_of_their_own(
     outlined: Outlined, sql: str, relation: str
 ) -> None:
     measuring = outlined(sql, relation, other=True).measuring
-    assert measuring.rest is not None
-    part = measuring.measurements[measuring.rest]
-    assert (part.kind, part.of) == (Measured.REST, measuring.selection)
+    assert measuring.other_groups is not None
+    part = measuring.measurements[measuring.other_groups]
+    assert (part.kind, part.of) == (Measured.OTHER_GROUPS, measuring.selection)
     sensitivity = part.sensitivity
     assert (sensitivity.l1, sensitivity.linf, sensitivity.l2_squared) == (1, 1, 1)
     priced = laplace_of(measuring, EPSILON, DELTA)
-    noise = priced.noises[measuring.rest]
+    noise = priced.noises[measuring.other_groups]
     assert isinstance(noise, DiscreteLaplace)
     assert LaplaceEvent(noise.scale, 1, 1) in priced.charge.events
     alone = laplace_of(outlined(sql, relation).measuring, EPSILON, DELTA)
@@ -111,18 +111,21 @@ def test_the_rest_of_the_count_that_selects_has_a_share_of_its_own(
 
 @pytest.mark.parametrize("sql", APART)
 def test_a_count_that_is_not_shown_has_no_rest(outlined: Outlined, sql: str) -> None:
-    assert outlined(sql, other=True).measuring.rest is None
+    assert outlined(sql, other=True).measuring.other_groups is None
 
 
-def test_what_does_not_add_up_is_not_told_of_the_rest(outlined: Outlined) -> None:
+def test_what_does_not_add_up_is_not_shown_of_other_groups(outlined: Outlined) -> None:
     sql = (
         "SELECT city, COUNT(*), SUM(age), AVG(age), STDDEV(age), CORR(age, score), "
         "COUNT(DISTINCT person_id), COUNT(DISTINCT age), MEDIAN(age) FROM {} GROUP BY city"
     )
     for table, one_group in (("visits", False), ("people", True)):
         found = outlined(sql.format(table), other=True)
-        told = [is_told(e, found.measuring, found.limits) for e in found.measuring.estimates]
-        assert told == [True] * 5 + [one_group, False, False]
+        known = [
+            is_known_of_other_groups(e, found.measuring, found.limits)
+            for e in found.measuring.estimates
+        ]
+        assert known == [True] * 5 + [one_group, False, False]
 
 
 @pytest.mark.parametrize(
@@ -155,9 +158,9 @@ def test_widths_and_accuracy_cover_the_row_of_other_groups(outlined: Outlined) -
     wanted = parse_accuracy("50 at 0.9")
     epsilon = least_epsilon(outline_of(outline), DELTA, wanted)
     made = price(outline_of(outline), epsilon, DELTA).levels[0]
-    assert outline.measuring.rest is not None and outline.measuring.selection is not None
+    assert outline.measuring.other_groups is not None and outline.measuring.selection is not None
     widths = [
         made.noises[index].half_width(wanted.confidence)
-        for index in (outline.measuring.selection, outline.measuring.rest)
+        for index in (outline.measuring.selection, outline.measuring.other_groups)
     ]
     assert half_width(made, 0, wanted.confidence) == max(widths) <= 50
