@@ -58,6 +58,8 @@ FIELDS = (
 # What is no part of a question's name, and why that is right.
 NO_PART = {
     "Measuring.estimates": "computed from noisy cells",
+    "Measuring.counted_apart": "the level apart has the value among its keys",
+    "LevelOutline.counts_for": "which level looks its values up in noisy cells",
     "Measuring.other_groups": "follows from `other` and the measurements",
     "Priced.mechanism": "words for what the noises are",
     "Query.aggregates": "the measurements say what is computed for them",

@@ -18,18 +18,37 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
-from privacy.worlds import Bounding, Database, Row, draw_units, write_policy
+from privacy.replay import check
+from privacy.worlds import (
+    UNITS,
+    Bounding,
+    Database,
+    Row,
+    draw_bounding,
+    draw_units,
+    neighbour_of,
+    source_of,
+    write_policy,
+)
+from sanql.answer.levels import add_noise_to_levels, show_levels
+from sanql.answer.most_frequent import with_most_frequent
 from sanql.answer.post_process import show
 from sanql.certificate.certificate import certify
+from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
 from sanql.measurements.measurement import Measured
+from sanql.measurements.noisy_cells import NoisyCells
 from sanql.noise.cells import add_noise
 from sanql.options import Accuracy
 from sanql.parse.question import parse
 from sanql.plan.accuracy import half_width, least_epsilon
+from sanql.plan.level import CountsApart
+from sanql.policy.model import Neighbours
 from support.by_hand import TABLES, level_of
 from support.by_value import cells_of_values
+from support.cells import priced
 from support.one_level import plan_of
+from support.samplers import SilentSampler
 from support.seeded import seeded
 from support.without_noise import answer_without_noise
 
@@ -144,15 +163,107 @@ def test_text_has_no_interval_and_says_so() -> None:
     assert "m" in shown.without
 
 
+UNKNOWN = [
+    ("city", lambda row: row["city"]),
+    ("big", lambda row: row["big"]),
+    ("UPPER(city)", lambda row: row["city"] and row["city"].upper()),
+]
+
+
+@pytest.mark.parametrize("grouping", ["", "sex", "region"])
+@pytest.mark.parametrize(("text", "value"), UNKNOWN)
+def test_without_noise_no_value_that_enough_units_share_has_more_rows(
+    grouping: str, text: str, value: Callable[[Row], Any], tmp_path: Path
+) -> None:
+    policy, database = write_policy(tmp_path, "add-remove", LIMITS), Database()
+    rng = random.Random(8)
+    rows = [row for _ in range(40) for unit in draw_units(rng, "readings") for row in unit]
+    database.load("readings", rows)
+    keys = f"{grouping} AS g, " if grouping else ""
+    by = f" GROUP BY {grouping}" if grouping else ""
+    plan = priced(
+        f"SELECT {keys}COUNT(*) AS n, MODE({text}) AS m FROM readings{by}", policy.tables,
+        epsilon=60, delta="1/100",
+    )  # fmt: skip
+    _, apart = plan.levels
+    assert apart.outline.counts_for is not None and apart.priced.threshold is not None
+    exact = [database.cells(compile_plan(level, source_of(policy), 7)) for level in plan.levels]
+    cells = add_noise_to_levels(plan, exact, SilentSampler())
+    answer = show_levels(plan, cells, Fraction(19, 20)).table.to_pylist()
+    assert any(found["m"] is not None for found in answer)
+    for found in answer:
+        own = [row for row in rows if not grouping or row[grouping] == found["g"]]
+        counted = Counter(v for v in map(value, own) if v is not None)
+        enough = {v: n for v, n in counted.items() if n >= apart.priced.threshold}
+        assert (found["m"] is None) == (not enough)
+        assert not enough or enough[found["m"]] == max(enough.values())
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
+@pytest.mark.parametrize(
+    "sql", ["MODE(city) FROM {}", "sex, MODE(big), COUNT(*) FROM {} GROUP BY sex"]
+)
+def test_neighbours_move_what_is_counted_apart_by_no_more_than_declared(
+    sql: str, neighbours: Neighbours, tmp_path: Path
+) -> None:
+    rng, ours, theirs, attained = random.Random(3), Database(), Database(), 0
+    for _ in range(6):
+        limits = {name: draw_bounding(rng) for name, unit in UNITS.items() if unit is not None}
+        policy = write_policy(tmp_path, neighbours, limits)
+        for table in UNITS:
+            units = draw_units(rng, table)
+            ours.load(table, [row for unit in units for row in unit])
+            other = neighbour_of(rng, table, units, neighbours)
+            theirs.load(table, [row for unit in other for row in unit])
+            plan = priced(f"SELECT {sql.format(table)}", policy.tables, neighbours)
+            for level in plan.levels:
+                sent = compile_plan(level, source_of(policy), rng.getrandbits(63))
+                attained += sum(check(level, ours.cells(sent), theirs.cells(sent)))
+    assert attained > 4
+
+
+def test_one_value_is_counted_apart_once_and_paid_for_with_the_whole() -> None:
+    plan = priced("SELECT sex, MODE(city), MODE(city), COUNT(*) FROM rows GROUP BY sex", TABLES)
+    assert [level.outline.counts_for for level in plan.levels] == [None, CountsApart(0, 0)]
+    assert plan.names == ("(sex)", "(sex, city)")
+    assert plan.charge.epsilon == sum(level.charge.epsilon for level in plan.levels)
+    assert plan.charge.delta == Fraction(1, 1000)
+
+
+def test_each_grouping_set_has_its_own_counts() -> None:
+    plan = priced("SELECT sex, MODE(city) FROM rows GROUP BY ROLLUP (sex)", TABLES)
+    served = [level.outline.counts_for for level in plan.levels]
+    assert served == [None, None, CountsApart(0, 0), CountsApart(1, 0)]
+    assert plan.names[2:] == ("(sex, city)", "(city)")
+
+
+def test_values_that_are_selected_need_a_delta() -> None:
+    with pytest.raises(Refused) as refused:
+        priced("SELECT MODE(city) FROM rows", TABLES, delta=0)
+    assert refused.value.code == "delta_needed"
+
+
+def test_the_other_groups_have_no_mode() -> None:
+    sql = "SELECT city, COUNT(*) AS n, MODE(UPPER(city)) AS m FROM rows GROUP BY city"
+    plan = priced(sql, TABLES, other=True)
+    cells = map(
+        NoisyCells,
+        [
+            pa.table({"k0": ["a", None, None], "m0": [9, 9, 9], "other": [False, False, True]}),
+            pa.table({"k0": ["a", "a", None], "k1": ["x", "y", "z"], "m0": [7, 9, 9]}),
+        ],
+    )
+    found = with_most_frequent(plan, list(cells))[0].found(0)
+    assert found == ["y", "z", None]
+
+
 def test_the_certificate_says_how_it_was_found() -> None:
     (said,) = certify(plan_of(level_of(SQL))).aggregates
     assert said["from"] == "the value with the largest count of measurement 1"
 
 
 REFUSED: list[tuple[str, str, str]] = [
-    ("MODE(city)", "values_unknown", "which values there are"),
-    ("MODE(income)", "values_unknown", "which values there are"),
-    ("MODE(born)", "values_unknown", "which values there are"),
+    ("MODE(SQRT(age))", "values_unknown", "which values there are"),
     ("MODE(DISTINCT sex)", "distinct_unsupported", "DISTINCT"),
     ("MODE(sex, 2)", "construct_unsupported", "MODE"),
 ]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sanql.answer.display import AS_THEY_ARE, Display
+from sanql.answer.most_frequent import with_most_frequent
 from sanql.answer.post_process import Layer, Shown, show_layers
 from sanql.answer.reconcile import fitted
 from sanql.measurements import NoisyCells
@@ -55,9 +56,10 @@ def show_levels(
     plan: Plan, cells: LevelCells, confidence: Fraction, display: Display = AS_THEY_ARE
 ) -> Shown:
     """Return the answer to a question with one level or several, whose totals add up."""
-    shown = fitted(plan, cells.levels)
+    measured = with_most_frequent(plan, cells.levels)
+    shown = fitted(plan, measured)
     layers = [
-        Layer(plan.levels[place], plan.sets[place], cells.levels[place], shown[place])
+        Layer(plan.levels[place], plan.sets[place], measured[place], shown[place])
         for place in plan.shown
     ]
     return show_layers(plan.query, layers, confidence, display)

@@ -239,8 +239,10 @@ def _expected(plan: Plan, confidence: Fraction, display: Display) -> list[Expect
             if not isinstance(output.expression, AggregateRef):
                 continue
             index = output.expression.index
-            width = half_width(level, index, confidence, ROWS_ASSUMED)
             estimate = level.estimates[index]
+            if not estimate.has_interval:
+                continue
+            width = half_width(level, index, confidence, ROWS_ASSUMED)
             assumed = f" if the group has {ROWS_ASSUMED:,} rows" if estimate.needs_rows else ""
             note = estimate.width_in or assumed
             note += _near_threshold(level, index)

@@ -167,7 +167,7 @@ def certify(plan: Plan, processing: tuple[str, ...] = ()) -> Certificate:
         aggregates=tuple(
             _of_level(plan, number) | {"aggregate": aggregate.text, "from": estimate.in_words()}
             for number, level in enumerate(levels)
-            for aggregate, estimate in zip(plan.query.aggregates, level.estimates, strict=True)
+            for aggregate, estimate in zip(level.query.aggregates, level.estimates, strict=True)
         ),
         keys="; ".join(f"{_prefix(plan, n)}{_keys(level)}" for n, level in enumerate(levels)),
         limits={
@@ -199,7 +199,7 @@ def _prefix(plan: Plan, number: int) -> str:
 
 def _levels_in_words(plan: Plan) -> tuple[str, ...]:
     """Return what a reader must know of several levels together."""
-    if not plan.several:
+    if not plan.query.sets:
         return ()
     sentences = [
         "limits on a unit hold level by level, so exact numbers of different levels need not add up"

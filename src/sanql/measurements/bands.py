@@ -72,4 +72,4 @@ def point(value: Reals | float) -> Band:
 
 def shared_confidence(confidence: Fraction, intervals: int) -> Fraction:
     """Return the confidence each of several intervals needs so that all hold together."""
-    return 1 - (1 - confidence) / intervals
+    return 1 - (1 - confidence) / max(1, intervals)  # what rests on none is as sure as it can be

@@ -39,6 +39,14 @@ class NoisyCells:
         place = self.table.column_names.index(f"m{index}")
         return NoisyCells(self.table.set_column(place, f"m{index}", pa.array(values)))
 
+    def with_found(self, place: int, values: pyarrow.Array[pyarrow.Scalar]) -> NoisyCells:
+        """Return the cells with a value for each group that was found in a level apart."""
+        return NoisyCells(self.table.append_column(f"v{place}", values))
+
+    def found(self, place: int) -> list[object]:
+        """Return the value that was found in a level apart, for each group."""
+        return self.table.column(f"v{place}").to_pylist()  # type: ignore[no-any-return]
+
     @property
     def other_groups(self) -> NDArray[np.bool_]:
         """Which row holds what the groups that do not appear have together: one, or none."""

@@ -17,15 +17,16 @@ A set that is asked for twice is one level, and shown twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sanql.canonical import first_text
 from sanql.plan.keys import FilteringKey, OneGroup, PublicKeys, keys_of
-from sanql.plan.level import LevelOutline, outline_level
+from sanql.plan.level import CountsApart, LevelOutline, outline_level
 from sanql.plan.reading import reading
 from sanql.policy import Neighbours, Table
 from sanql.question import AggregateRef, ColumnRef, Expr, KeyRef, Query, expression_form
+from sanql.statistics import count_of
 
 GroupingSet = tuple[int, ...]
 """The keys of a level, as their places among those of the question."""
@@ -65,9 +66,40 @@ def outline_levels(
     return tuple(levels)
 
 
+def outline_counts_apart(
+    levels: Sequence[LevelOutline], groups_asked: int | None
+) -> Iterator[LevelOutline]:
+    """Yield a level for each value that statistics of the shown levels have counted apart.
+
+    It is grouped by the keys of the level that it serves and by that value, whose values are selected
+    privately as any unknown keys are, and counts rows.
+    """
+    for number, level in enumerate(levels):
+        for place, value in enumerate(level.measuring.counted_apart):
+            keys = (*level.query.keys, value)
+            counted = replace(
+                level.query, keys=keys, aggregates=(count_of(None, "COUNT(*)"),), outputs=()
+            )
+            outlined = outline_level(
+                _alone(counted),
+                level.tables,
+                level.neighbours,
+                groups_asked,
+                filtering_keys=level.filtering_keys,
+            )
+            yield replace(outlined, counts_for=CountsApart(number, place))
+
+
 def level_name(query: Query, chosen: GroupingSet) -> str:
     """Return a grouping set as SQL lists it."""
     return f"({', '.join(_key_name(query, key) for key in sorted(chosen))})"
+
+
+def name_of_counts_apart(shown: str, value: Expr) -> str:
+    """Return the name of a level that counts rows by one value more than a level that is shown."""
+    keys = shown.removeprefix("(").removesuffix(")")
+    own = value.name if isinstance(value, ColumnRef) and value.stored else "its value"
+    return f"({keys}, {own})" if keys else f"({own})"
 
 
 def _key_name(query: Query, index: int) -> str:
@@ -93,16 +125,15 @@ def _fixed_name(key: Expr) -> str:
 def _level(query: Query, chosen: GroupingSet) -> Query:
     """Return the question that a level is; what is around the aggregates stays with the whole."""
     return replace(
-        query,
+        _alone(query),
         keys=tuple(query.keys[index] for index in chosen),
-        sets=(),
         outputs=tuple(o for o in query.outputs if isinstance(o.expression, AggregateRef)),
-        having=None,
-        order=(),
-        limit=None,
-        offset=0,
-        distinct=False,
     )
+
+
+def _alone(query: Query) -> Query:
+    """Return a question without sets, and without what is computed from its noisy cells."""
+    return replace(query, sets=(), having=None, order=(), limit=None, offset=0, distinct=False)
 
 
 def _filtering_keys(
@@ -120,5 +151,5 @@ def _filtering_keys(
 
 
 def is_public(level: LevelOutline) -> bool:
-    """Return whether the groups of a level are known without the data."""
-    return isinstance(level.keys, OneGroup | PublicKeys)
+    """Return whether the groups of a level that is shown are known without the data."""
+    return level.counts_for is None and isinstance(level.keys, OneGroup | PublicKeys)

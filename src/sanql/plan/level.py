@@ -29,6 +29,14 @@ from sanql.statistics import Estimate, Measuring, PlannedNoise, plan_measurement
 
 
 @dataclass(frozen=True)
+class CountsApart:
+    """What a level that is not shown counts rows for: which level, and which of its values there."""
+
+    level: int
+    place: int
+
+
+@dataclass(frozen=True)
 class LevelOutline:
     """Everything about one grouping set of an answer that does not depend on epsilon."""
 
@@ -41,6 +49,7 @@ class LevelOutline:
     measuring: Measuring
     other: bool = False  # one row more holds what the groups that do not appear have together
     filtering_keys: tuple[FilteringKey, ...] = ()  # of other levels: a row must have their values
+    counts_for: CountsApart | None = None  # a level that is not shown serves one that is
 
     @property
     def selects_keys(self) -> bool:

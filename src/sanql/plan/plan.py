@@ -11,7 +11,14 @@ from sanql.account import Charge
 from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.plan.digest import first_question_digest, question_digest
-from sanql.plan.grouping_sets import GroupingSet, grouping_sets, level_name, outline_levels
+from sanql.plan.grouping_sets import (
+    GroupingSet,
+    grouping_sets,
+    level_name,
+    name_of_counts_apart,
+    outline_counts_apart,
+    outline_levels,
+)
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.pricing import price_levels
 from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
@@ -20,7 +27,10 @@ from sanql.question import Query
 
 @dataclass(frozen=True)
 class Outline:
-    """Everything about an answer that does not depend on epsilon, one level for each grouping set."""
+    """Everything about an answer that does not depend on epsilon.
+
+    There is one level for each grouping set, then one for each value that is counted apart.
+    """
 
     query: Query
     sets: tuple[GroupingSet, ...]
@@ -72,8 +82,8 @@ class Plan:
 
     @cached_property
     def several(self) -> bool:
-        """Whether grouping sets were asked for, so that levels are told apart by their names."""
-        return bool(self.query.sets)
+        """Whether there are levels to be told apart by their names."""
+        return bool(self.query.sets) or len(self.levels) > 1
 
     @cached_property
     def shown(self) -> tuple[int, ...]:
@@ -85,7 +95,13 @@ class Plan:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The grouping set of each level, as SQL lists it."""
-        return tuple(level_name(self.query, chosen) for chosen in self.sets)
+        shown = [level_name(self.query, chosen) for chosen in self.sets]
+        apart = [
+            name_of_counts_apart(shown[level.counts_for.level], level.query.keys[-1])
+            for level in self.outline.levels
+            if level.counts_for is not None
+        ]
+        return (*shown, *apart)
 
     @cached_property
     def noises(self) -> tuple[Noise, ...]:
@@ -127,7 +143,8 @@ def outline(
             "leave other out, or ask for one grouping at a time",
         )
     levels = outline_levels(query, tables, neighbours, groups_asked, other)
-    return Outline(query, grouping_sets(query), levels)
+    apart = outline_counts_apart(levels, groups_asked)
+    return Outline(query, grouping_sets(query), (*levels, *apart))
 
 
 def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:

@@ -32,7 +32,7 @@ from sanql.measurements import (
     sensitivity_of_units,
 )
 from sanql.policy import ColumnUnit, Table
-from sanql.question import Aggregate, ColumnRef, Expr, LiteralValue
+from sanql.question import Aggregate, ColumnRef, Expr, LiteralValue, Type
 from sanql.statistics.statistic import Estimate
 
 T = TypeVar("T")
@@ -52,6 +52,9 @@ class Measuring:
     measurements: tuple[Measurement, ...]
     estimates: tuple[Estimate, ...]
     selection: int | None  # the measurement of units that decides which unknown keys appear
+    counted_apart: tuple[
+        Expr, ...
+    ] = ()  # by whose unknown values rows are counted in a level apart
     other_groups: int | None = None  # the measurement that stands for `selection` in their row
 
 
@@ -82,11 +85,17 @@ class Collector:
         self._found: list[Measurement] = []
         self._places: dict[Measurement, int] = {}  # by what they are before they have a weight
         self._shared: dict[object, Any] = {}
+        self._counted_apart: dict[Expr, int] = {}
 
     @property
     def found(self) -> tuple[Measurement, ...]:
         """The measurements so far, in the order in which they were asked for."""
         return tuple(self._found)
+
+    @property
+    def counted_apart(self) -> tuple[Expr, ...]:
+        """The values whose rows are counted in a level apart, in the order of their places."""
+        return tuple(self._counted_apart)
 
     def shared(self, key: object, make: Callable[[], T]) -> T:
         """Return what several statistics rest on together, made when the first of them asks for it."""
@@ -138,6 +147,18 @@ class Collector:
             setting = replace(setting, always_present=False)
         bounds = sensitivity_of_sums(setting, bottom, top, None)
         return Measurement(Measured.SUM, argument, bounds, grid, centre, bottom, top)
+
+    def count_apart(self, aggregate: Aggregate) -> int | None:
+        """Return the place of a value by which rows are counted in a level apart, its keys selected.
+
+        None where its values are known without the data, so that nothing need be selected.
+        """
+        facts = aggregate.value.facts
+        if self._listed(aggregate.value) is not None:
+            return None
+        if facts.type is Type.REAL and facts.grid is None:
+            raise _no_values(aggregate)
+        return self._counted_apart.setdefault(aggregate.value, len(self._counted_apart))
 
     def histogram(self, aggregate: Aggregate, weight: float) -> int:
         """Return the place of counts of rows by public value, one noisy integer for each."""

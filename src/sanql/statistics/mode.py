@@ -1,8 +1,12 @@
-"""MODE: the value that most rows have, among values that are known without the data.
+"""MODE: the value that most rows have, of values known without the data or selected privately.
 
-Rows are counted by value, every count has noise of its own, and the value with the largest noisy count
-is told, the first listed among equals. A value whose count may be the largest, by the intervals of all
-counts together, may be the mode: numbers have the range of those values as their interval.
+Where they are known, rows are counted by value, every count has noise of its own, and the value with the
+largest noisy count is told, the first listed among equals. A value whose count may be the largest, by the
+intervals of all counts together, may be the mode: numbers have the range of those values as interval.
+
+Where they are not, rows are counted in a level apart, grouped by the value as by any unknown key, and the
+value with the largest noisy count among those that appear is told. One that does not appear may have more
+rows than it, if few units have them, so there is no interval.
 """
 
 from __future__ import annotations
@@ -27,10 +31,10 @@ class Mode(Statistic):
 
     name = "mode"
     spellings = ("MODE",)
-    written = "`MODE(x)`, `MODE() WITHIN GROUP (ORDER BY x)`, of x with declared values"
+    written = "`MODE(x)`, `MODE() WITHIN GROUP (ORDER BY x)`"
     found = (
-        "the value with the largest of noisy counts, one for each value (rows with other values are left "
-        "out); the interval of a number has all values whose count may be the largest"
+        "the value with the largest of noisy counts, one for each declared value (the interval of a "
+        "number has all values whose count may be the largest), or for each that is selected privately"
     )
     needs_bounds = False
 
@@ -39,6 +43,9 @@ class Mode(Statistic):
         return Aggregate(self.name, (written.argument,), facts, written.text)
 
     def measure(self, aggregate: Aggregate, collector: Collector) -> Estimate:
+        place = collector.count_apart(aggregate)
+        if place is not None:
+            return SelectedModeOf(place)
         return ModeOf(collector.histogram(aggregate, 1.0), aggregate.facts.type in NUMBERS)
 
 
@@ -90,6 +97,37 @@ class ModeOf(Estimate):
 
     def in_words(self) -> str:
         return f"the value with the largest count of measurement {self.counts + 1}"
+
+
+@dataclass(frozen=True)
+class SelectedModeOf(Estimate):
+    """The value whose noisy count of rows is the largest in a level apart, of those selected there."""
+
+    place: int
+
+    depends_on_spread: ClassVar[bool] = True
+    has_interval: ClassVar[bool] = False
+
+    @property
+    def measurements(self) -> frozenset[int]:
+        return frozenset()
+
+    def value(self, noisy: NoisyMeasurements) -> Values:
+        values = np.empty(noisy.count, dtype=object)
+        values[:] = noisy.cells.found(self.place)
+        return values
+
+    def band(self, noisy: NoisyMeasurements, confidence: Fraction) -> None:
+        return None
+
+    def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:
+        return np.array([value is None for value in noisy.cells.found(self.place)], dtype=np.bool_)
+
+    def half_width(self, noise: PlannedNoise, confidence: Fraction, rows: int) -> Fraction:
+        return Fraction(0)
+
+    def in_words(self) -> str:
+        return "the value with the largest noisy count in a level of its own, of those that appear there"
 
 
 def _shown(value: LiteralValue) -> object:

@@ -80,6 +80,7 @@ class Estimate(ABC):
 
     needs_rows: ClassVar[bool] = False  # its half-width depends on how many rows it is over
     depends_on_spread: ClassVar[bool] = False  # no accuracy can be promised before it is known
+    has_interval: ClassVar[bool] = True  # something is known of how far it is off
     width_in: ClassVar[str] = ""  # what a half-width counts, where it is not the statistic itself
     can_be_rounded: ClassVar[bool] = False  # it adds up, so `rounded` is about it
 

@@ -35,10 +35,9 @@ SELECT COUNT(*) FROM items i WHERE i.quantity > (SELECT AVG(j.quantity) FROM ite
 --code> subquery_across_units
 --remedy> SELECT j.sku, AVG(j.quantity) FROM items AS j GROUP BY j.sku
 
--- Which coupon is most common.
-SELECT MODE(coupon) FROM orders;
+-- How evenly coupons are used.
+SELECT ENTROPY(coupon) FROM orders;
 --code> values_unknown
---remedy> SELECT coupon, COUNT(*) FROM orders GROUP BY coupon ORDER BY COUNT(*) DESC LIMIT 1
 
 -- A list of quantiles.
 SELECT QUANTILE_CONT(price, [0.25, 0.5, 0.75]) FROM items;
