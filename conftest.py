@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,17 @@ from hypothesis import settings
 
 settings.register_profile("sanql", deadline=None)  # a busy machine is no fault
 settings.load_profile("sanql")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays until the end: garbage is not looked for in it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,12 +42,11 @@ def _registry_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def _hospital_for_documents(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def _hospital_for_documents(request: pytest.FixtureRequest) -> None:
+    """Only documents have a folder made for them here: most tests need none."""
     if request.node.path.suffix == ".md":
         from sanql.demo import make_hospital
 
-        make_hospital(tmp_path / "demo")
-        monkeypatch.chdir(tmp_path)
-    yield
+        folder: Path = request.getfixturevalue("tmp_path")
+        make_hospital(folder / "demo")
+        request.getfixturevalue("monkeypatch").chdir(folder)
