@@ -291,6 +291,7 @@ def _try(folder: Path, registry: str, number: int, barrier: object, won: object)
         won.put(error.code)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("registries", [["one"], ["a", "b", "c", "d"]], ids=["shared", "apart"])
 def test_of_accounts_that_claim_at_once_exactly_one_wins(
     registries: list[str], file: Path, tmp_path: Path

@@ -112,6 +112,7 @@ def test_the_heavy_order_is_the_best_for_gaussian_charges() -> None:
         assert weights[rhos.index(max(rhos))] == Fraction(1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.1"), ("2", "0.01"), ("0.5", "0.3")])
 def test_no_adaptive_adversary_exceeds_delta(epsilon: str, delta: str) -> None:
     """An adversary who picks each charge after each outcome, solved exactly by backward induction.

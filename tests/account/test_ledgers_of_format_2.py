@@ -104,6 +104,7 @@ def test_the_auditor_finds_it_sound_with_the_balances_it_found_then(town: Path) 
     assert [entry.name for entry in found.exact] == ["score"]
 
 
+@pytest.mark.slow
 def test_exact_releases_are_on_record_and_are_not_made_a_second_time(town: Path) -> None:
     then = recorded(town)
     (released,) = [each for each in then["answers"] if each["wishes"].get("exact")]
@@ -126,6 +127,7 @@ def test_exact_releases_are_on_record_and_are_not_made_a_second_time(town: Path)
     assert refused.value.code == "exact_source_changed"
 
 
+@pytest.mark.slow
 def test_repeats_are_free_where_the_version_of_the_data_is_the_same(town: Path) -> None:
     noisy = [each for each in recorded(town)["answers"] if not each["wishes"].get("exact")]
     repeatable = [each for each in noisy if each["version"] == NEWEST]

@@ -55,6 +55,7 @@ def test_nothing_outside_the_stores_and_the_registry_of_claims_knows_sqlite() ->
     knowing = {
         str(path.relative_to(source))
         for path in source.rglob("*.py")
+        if "sqlite3" in path.read_text()
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Import | ast.ImportFrom)
         and "sqlite3" in {getattr(node, "module", None), *(alias.name for alias in node.names)}

@@ -80,7 +80,14 @@ def test_every_expression_over_noisy_values_arrives(answered: Answered, text: st
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[FIXTURES])
+@settings(max_examples=100, deadline=None, suppress_health_check=[FIXTURES])
+@given(text=EXPRESSIONS)
+def test_every_other_expression_over_noisy_values_arrives(answered: Answered, text: str) -> None:
+    assert_arrives(answered, text)
+
+
+@pytest.mark.soak
+@settings(max_examples=1_000, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=EXPRESSIONS)
 def test_every_expression_over_noisy_values_arrives_at_length(
     answered: Answered, text: str

@@ -47,6 +47,7 @@ def test_eight_threads_of_two_analysts_are_charged_for_what_they_got_and_no_more
         assert own.spent_upper.epsilon <= paid
 
 
+@pytest.mark.slow
 def test_what_one_analyst_paid_for_is_not_on_record_for_another(session: Session) -> None:
     ana, bo = San(session, "ana"), San(session, "bo")
     first = ana.query("SELECT COUNT(*) AS n FROM people", epsilon="0.1")

@@ -123,7 +123,7 @@ FIXTURES = HealthCheck.function_scoped_fixture
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=[FIXTURES])
+@settings(max_examples=120, deadline=None, suppress_health_check=[FIXTURES])
 @given(text=st.one_of(mutated(), mutated(), st.text(max_size=200)))
 def test_a_mutated_question_is_understood_or_refused(
     tables: Mapping[str, Table], text: str

@@ -65,7 +65,18 @@ def test_an_accepted_pattern_is_no_error_in_the_engine(
 
 @pytest.mark.slow
 @settings(
-    max_examples=2_500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(pattern=st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join))
+def test_a_longer_pattern_that_is_accepted_is_no_error_in_the_engine(
+    engine: duckdb.DuckDBPyConnection, pattern: str
+) -> None:
+    agree(engine, pattern)
+
+
+@pytest.mark.soak
+@settings(
+    max_examples=5_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(pattern=st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join))
 def test_an_accepted_pattern_is_no_error_in_the_engine_at_length(

@@ -119,6 +119,7 @@ def rename(path: Path, names: Mapping[str, str]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_field_is_part_of_the_name_or_known_to_be_none() -> None:
     part: set[str] = set()
     idle: set[str] = set()

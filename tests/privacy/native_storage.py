@@ -54,13 +54,13 @@ class Asked:
 
 
 class Native(Asked):
-    """A policy over tables that are filled anew for each question."""
+    """A policy over tables; what they are filled with is written once."""
 
     def __init__(self, folder: Path, policy: str, schema: Sequence[str]) -> None:
         """Write the policy of tables that CREATE statements declare."""
         self._folder = folder
         self._schema = schema
-        self._files = 0
+        self._files: dict[tuple[str, ...], Path] = {}
         self._write(folder / "data.duckdb", [])
         path = folder / "policy.toml"
         path.write_text(HEAD + policy)
@@ -82,7 +82,9 @@ class Native(Asked):
         self, questions: Sequence[str], fill: Sequence[str], threads: int = 2
     ) -> list[list[dict[str, Any]]]:
         """Return the exact cells of several questions over the same rows."""
-        self._files += 1
-        file = self._folder / f"rows{self._files}.duckdb"
-        self._write(file, fill)
+        file = self._files.get(tuple(fill))
+        if file is None:
+            file = self._folder / f"rows{len(self._files)}.duckdb"
+            self._write(file, fill)
+            self._files[tuple(fill)] = file
         return self.cells_of(questions, file, threads)

@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 from privacy.equal_pairs import Pairs
 from privacy.kernel import Kernel
 from privacy.native_storage import HEAD
+from sanql.compile.statement import compile_plan
 from sanql.engines.preparation import prepare
 from sanql.policy import load
-from support.cells import cells_of
+from support.cells import SECRET, priced
 
 MANY = 40
 PEOPLE = [(unit, 0) for unit in range(MANY) for _ in range(2)]
@@ -61,9 +62,11 @@ class PairWorlds:
 
     def cells(self, question: str) -> dict[str, Cells]:
         """Return a question's exact cells in each world."""
+        plan = priced(question, self._policy.tables, self._policy.neighbours)
+        sent = [compile_plan(level, self._source, SECRET) for level in plan.levels]
         found = {}
         for world, kernel in self._kernels.items():
-            rows = cells_of(question, self._policy, self._source, kernel.cells)
+            rows = [row for each in sent for row in kernel.cells(each).to_pylist()]
             found[world] = Counter({(row["k0"], repr(row.get("k1"))): row["m0"] for row in rows})
         return found
 

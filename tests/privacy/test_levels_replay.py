@@ -33,6 +33,7 @@ from sanql.plan.plan import Plan
 from sanql.policy.model import Neighbours, Policy
 from support.cells import priced
 from support.samplers import SilentSampler
+from support.volume import few_of
 
 
 def planned(sql: str, policy: Policy, groups: int | None) -> Plan | None:
@@ -91,9 +92,9 @@ def replay_levels(seed: int, count: int, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("seed", few_of(range(3), 1))
 def test_neighbours_move_no_level_by_more_than_it_declares(seed: int, tmp_path: Path) -> None:
-    replay_levels(seed, 40, tmp_path)
+    replay_levels(seed, 20, tmp_path)
 
 
 @pytest.mark.parametrize("table", ["readings", "visits"])

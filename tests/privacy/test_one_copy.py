@@ -103,22 +103,36 @@ def test_the_engine_is_told_a_subquery_as_often_as_it_was_written(san: San, shap
     assert sent.in_full().replace('"', "").count(f"FROM {MARK}") == subqueries
 
 
-@pytest.mark.parametrize("shape", QUESTIONS)
-def test_cells_are_the_sum_of_the_cells_of_each_person(san: San, shape: str) -> None:
-    sent = _sent(san, QUESTIONS[shape][0])
-    together = _cells(san.session.data.open().source.database, sent, None)
-    alone = [_cells(san.session.data.open().source.database, sent, person) for person in range(12)]
-    assert together == [sum(numbers) for numbers in zip(*alone, strict=True)]
+@pytest.fixture(scope="module")
+def engines(san: San) -> Iterator[list[duckdb.DuckDBPyConnection]]:
+    """Return the rows of all, and those of each person alone, behind an engine each."""
+    database = san.session.data.open().source.database
+    made = [_engine(database, person) for person in (None, *range(12))]
+    yield made
+    for each in made:
+        each.close()
 
 
-def _cells(database: Path, sent: Statement, person: int | None) -> list[int]:
+def _engine(database: Path, person: int | None) -> duckdb.DuckDBPyConnection:
     connection = connect()
     connection.execute("ATTACH ':memory:' AS data")
     connection.execute(f"ATTACH '{database}' AS kept (READ_ONLY)")
     whose = "" if person is None else f"WHERE id = {person}"
     connection.execute(f"CREATE TABLE data.main.t AS SELECT * FROM kept.main.t {whose}")
     connection.execute("CREATE TABLE data.main.p AS SELECT * FROM kept.main.p")
-    with running(connection, sent):
-        ((*cells,),) = connection.fetchall()
-    connection.close()
+    return connection
+
+
+@pytest.mark.parametrize("shape", QUESTIONS)
+def test_cells_are_the_sum_of_the_cells_of_each_person(
+    san: San, engines: list[duckdb.DuckDBPyConnection], shape: str
+) -> None:
+    sent = _sent(san, QUESTIONS[shape][0])
+    together, *alone = (_cells(engine, sent) for engine in engines)
+    assert together == [sum(numbers) for numbers in zip(*alone, strict=True)]
+
+
+def _cells(engine: duckdb.DuckDBPyConnection, sent: Statement) -> list[int]:
+    with running(engine, sent):
+        ((*cells,),) = engine.fetchall()
     return cells

@@ -105,7 +105,17 @@ class World:
         (folder / "policy.toml").write_text(POLICY.format(unit=UNITS[unit]))
         self.san = open_policy(folder / "policy.toml")
         self.by_row = unit == "rows"
-        self._folder = folder
+        self._engines = {}
+        for rows in SIZES:
+            self._engines[rows] = connect()
+            name = "d" if rows == 1 else str(rows)
+            attach(self._engines[rows], folder / f"{name}.duckdb", read_only=True)
+
+    def close(self) -> None:
+        """Let all databases go."""
+        self.san.close()
+        for engine in self._engines.values():
+            engine.close()
 
     def sent(self, sql: str) -> Statement:
         """Return what the engine is asked."""
@@ -114,12 +124,9 @@ class World:
 
     def counts(self, sent: Statement, rows: int) -> list[int]:
         """Return a statement's first measurement over so many private rows, by group."""
-        connection = connect()
-        name = "d" if rows == 1 else str(rows)
-        attach(connection, self._folder / f"{name}.duckdb", read_only=True)
+        connection = self._engines[rows]
         with running(connection, sent):
             found = connection.to_arrow_reader().read_all()["m0"].to_pylist()
-        connection.close()
         return sorted(found)
 
 
@@ -141,7 +148,7 @@ def world(
     """Return a private table and a public one whose sums hang on their order."""
     made = World(tmp_path_factory.mktemp("world"), request.param)
     yield made
-    made.san.close()
+    made.close()
 
 
 @pytest.mark.parametrize("shape", [*ANSWERED, *OF_PEOPLE])

@@ -62,6 +62,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Native:
     return Native(tmp_path_factory.mktemp("promises"), POLICY, SCHEMA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("about", QUESTIONS)
 @pytest.mark.parametrize("extreme", ["9223372036854775807", "-9223372036854775807 - 1"])
 def test_a_row_that_where_leaves_out_is_computed_with_safely(

@@ -27,7 +27,7 @@ def test_cells_add_up_and_no_setting_changes_them(name: str) -> None:
     assert ended.accepted.total() == 5 <= ended.comparisons
 
 
-@pytest.mark.parametrize("seed", few_of(range(2, 8), 2))
+@pytest.mark.parametrize("seed", few_of(range(2, 8), 1))
 def test_of_more_questions_none_differs(seed: int) -> None:
     assert found("mixed", seed, 15, large=seed % 2 == 0).violations == []
 

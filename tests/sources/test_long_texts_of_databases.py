@@ -71,6 +71,7 @@ STORED = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_shown_of_a_question_does_not_tell_of_long_texts(
     tmp_path: Path, make_policy: MakePolicy
 ) -> None:
@@ -198,6 +199,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 def test_texts_that_were_updated_inserted_and_deleted_since_are_read_as_they_are_now(
     tmp_path: Path, make_policy: MakePolicy
 ) -> None:

@@ -42,6 +42,7 @@ from sanql.statistics.collector import Measuring
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
 from support.by_value import level_by_value
 from support.samplers import SilentSampler
+from support.volume import few_of
 
 LIMITS = {"visits": Bounding(3, 2, None), "stays": Bounding(2, 2, 1)}
 VALUES = [
@@ -112,7 +113,8 @@ def test_rows_are_counted_as_by_hand(column: str, tmp_path: Path) -> None:
     assert noisy.lists(place)[0].tolist() == [by_hand[value] for value in values]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", few_of(range(3), 1))
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_neighbours_move_counts_by_value_by_no_more_than_declared(
     neighbours: Neighbours, seed: int, tmp_path: Path
@@ -139,6 +141,7 @@ def test_neighbours_move_counts_by_value_by_no_more_than_declared(
     assert attained[Measured.HISTOGRAM] > 2, attained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", UNITS)
 def test_counts_by_value_add_up_over_units(table: str, tmp_path: Path) -> None:
     rng, database = random.Random(4), Database()

@@ -42,7 +42,7 @@ class Attack:
     tight: bool = False
     zero: bool = False
     openings: tuple[Genome, ...] = ()
-    instances: int = 1_000
+    instances: int = 500
 
     def __str__(self) -> str:
         return self.edges[0]
