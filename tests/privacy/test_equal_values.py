@@ -210,8 +210,22 @@ def check(found: dict[str, Cells], column: Pairs) -> None:
             assert {value: count * MANY // 2 for value, count in two.items()} == most, pair
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-def test_nothing_tells_the_values_of_a_pair_apart(storage: str, tmp_path: Path) -> None:
+# What the engine chooses it chooses in a copy that is the same whoever wrote the Parquet file.
+@pytest.mark.parametrize(
+    ("storage", "chosen"),
+    [
+        ("database", CHOSEN),
+        ("csv", CHOSEN),
+        ("parquet", CHOSEN),
+        ("pandas", ()),
+        ("polars", ()),
+        pytest.param("pandas", CHOSEN, marks=pytest.mark.soak),
+        pytest.param("polars", CHOSEN, marks=pytest.mark.soak),
+    ],
+)
+def test_nothing_tells_the_values_of_a_pair_apart(
+    storage: str, chosen: tuple[str, ...], tmp_path: Path
+) -> None:
     """Nor does it, where they are two values, make one of them the other for anybody else."""
     write, columns = STORAGES[storage]
     worlds: PairWorlds = write(tmp_path, columns)
@@ -219,7 +233,7 @@ def test_nothing_tells_the_values_of_a_pair_apart(storage: str, tmp_path: Path) 
     for n, column in enumerate(columns):
         spelled = SPELLED[SPELLED_AS[column.declared]]
         own, inner = spelled.format(f"t.c{n}"), spelled.format("t.c")
-        forms = (SHARED,) if column.declared in seen else (SHARED, *CHOSEN)
+        forms = (SHARED,) if column.declared in seen else (SHARED, *chosen)
         seen.add(column.declared)
         for form in forms:
             if form == CHOSEN[-1] and SPELLED_AS[column.declared] == "real":

@@ -76,7 +76,8 @@ def test_what_is_shown_of_a_question_does_not_tell_of_long_texts(
     tmp_path: Path, make_policy: MakePolicy
 ) -> None:
     shown = []
-    for name, rows in (("with", LONG), ("without", OTHERS)):
+    fewer = LONG.replace(f"range({ROWS})", "range(50)")  # enough of them to need a copy
+    for name, rows in (("with", fewer), ("without", OTHERS)):
         (tmp_path / name).mkdir()
         written(
             tmp_path / name / "d.duckdb", f"CREATE TABLE t AS {OTHERS}", f"INSERT INTO t {rows}"
