@@ -74,24 +74,29 @@ class Collecting:
         return self.pieces
 
 
+def _town(folder: Path) -> Policy:
+    """Write people into a database, and a policy over it."""
+    with duckdb.connect(str(folder / "town.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE people AS SELECT range AS person_id, (range % 90)::INTEGER AS age, "
+            f"'city ' || range % 7 AS city FROM range({ROWS})"
+        )
+    (folder / "policy.toml").write_text(POLICY.format(source="town.duckdb"))
+    return load(folder / "policy.toml")
+
+
 class EngineContract:
     """One prepared source and what is asked of it; `kind` says which engine is asked."""
 
     kind: str
 
-    @pytest.fixture
+    @pytest.fixture(scope="class")
     def engine(self) -> Engine:
         return open_engine(self.kind)
 
     @pytest.fixture
     def policy(self, tmp_path: Path) -> Policy:
-        with duckdb.connect(str(tmp_path / "town.duckdb")) as connection:
-            connection.execute(
-                "CREATE TABLE people AS SELECT range AS person_id, (range % 90)::INTEGER AS age, "
-                f"'city ' || range % 7 AS city FROM range({ROWS})"
-            )
-        (tmp_path / "policy.toml").write_text(POLICY.format(source="town.duckdb"))
-        return load(tmp_path / "policy.toml")
+        return _town(tmp_path)
 
     @pytest.fixture
     def files(self, tmp_path: Path) -> Policy:
@@ -115,64 +120,84 @@ class EngineContract:
         with Pool(source, policy.engine, engine) as opened:
             yield opened
 
+    @pytest.fixture(scope="class")
+    def shared(
+        self, tmp_path_factory: pytest.TempPathFactory, engine: Engine
+    ) -> Iterator[tuple[Pool, PreparedSource]]:
+        """One pool for all statements that leave it as it was, and its source."""
+        policy = _town(tmp_path_factory.mktemp("town"))
+        source = prepare(policy, engine=engine)
+        with Pool(source, policy.engine, engine) as opened:
+            yield opened, source
+
+    @pytest.fixture
+    def asked(self, shared: tuple[Pool, PreparedSource]) -> Pool:
+        return shared[0]
+
     # what is run
 
-    def test_cells_are_those_that_plain_sql_gives(self, pool: Pool, source: PreparedSource) -> None:
+    def test_cells_are_those_that_plain_sql_gives(
+        self, shared: tuple[Pool, PreparedSource]
+    ) -> None:
+        pool, source = shared
         found = pool.run(Statement(CELLS.format('"data"."main"."people"'), (30,)))
         with duckdb.connect(str(source.database), read_only=True) as plain:
             expected = plain.execute(CELLS.format("people"), [30]).to_arrow_table()
         assert found.schema == expected.schema
         assert found.sort_by("city").to_pylist() == expected.sort_by("city").to_pylist()
 
-    def test_an_empty_result_keeps_its_columns(self, pool: Pool) -> None:
-        found = pool.run(Statement('SELECT "age" FROM "data"."main"."people" WHERE false'))
+    def test_an_empty_result_keeps_its_columns(self, asked: Pool) -> None:
+        found = asked.run(Statement('SELECT "age" FROM "data"."main"."people" WHERE false'))
         assert (found.num_rows, found.column_names) == (0, ["age"])
 
-    def test_public_tables_are_finished_first_and_gone_afterwards(self, pool: Pool) -> None:
+    def test_public_tables_are_finished_first_and_gone_afterwards(self, asked: Pool) -> None:
         """Finished: read twice, what is drawn in them is the same."""
         sql = "SELECT count(*) AS n FROM temp.main.public0 a JOIN temp.main.public0 b USING (drawn)"
         for rows in (3, 5):
             made = PublicTable("public0", "SELECT uuid() AS drawn FROM range(?::BIGINT)", (rows,))
-            assert pool.run(Statement(sql, (), (made,))).to_pydict() == {"n": [rows]}
+            assert asked.run(Statement(sql, (), (made,))).to_pydict() == {"n": [rows]}
         with pytest.raises(Unavailable):
-            pool.run(Statement(sql))
+            asked.run(Statement(sql))
 
-    def test_what_is_no_select_makes_no_public_table(self, pool: Pool) -> None:
+    def test_what_is_no_select_makes_no_public_table(self, asked: Pool) -> None:
         made = PublicTable("public0", "SELECT 1; SELECT 2", ())
         with pytest.raises(Unavailable):
-            pool.run(Statement("SELECT 1", (), (made,)))
+            asked.run(Statement("SELECT 1", (), (made,)))
 
-    def test_questions_run_under_the_listed_settings(self, pool: Pool) -> None:
+    def test_questions_run_under_the_listed_settings(self, asked: Pool) -> None:
         listed = ", ".join(
             f"current_setting('{name}') AS \"{name}\"" for name in WHERE_QUESTIONS_RUN
         )
-        assert pool.run(Statement(f"SELECT {listed}")).to_pylist() == [WHERE_QUESTIONS_RUN]
+        assert asked.run(Statement(f"SELECT {listed}")).to_pylist() == [WHERE_QUESTIONS_RUN]
 
     @pytest.mark.parametrize("what", IMPOSSIBLE)
     def test_nothing_but_the_data_is_reached_and_nothing_is_changed(
-        self, what: str, pool: Pool, source: PreparedSource, tmp_path: Path
+        self, what: str, shared: tuple[Pool, PreparedSource], tmp_path: Path
     ) -> None:
+        pool, source = shared
         arrow_table = pa.table({"a": [1]})  # noqa: F841  (what a replacement scan would find)
         (tmp_path / "plain.csv").write_text("a\n1\n")
-        before = sorted(path.name for path in tmp_path.iterdir())
+        folders = tmp_path, source.database.parent
+        before = [sorted(path.name for path in folder.iterdir()) for folder in folders]
         sql = IMPOSSIBLE[what].format(database=source.database, folder=tmp_path)
         with pytest.raises(Unavailable):
             pool.run(Statement(sql))
         assert pool.run(COUNT).to_pydict() == {"n": [ROWS]}
-        assert sorted(path.name for path in tmp_path.iterdir()) == before
+        after = [sorted(path.name for path in folder.iterdir()) for folder in folders]
+        assert after == before
 
     # what comes back
 
-    def test_a_result_comes_in_pieces_of_bounded_size(self, pool: Pool) -> None:
-        with pool.lease() as lease:
+    def test_a_result_comes_in_pieces_of_bounded_size(self, asked: Pool) -> None:
+        with asked.lease() as lease:
             pieces = lease.stream(MANY, Collecting)
         assert len(pieces) > 5
         assert max(piece.nbytes for piece in pieces) < 4 << 20
         assert sum(piece.num_rows for piece in pieces) == 2_000_000
 
-    def test_what_is_to_be_done_meanwhile_is_done_once(self, pool: Pool) -> None:
+    def test_what_is_to_be_done_meanwhile_is_done_once(self, asked: Pool) -> None:
         done: list[int] = []
-        pool.run(COUNT, lambda: done.append(1))
+        asked.run(COUNT, lambda: done.append(1))
         assert done == [1]
 
     # failures
