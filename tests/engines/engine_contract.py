@@ -90,7 +90,7 @@ class EngineContract:
 
     kind: str
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def engine(self) -> Engine:
         return open_engine(self.kind)
 
@@ -121,10 +121,12 @@ class EngineContract:
             yield opened
 
     @pytest.fixture(scope="class")
+    @classmethod
     def shared(
-        self, tmp_path_factory: pytest.TempPathFactory, engine: Engine
+        cls, tmp_path_factory: pytest.TempPathFactory
     ) -> Iterator[tuple[Pool, PreparedSource]]:
         """One pool for all statements that leave it as it was, and its source."""
+        engine = open_engine(cls.kind)
         policy = _town(tmp_path_factory.mktemp("town"))
         source = prepare(policy, engine=engine)
         with Pool(source, policy.engine, engine) as opened:
