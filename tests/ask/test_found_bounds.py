@@ -243,6 +243,7 @@ def test_what_is_refused_beforehand_costs_nothing(opened: Callable[..., San]) ->
     assert reserved(san) == []
 
 
+@pytest.mark.slow
 def test_a_question_that_is_shown_leaves_bounds_to_san_where_they_can_be_found(
     opened: Callable[..., San],
 ) -> None:
@@ -403,6 +404,7 @@ def test_skewed_values_keep_their_mean(tmp_path: Path, seed: int) -> None:
     assert abs(answer.value / incomes.mean() - 1) < 0.05
 
 
+@pytest.mark.slow
 def test_sanql_opens_such_a_policy(folder: Path) -> None:
     path = own_place(folder, "opened") / "opened.toml"
     text = POLICY.format(

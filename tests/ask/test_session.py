@@ -57,6 +57,7 @@ def test_what_one_analyst_paid_for_is_not_on_record_for_another(session: Session
     assert again.rows == first.rows
 
 
+@pytest.mark.slow
 def test_whoever_leaves_a_shared_session_does_not_end_it(session: Session) -> None:
     with San(session, "ana"):
         pass

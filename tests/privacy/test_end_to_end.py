@@ -101,6 +101,7 @@ def busiest(*places: str) -> list[Row]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
 @pytest.mark.parametrize("key", ["sex", "city"])
 def test_gaussian_noise_covers_how_far_neighbours_lie_apart(

@@ -97,6 +97,7 @@ def test_neighbours_move_no_level_by_more_than_it_declares(seed: int, tmp_path: 
     replay_levels(seed, 20, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["readings", "visits"])
 @pytest.mark.parametrize("neighbours", ORDERS)
 def test_a_row_that_loses_its_key_leaves_every_level_and_moves_none_too_far(

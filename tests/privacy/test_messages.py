@@ -96,7 +96,7 @@ def fuzz(san: San, seed: int, count: int) -> dict[str, int]:
     return seen
 
 
-@pytest.mark.parametrize("seed", few_of(range(1, 9), 2))
+@pytest.mark.parametrize("seed", few_of(range(1, 9), 1))
 def test_any_text_is_answered_or_refused(san: San, seed: int) -> None:
     seen = fuzz(san, seed, 300)
     assert min(seen.values()) > 10, seen

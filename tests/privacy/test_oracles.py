@@ -18,6 +18,8 @@ from privacy.worlds import UNITS
 from sanql.plan.level import Level
 from support.volume import few_of
 
+pytestmark = pytest.mark.slow
+
 SECRET = 77
 COUNTED = "SELECT COUNT(*), SUM(age) FROM readings"
 GROUPED = "SELECT city, COUNT(*) FROM readings GROUP BY city"
@@ -93,7 +95,6 @@ def test_a_question_the_engine_cannot_run_is_a_violation(town: Town) -> None:
         town.engines.examine(Asked(COUNTED, ((plan, broken),)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", few_of(range(6), 1))
 def test_functions_add_up(town: Town, first: int) -> None:
     rng = random.Random(3)

@@ -102,6 +102,7 @@ def test_one_persons_long_texts_are_read_and_everybody_elses_beside_them(
     assert is_copied(policy)
 
 
+@pytest.mark.slow
 def test_without_those_rows_the_same_is_read_of_everybody_else_in_place(
     tmp_path: Path, make_policy: MakePolicy
 ) -> None:

@@ -85,6 +85,7 @@ def test_one_text_of_many_rows_is_read_and_everybody_elses_beside_it(
     assert cells(policy) == Counter(OTHERS) + Counter({(5_000, READ): ROWS})
 
 
+@pytest.mark.slow
 def test_without_those_rows_the_same_is_read_of_everybody_else(
     folder: Path, make_policy: MakePolicy
 ) -> None:
@@ -92,6 +93,7 @@ def test_without_those_rows_the_same_is_read_of_everybody_else(
     assert cells(make_policy({"t": ("id", {"note": "text"})})) == Counter(OTHERS)
 
 
+@pytest.mark.slow
 def test_a_row_group_without_rows_is_read(folder: Path, make_policy: MakePolicy) -> None:
     table = notes(pa.string(), 0)
     with pq.ParquetWriter(folder / "t.parquet", table.schema) as writer:
