@@ -345,6 +345,7 @@ def afters(policy: Path) -> list[object]:
     return [claim["after"] for claim in claims]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pinned", ["", 'head = "second.head"'])
 @pytest.mark.parametrize("claimed", [True, False])
 def test_a_ledger_that_was_put_back_is_found_by_all_and_given_up_on_record(
@@ -492,6 +493,7 @@ def that_is_a_folder(town: Town) -> tuple[str, str]:
     return 'ledger = "folder"', str(town.root / "folder")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place", [in_no_folder, below_a_file, with_a_head_in_no_folder, that_is_a_folder]
 )

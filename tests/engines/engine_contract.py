@@ -244,6 +244,7 @@ class EngineContract:
         assert (caught.value.__cause__, caught.value.__context__) == (None, None)
         assert pool.run(COUNT).to_pydict() == {"n": [ROWS]}
 
+    @pytest.mark.slow
     def test_a_statement_past_its_deadline_is_unavailable_and_the_next_one_works(
         self, source: PreparedSource, policy: Policy, engine: Engine
     ) -> None:
@@ -257,6 +258,7 @@ class EngineContract:
         with Pool(source, policy.engine, engine) as pool:
             assert pool.run(COUNT).to_pydict() == {"n": [ROWS]}
 
+    @pytest.mark.slow
     def test_a_deadline_holds_for_all_rows_together(
         self, source: PreparedSource, policy: Policy, engine: Engine
     ) -> None:

@@ -45,11 +45,13 @@ def locked(database: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+@pytest.mark.slow
 def test_a_worker_runs_questions_under_the_listed_settings(workers: Pool) -> None:
     listed = ", ".join(f"current_setting('{name}') AS \"{name}\"" for name in WHERE_QUESTIONS_RUN)
     assert workers.run(Statement(f"SELECT {listed}")).to_pylist() == [WHERE_QUESTIONS_RUN]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", TOTAL)
 def test_a_worker_has_no_errors_that_settings_can_take_away(workers: Pool, sql: str) -> None:
     assert workers.run(Statement(sql))["x"].to_pylist() == TOTAL[sql]
