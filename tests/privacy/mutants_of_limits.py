@@ -174,8 +174,8 @@ LIMITS = (
     Mutant(
         "every count by value has a draw of its own",
         "noise/histograms.py",
-        "return add_saturating(rows, sampler.sample(noise, rows.size))",
-        "return add_saturating(rows, sampler.sample(noise, 1))",
+        "noisy = add_saturating(exact, sampler.sample(level.noises[index], exact.size))",
+        "noisy = exact + sampler.sample(level.noises[index], 1)",
         f"{BY_VALUE}test_each_count_has_a_draw_of_its_own",
     ),
     # ---- levels, other groups, bounds and limits that San finds

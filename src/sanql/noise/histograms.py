@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sanql.measurements import Measured
-from sanql.mechanisms import Integers, Noise, Sampler, add_saturating
+from sanql.mechanisms import Sampler, add_saturating
 from sanql.noise.picks import bin_rows, pick_quantiles
 from sanql.plan import Level
 
@@ -24,13 +26,10 @@ def add_noise_to_bins(level: Level, table: pyarrow.Table, sampler: Sampler) -> p
     for index, measurement in enumerate(level.measurements):
         if measurement.kind is not Measured.HISTOGRAM:
             continue
-        exact = bin_rows(measurement.bin_count, table, index)
-        noisy = [count_values(rows, level.noises[index], sampler) for rows in exact]
+        rows = list(bin_rows(measurement.bin_count, table, index))
+        exact = np.array(rows, dtype=np.int64).reshape(-1)  # of all groups, one after the other
+        noisy = add_saturating(exact, sampler.sample(level.noises[index], exact.size))
+        counts = list(noisy.reshape(table.num_rows, measurement.bin_count))
         table = table.drop_columns([f"l{index}", f"m{index}"])
-        table = table.append_column(f"m{index}", pa.array(noisy, pa.list_(pa.int64())))
+        table = table.append_column(f"m{index}", pa.array(counts, pa.list_(pa.int64())))
     return table
-
-
-def count_values(rows: Integers, noise: Noise, sampler: Sampler) -> Integers:
-    """Return noisy counts of the rows with each value in one group."""
-    return add_saturating(rows, sampler.sample(noise, rows.size))
