@@ -339,6 +339,7 @@ class Database:
         self.connection.execute("SET error_on_division_by_zero = false")
         self.connection.execute("SET scalar_subquery_error_on_multiple_rows = false")
         self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("SET disabled_optimizers = 'statistics_propagation'")
 
     def load(self, world: World) -> None:
         """Replace all rows."""

@@ -48,7 +48,10 @@ class Side:
         for index, part in enumerate(self.plan.measurements):
             if part.of is None and part.quantile_bins is None:
                 cell = found.setdefault(index, {})
-                cell |= {key: self.groups[key][index] for key in shown if key in self.groups}
+                own = {key: self.groups[key][index] for key in shown if key in self.groups}
+                if part.kind is Measured.HISTOGRAM:  # each value of each group has noise of its own
+                    own = {(key, v): n for key, counts in own.items() for v, n in counts.items()}
+                cell |= own
         return found
 
 

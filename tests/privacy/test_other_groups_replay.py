@@ -16,6 +16,7 @@ from privacy.grammar import Grammar
 from privacy.other_groups import Side, moves
 from privacy.worlds import (
     UNITS,
+    Bounding,
     Database,
     draw_bounding,
     draw_units,
@@ -39,6 +40,9 @@ pytestmark = pytest.mark.slow
 
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 PRICES = [("8", "1e-9"), ("0.05", "1e-2")]  # Laplace noise is cheaper at one, Gaussian at the other
+SPREAD = Bounding(
+    8, 8, 1
+)  # one row in each of many groups: what is merged is longer than its parts
 QUESTIONS = [
     "SELECT city, COUNT(*), SUM(swing), AVG(income) FROM {} GROUP BY city",
     "SELECT city, COUNT(DISTINCT big), COUNT(age), SUM(age), SUM(share) FROM {} GROUP BY city",
@@ -65,7 +69,11 @@ def replays(seed: int, count: int, folder: Path) -> Iterator[Replay]:
     accepted = 0
     while accepted < count:
         neighbours = rng.choice(ORDERS)
-        limits = {table: draw_bounding(rng) for table, unit in UNITS.items() if unit is not None}
+        limits = {
+            table: draw_bounding(rng) if rng.random() < 0.6 else SPREAD
+            for table, unit in UNITS.items()
+            if unit is not None
+        }
         policy = write_policy(folder, neighbours, limits)
         for table in UNITS:
             units = draw_units(rng, table)
@@ -125,11 +133,11 @@ def replay_stream(seed: int, count: int, folder: Path) -> None:
 
 
 def test_neighbours_move_other_groups_by_no_more_than_declared(tmp_path: Path) -> None:
-    replay_stream(20, 60, tmp_path)  # few seeds merge groups so that a change grows
+    replay_stream(5, 120, tmp_path)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", [11, 102])
+@pytest.mark.parametrize("seed", [101, 102])
 def test_neighbours_never_exceed_the_declared_sensitivity_of_other_groups(
     seed: int, tmp_path: Path
 ) -> None:

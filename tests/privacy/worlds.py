@@ -253,6 +253,7 @@ class Database:
         self.connection.execute(f"ATTACH ':memory:' AS {quote_name(CATALOG)}")
         self.connection.execute("SET error_on_division_by_zero = false")
         self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("SET disabled_optimizers = 'statistics_propagation'")
         self._fill(
             "regions",
             {"name": "VARCHAR", "rate": "DOUBLE"},
