@@ -21,6 +21,7 @@ import pytest
 from kernel.test_lockdown import FORBIDDEN, STATEFUL
 from kernel.test_settings import WHERE_QUESTIONS_RUN
 from sanql.catalog import PreparedSource
+from sanql.compile import compile_plan
 from sanql.engines import Engine, Pool, Trials, describe, open_engine, prepare
 from sanql.errors import PolicyError, Refused, Unavailable
 from sanql.kernel import PublicTable, Statement
@@ -383,7 +384,7 @@ class EngineContract:
     ) -> None:
         trials = Trials(source, policy.engine, engine)
         for level in _long(policy).levels:
-            trials.check(level)
+            trials.check(level, compile_plan(level, source, 1))
         empty, pool = trials._begin()
         assert pool.run(COUNT).to_pydict() == {"n": [0]}
         trials.close()
@@ -396,7 +397,7 @@ class EngineContract:
         trials = Trials(source, replace(policy.engine, deadline_seconds=1e-5), engine)
         with pytest.raises(Refused) as caught:
             for level in _long(policy).levels:
-                trials.check(level)
+                trials.check(level, compile_plan(level, source, 1))
         assert caught.value.code == "query_too_complex"
         trials.close()
 

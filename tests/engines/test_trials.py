@@ -116,9 +116,31 @@ def test_how_the_source_is_read_does_not_decide_what_is_tried(patient: San) -> N
     }
     trials = Trials(replace(source, scans=lengthy), patient.policy.engine, WorkerEngine())
     for level in planned.levels:
-        assert len(compile_plan(level, replace(source, scans=lengthy), 0).sql) > LENGTH_UNTRIED
-        trials.check(level)
+        sent = compile_plan(level, replace(source, scans=lengthy), 0)
+        assert len(sent.sql) > LENGTH_UNTRIED
+        trials.check(level, sent)
     assert trials._begun is None
+
+
+def test_no_secret_decides_what_is_tried(patient: San, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement whose secret alone makes it long is as untried as it is over a source that is no copy."""
+    sql = "SELECT nm, COUNT(*) FROM people GROUP BY nm"
+    (level,) = plan_of(patient, sql, epsilon=1, delta="1e-6").levels
+    source = patient.session.data.open().source
+    trials = Trials(source, patient.policy.engine, WorkerEngine())
+    short, long = (compile_plan(level, source, secret) for secret in (0, 2**63 - 1))
+    ends = len(short.in_full()), len(long.in_full())
+    tried = []
+    monkeypatch.setattr(trials, "_begin", lambda: tried.append(1) or pytest.fail("it was tried"))
+    for length in {*ends, ends[0] + 1}:
+        monkeypatch.setattr("sanql.engines.trials.LENGTH_UNTRIED", length)
+        trials.check(level, short)
+        trials.check(level, long)
+    monkeypatch.setattr("sanql.engines.trials.LENGTH_UNTRIED", ends[0] - 1)
+    for sent in (short, long):
+        with pytest.raises(pytest.fail.Exception):
+            trials.check(level, sent)
+    assert len(tried) == 2
 
 
 def test_what_is_long_and_can_be_planned_is_answered(patient: San) -> None:

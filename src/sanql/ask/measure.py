@@ -87,8 +87,8 @@ def measure(
         sent = [
             compile_plan(level, opened.source, session.sampler.secret()) for level in plan.levels
         ]
-        for level in plan.levels:
-            opened.trials.check(level)
+        for level, statement in zip(plan.levels, sent, strict=True):
+            opened.trials.check(level, statement)
         with opened.workers.lease() as lease:
             run = partial(_run, session, plan, opened, lease, sent, meanwhile)
             cells = _charged(session, analyst, digest, plan, run)

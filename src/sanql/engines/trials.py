@@ -31,7 +31,7 @@ from sanql.engines.duckdb.process import locked_spill
 from sanql.engines.pool import Pool
 from sanql.engines.protocol import Engine
 from sanql.errors import Refused, Unavailable
-from sanql.kernel import CATALOG, quote_name
+from sanql.kernel import CATALOG, Statement, quote_name
 
 if TYPE_CHECKING:
     from sanql.plan import Level
@@ -54,6 +54,10 @@ class Trials:
             },
             scans={table: _named(types) for table, types in source.types.items()},
         )
+        self._is_copy = (source.relations, source.scans) == (
+            self._plain.relations,
+            self._plain.scans,
+        )
         self._limits = replace(
             limits,
             workers=1,
@@ -63,11 +67,15 @@ class Trials:
         self._lock = threading.Lock()
         self._begun: tuple[PreparedSource, Pool] | None = None
 
-    def check(self, level: Level) -> None:
+    def check(self, level: Level, sent: Statement) -> None:
         """Raise Refused where the engine cannot plan a level's statement.
 
         Columns are named as in a copy: how the source is read may hang on its rows, and decides nothing.
+        Where the source is a copy, what is `sent` differs from that by its secret alone, and no secret is
+        shorter than 0: if it is short, so is what would be tried.
         """
+        if self._is_copy and len(sent.in_full()) <= LENGTH_UNTRIED:
+            return
         tried = compile_plan(level, self._plain, secret=0)
         if len(tried.in_full()) <= LENGTH_UNTRIED:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from fractions import Fraction
+from functools import lru_cache
 
 from sanql.policy import Column
 from sanql.question.expressions import Facts, Type
@@ -28,8 +29,9 @@ TEMPORAL_DEFAULTS = {
 }
 
 
+@lru_cache(maxsize=4096)
 def column_facts(column: Column) -> Facts:
-    """Return what is proved about a column once its bounds are enforced on reading."""
+    """Return what is proved about a column once its bounds are enforced on reading, remembered."""
     kind = TYPES[column.type]
     grid = Fraction(1) if kind is Type.INTEGER else column.precision
     if column.bounds is not None:
