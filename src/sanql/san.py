@@ -16,6 +16,7 @@ from sanql.ask import (
     Session,
     Suggestion,
     ask,
+    closed,
     explain_request,
     read_request,
     suggest_limits,
@@ -51,6 +52,7 @@ class San:
         if not isinstance(policy, Session):
             policy = Session(policy, sampler=sampler, progress=progress)
         self.session = policy
+        self._closed = False
 
     def query(
         self, sql: str, *, parameters: Parameters | None = None, **options: Unpack[Options]
@@ -60,7 +62,8 @@ class San:
         Give `epsilon` (the whole question's) or an `accuracy` to reach: a half-width, or
         {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
         "guess": 10000}; `delta`, where keys are selected; `confidence`, of the intervals; and
-        `max_groups_contributed`, in how many groups one unit may count. With `exact` (or
+        `max_groups_contributed`, in how many groups one unit may count; and where groups are selected
+        privately, `min_privacy_units_per_group`, which a group must have to appear. With `exact` (or
         release='exact' in the text) the answer has no noise and no price; it is there only where the
         owner has declared an adversary it is safe against. `other` names one row more that adds up
         the groups too small to appear; `nonnegative` and `rounded` (to multiples of a number) change
@@ -126,6 +129,7 @@ class San:
 
     def close(self) -> None:
         """Stop the engine and close the ledger; a session that others share stays open."""
+        self._closed = True
         if not self._shares_session:
             self.session.close()
 
@@ -143,6 +147,8 @@ class San:
     def _request(
         self, sql: str, parameters: Parameters | None, options: Mapping[str, object]
     ) -> Request:
+        if self._closed:
+            raise closed()
         return read_request(QuestionText(sql, parameters), self.analyst, options)
 
 

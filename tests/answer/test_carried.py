@@ -31,6 +31,7 @@ WRAPPED = [
     "COALESCE({}, 0)", "IFNULL({}, 7)", "COALESCE(LN({}), -2)", "COALESCE(NULLIF({}, 0), 3, 4)",
     "COALESCE(SQRT({}), -1)", "COALESCE(CAST({} AS TINYINT), 1000)", "COALESCE(1 / {}, 0)",
     "COALESCE(POWER({}, 2), 1)", "COALESCE(NULL, {}, 1)",
+    "LOG1P({})",
     "LN({})", "LOG10({})", "LOG2({})", "LOG(3, {})", "LOG(0.5, {})", "POWER({}, 2)", "POWER({}, 3)",
     "POWER({}, 0)", "POWER({}, -1)", "POWER({}, -2)", "POWER({}, 0.5)", "POWER({}, -0.5)",
     "TRUNC({}, 1)", "TRUNC({}, -2)", "TRUNC({})", "ROUND({})::int", "ROUND({}, 1)", "ROUND({}, -1)",
@@ -72,6 +73,7 @@ def by_the_engine(
     text = text.replace("{}::int", f"TRY_CAST({x} AS INT)").replace(")::int", ")::DOUBLE")
     for name in ("LN", "LOG10", "LOG2"):
         text = text.replace(f"{name}({{}})", f"CASE WHEN {x} > 0 THEN {name}({x}) END")
+    text = text.replace("LOG1P({})", f"CASE WHEN {x} > -1 THEN LN(1 + {x}) END")
     for base in ("3", "0.5"):
         text = text.replace(f"LOG({base}, {{}})", f"CASE WHEN {x} > 0 THEN LOG({base}, {x}) END")
     text = text.replace("SQRT({})", f"CASE WHEN {x} >= 0 THEN SQRT({x}) END")

@@ -107,6 +107,50 @@ def test_lower_ends_are_those_that_the_definition_gives(noise: Noise, threshold:
         assert low == expected
 
 
+@pytest.mark.parametrize(
+    ("noise", "threshold"),
+    [
+        (TruncatedGeometric(Fraction(1, 2), 20), 221),
+        (TruncatedGeometric(Fraction(40), 2), 202),
+        (DiscreteGaussian(Fraction(4)), 400),
+        (DiscreteGaussian(Fraction(400)), 2000),
+        (DiscreteLaplace(Fraction(1, 3)), 900),
+    ],
+)
+def test_a_raised_threshold_leaves_the_interval_as_narrow_as_the_noise(
+    noise: Noise, threshold: int
+) -> None:
+    """The definition again, of logarithms with many digits: tails as far out are no doubles."""
+    mpmath.mp.dps = 30
+
+    def mass(z: int) -> mpmath.mpf:
+        match noise:
+            case TruncatedGeometric(epsilon, limit):
+                return (
+                    mpmath.exp(-mpmath.mpf(epsilon) * abs(z)) if abs(z) <= limit else mpmath.mpf(0)
+                )
+            case DiscreteGaussian(sigma2):
+                return mpmath.exp(-(mpmath.mpf(z) ** 2) / (2 * mpmath.mpf(sigma2)))
+            case DiscreteLaplace(scale):
+                return mpmath.exp(-abs(z) / mpmath.mpf(scale))
+            case _:
+                raise AssertionError(noise)
+
+    reach = threshold + 400
+    tails = [mpmath.mpf(0)]
+    for z in range(reach, -400, -1):
+        tails.append(tails[-1] + mass(z))
+    tail = {reach + 1 - i: value for i, value in enumerate(tails)}
+    shown = np.array([threshold, threshold + 1, threshold + 9, threshold + 150])
+    found = least_counts(noise, threshold, shown, Fraction(9, 10))  # type: ignore[arg-type]
+    for y, low in zip(shown.tolist(), found.tolist(), strict=True):
+        likely = (
+            n for n in range(1, y + 1)
+            if tail[threshold - n] > 0 and tail[y - n] / tail[threshold - n] > 0.05
+        )  # fmt: skip
+        assert low == next(likely)
+
+
 def test_far_above_the_threshold_the_interval_is_that_of_the_noise(planned: Planned) -> None:
     for sql, delta in (("SELECT city, COUNT(*) FROM rows GROUP BY city", "1e-6"),
                        ("SELECT city, COUNT(DISTINCT person_id) FROM many GROUP BY city", "1e-5")):  # fmt: skip

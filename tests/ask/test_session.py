@@ -66,3 +66,16 @@ def test_whoever_leaves_a_shared_session_does_not_end_it(session: Session) -> No
     with pytest.raises(Refused) as caught:
         San(session, "bo").query("SELECT COUNT(*) FROM people", epsilon=1)
     assert caught.value.code == "closed"
+
+
+def test_a_session_is_opened_from_a_path_and_closes_itself(tmp_path: Path) -> None:
+    make_hospital(tmp_path / "demo")
+    with Session(tmp_path / "demo" / "policy.toml") as session:
+        first, second = San(session, "ana"), San(session, "bo")
+        first.close()
+        with pytest.raises(Refused) as refused:
+            first.query("SELECT COUNT(*) FROM people", epsilon="0.1")
+        assert refused.value.code == "closed"
+        assert second.query("SELECT COUNT(*) FROM people", epsilon="0.1").charge.epsilon
+    with pytest.raises(Refused):
+        second.query("SELECT COUNT(*) FROM people", epsilon="0.1")

@@ -289,3 +289,45 @@ SPELLINGS = ["mode(sex)", "MODE() WITHIN GROUP (ORDER BY sex)", "MODE(sex) FILTE
 def test_every_spelling_is_one_statistic(text: str) -> None:
     (found,) = parse(f"SELECT {text} FROM rows", TABLES).private.aggregates
     assert found.statistic == "mode" and found.facts.nullable
+
+
+@pytest.mark.parametrize(
+    "text", ["MODE(NULL)", "ENTROPY(NULL)", "MODE(CASE WHEN age > 3 THEN NULL END)"]
+)
+def test_null_alone_has_no_values(text: str) -> None:
+    with pytest.raises(Refused, match="NULL alone") as refused:
+        level_of(f"SELECT {text} FROM rows")
+    assert refused.value.code == "type_mismatch"
+
+
+NAMED = [
+    ("CASE WHEN city IN ('a', 'b') THEN city END", ("a", "b")),
+    ("CASE WHEN city = 'a' THEN city WHEN city = 'c' THEN 'other' END", ("a", "other")),
+    ("CASE WHEN income IN (1, 2.5) THEN income END", (1, Fraction(5, 2))),
+]
+
+
+@pytest.mark.parametrize(("text", "values"), NAMED)
+def test_values_that_the_question_names_are_known(text: str, values: tuple[object, ...]) -> None:
+    """That is the remedy which the refusal of unknown values shows."""
+    (part,) = level_of(f"SELECT MODE({text}), ENTROPY({text}) FROM rows").measurements
+    assert part.values == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["CASE WHEN city IN ('a', 'b') THEN UPPER(city) END", "CASE WHEN city <> 'a' THEN city END"],
+)
+def test_values_that_a_condition_does_not_name_are_not(text: str) -> None:
+    with pytest.raises(Refused) as refused:
+        level_of(f"SELECT ENTROPY({text}) FROM rows")
+    assert refused.value.code == "values_unknown"
+
+
+def test_an_answer_says_what_no_interval_tells() -> None:
+    known, unknown = (
+        certify(priced(f"SELECT MODE({x}) FROM rows", TABLES)).caveats() for x in ("sex", "city")
+    )
+    assert any("another value may have more rows" in line for line in known)
+    assert any("enough units share to appear" in line for line in unknown)
+    assert not any("MODE" in line for line in certify(priced(SQL, TABLES)).caveats())

@@ -75,7 +75,7 @@ EXPRESSIONS: dict[str, str | None] = {
     "SAFE_DIVIDE(a, b)": "a / NULLIF(b, 0)",
     "SQRT(u)": "CASE WHEN u >= 0 THEN SQRT(u) END",
     "LN(u)": "CASE WHEN u > 0 THEN LN(u) END",
-    "LOG1P(u)": "CASE WHEN u > -1 THEN LN(1 + u) END",
+    "LOG1P(u)": "CASE WHEN u > -1 THEN CASE WHEN 1 + u = 1 THEN u ELSE LN(1 + u) * (u / ((1 + u) - 1)) END END",
     "LOG10(u)": "CASE WHEN u > 0 THEN LOG10(u) END",
     "LOG2(f)": SAME,
     "LOG(f)": SAME,

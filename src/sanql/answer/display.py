@@ -42,8 +42,8 @@ class Display:
         sentences = []
         if self.other is not None:
             sentences.append(
-                "one row more adds up the groups that do not appear, if any, after the limits on a "
-                "unit; what cannot be added up (distinct values, quantiles) is NULL there"
+                "one row more adds up the groups that do not appear, if any, after the limits on a unit; "
+                "what cannot be added up (distinct values, quantiles, modes, entropies) is NULL there"
             )
         if self.nonnegative:
             sentences.append(

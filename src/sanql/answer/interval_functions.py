@@ -218,6 +218,7 @@ OPERATORS: dict[str, Callable[..., Band | None]] = {
     "cbrt": _computed(np.cbrt),
     "exp": _computed(np.exp),
     "ln": lambda expression, a: _logarithm(a),
+    "log1p": lambda expression, a: _logarithm(Band(1 + a.low, 1 + a.high)),
     "log": _log,
     "power": _power,
     "nullif": lambda expression, a: a,

@@ -5,7 +5,7 @@ from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.explanation import Explanation
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, Suggestion, suggest_limits
 from sanql.ask.request import Request, read_request
-from sanql.ask.session import Session
+from sanql.ask.session import Session, closed
 
 __all__ = [
     "EPSILON_TYPICAL",
@@ -14,6 +14,7 @@ __all__ = [
     "Session",
     "Suggestion",
     "ask",
+    "closed",
     "explain_request",
     "plan_request",
     "read_request",

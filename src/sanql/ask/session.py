@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from sanql.account import Balance, Ledger, account_terms
 from sanql.ask.data import Data
 from sanql.catalog import Description
 from sanql.errors import Refused
 from sanql.mechanisms import ExactSampler, Sampler
-from sanql.policy import Budget, Policy, Table
+from sanql.policy import Budget, Policy, Table, load
 from sanql.sources import claim, open_claimed, still_claimed
 
 
@@ -22,11 +25,12 @@ class Session:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: Policy | str | Path,
         *,
         sampler: Sampler | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
+        policy = policy if isinstance(policy, Policy) else load(policy)
         self.policy = policy
         self.sampler: Sampler = sampler or ExactSampler()
         self.ledger: Ledger = open_claimed(policy, account_terms(policy))
@@ -75,15 +79,24 @@ class Session:
     def check_open(self) -> None:
         """Refuse questions to a session that has been closed."""
         if self._closed:
-            raise Refused(
-                "closed", "this San has been closed", "open the policy again with sanql.open(…)"
-            )
+            raise closed()
 
     def close(self) -> None:
         """Stop the engine and close the ledger."""
         self._closed = True
         self.data.close()
         self.ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def _claim(self) -> None:
         """See that the data belong to the ledger's account, and still do, before each charge."""
@@ -92,3 +105,8 @@ class Session:
             claim(self.ledger, self.policy)
             self.data.keep_secret()
             self._claimed = opened
+
+
+def closed() -> Refused:
+    """Return the refusal of whatever is asked after the end."""
+    return Refused("closed", "this San has been closed", "open the policy again with sanql.open(…)")

@@ -1,4 +1,4 @@
-"""Rows that are not in the numbers, in words: NULL keys, what joins repeat, what noise helped to choose.
+"""What an answer leaves out, in words: NULL keys, what joins repeat, what noise helped to choose.
 
 Everything is said by what is declared and asked, never by what the rows hold: whether there are such
 rows is about somebody.
@@ -17,14 +17,26 @@ def rows_left_out_in_words(plan: Plan) -> tuple[str, ...]:
     if plan.outline.free:
         return ()
     names = dict.fromkeys(
-        _name(plan.query, key) for level in plan.levels for key in _never_null(level)
+        _name(plan.query, key)
+        for level in plan.levels
+        if level.outline.counts_for is None
+        for key in _never_null(level)
     )
     missing = [f"rows whose {' or '.join(names)} is NULL are in no group"] if names else []
     return (
         *missing,
         *repetitions_in_words(plan.query, plan.outline.tables),
         *_chosen_by_noise(plan.query),
+        *dict.fromkeys(_caveats(plan)),
     )
+
+
+def _caveats(plan: Plan) -> Iterator[str]:
+    """Yield what must be said of statistics whose error no interval tells."""
+    for level in plan.levels:
+        for aggregate, estimate in zip(level.query.aggregates, level.estimates, strict=True):
+            if estimate.caveat():
+                yield f"{aggregate.text} {estimate.caveat()}"
 
 
 def _chosen_by_noise(query: Query) -> Iterator[str]:

@@ -13,7 +13,10 @@ needs nothing: what is cut off lies below y, so P(n + Z ≤ y | n + Z ≥ t) is 
 y + w, made for the latter, is above the one made for the former.
 
 A key that nobody has is never a candidate, so n is at least 1. Tails are computed in floating point, with
-a relative error far below `SLACK`, by which the comparison errs to the smaller n.
+a relative error far below `SLACK`, by which the comparison errs to the smaller n. Where both are too
+small for it, as far below a threshold that was raised, g is held against a bound: 0 for noise that cannot
+reach that far, exp(-d / b) for Laplace noise, and exp(-(d a + d²/2) / sigma²) for Gaussian noise with
+a = t - n and d = y - t, as each term of the further tail is that much smaller than its fellow.
 """
 
 from __future__ import annotations
@@ -62,7 +65,8 @@ def least_counts(
                 break
             middle = np.floor((low + high) / 2)
             ratio = tail(values - middle) / tail(threshold - middle)
-            is_enough = ~(ratio <= enough)  # also where both tails are too small to tell
+            beyond = _ratio_upper(noise, threshold - middle, values - threshold)
+            is_enough = np.where(np.isnan(ratio), beyond, ratio) > enough
             high = np.where(open_ & is_enough, middle, high)
             low = np.where(open_ & ~is_enough, middle, low)
     return high[places]
@@ -86,6 +90,21 @@ def _tail_of(noise: DiscreteLaplace | DiscreteGaussian | TruncatedGeometric) -> 
         return np.where(t >= 1, beyond, 1 - beyond)
 
     return tail
+
+
+def _ratio_upper(
+    noise: DiscreteLaplace | DiscreteGaussian | TruncatedGeometric, above: Reals, further: Reals
+) -> Reals:
+    """Return an upper bound of P(Z ≥ a + d) / P(Z ≥ a) for a and d of at least zero."""
+    match noise:
+        case DiscreteLaplace(scale):
+            return np.exp(-further / float(scale))
+        case TruncatedGeometric():
+            return np.zeros_like(above)  # its tail is 0 only where it cannot reach
+        case DiscreteGaussian(sigma2):
+            return np.exp(-(further * above + further**2 / 2) / float(sigma2))
+        case _:
+            assert_never(noise)
 
 
 def _truncated(epsilon: float, limit: float) -> Tail:

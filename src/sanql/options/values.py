@@ -12,6 +12,7 @@ from sanql.errors import Refused
 _NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
 CONFIDENCE = Fraction(95, 100)
 LABEL_MAX = 100
+WHOLE_MAX = 9_999_999
 ROUNDED_MIN, ROUNDED_MAX = Fraction(1, 10**6), Fraction(10**12)
 KEYS = ("half_width", "relative", "guess", "confidence", "rows")
 
@@ -194,11 +195,16 @@ def whole_number(name: str, example: int) -> Callable[[object], int]:
 
     def read(typed: object) -> int:
         plain = str(typed)
-        if plain.isascii() and plain.isdecimal() and len(plain) < 8 and int(plain) >= 1:
+        if (
+            plain.isascii()
+            and plain.isdecimal()
+            and len(plain) < 20
+            and 1 <= int(plain) <= WHOLE_MAX
+        ):
             return int(plain)
         raise Refused(
             "groups_invalid",
-            f"{name} = {plain[:40]!r} is not a whole number of at least 1",
+            f"{name} = {plain[:40]!r} is not a whole number from 1 to {WHOLE_MAX:,}",
             f"write, for example, {name} = {example}",
         )
 

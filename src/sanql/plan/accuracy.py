@@ -43,7 +43,7 @@ def least_epsilon(outlined: Outline, delta: Fraction, wanted: Accuracy) -> Fract
             raise Refused(
                 "accuracy_not_applicable",
                 f"how exact {text} is depends on how its values are spread",
-                "ask with epsilon instead; explain says how many rows a quantile may be off",
+                "ask with epsilon instead; explain says what is known of its error",
             )
     for estimate, text in zip(estimates, texts, strict=True):
         if estimate.needs_rows and wanted.rows is None:

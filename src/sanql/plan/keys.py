@@ -16,7 +16,18 @@ from sanql.plan.chosen_keys import values_passing
 from sanql.plan.lookups import Lookup, chosen_of_table, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain, identifiers
-from sanql.question import Call, ColumnRef, Expr, Facts, From, Literal, LiteralValue, Type, walk
+from sanql.question import (
+    NUMERIC,
+    Call,
+    ColumnRef,
+    Expr,
+    Facts,
+    From,
+    Literal,
+    LiteralValue,
+    Type,
+    walk,
+)
 
 RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
 RECURRING_MAX = 400  # keys of a date without bounds: those that come round again, as days of a year
@@ -139,15 +150,32 @@ def listed_values(expression: Expr, tables: Mapping[str, Table]) -> tuple[Litera
 def _listed(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
     match expression:
         case Call("case", args):
-            branches = [*args[1:-1:2], args[-1]]
+            pairs = zip(args[:-1:2], args[1:-1:2], strict=True)
+            listed = [_named_in(test, branch) or _listed(branch, tables) for test, branch in pairs]
+            listed.append(_listed(args[-1], tables))
         case Call("coalesce", args):
-            branches = list(args)
+            listed = [_listed(branch, tables) for branch in args]
         case _:
             column = _key_column(expression, tables)
             return column.values if column and isinstance(column.values, tuple) else None
-    listed = [_listed(branch, tables) for branch in branches]
     known = [values for values in listed if values is not None]
     return tuple(v for values in known for v in values) if len(known) == len(listed) else None
+
+
+def _named_in(test: Expr, branch: Expr) -> tuple[LiteralValue, ...] | None:
+    """Return the values of a branch that is taken only where it is one of some constants."""
+    match test:
+        case Call("in" | "equal", (subject, *choices)) if subject == branch:
+            named = [c.value for c in choices if isinstance(c, Literal) and _is_alike(c, branch)]
+            return tuple(named) if len(named) == len(choices) else None
+        case _:
+            return None
+
+
+def _is_alike(constant: Expr, value: Expr) -> bool:
+    """Return whether a constant is a value of the same kind, as it is."""
+    kinds = constant.facts.type, value.facts.type
+    return kinds[0] is kinds[1] or set(kinds) <= NUMERIC
 
 
 def _looked_up(

@@ -159,8 +159,8 @@ def _check_delta(selects_keys: bool, delta: Fraction) -> None:
     if selects_keys and delta == 0:
         raise Refused(
             "delta_needed",
-            "the groups of this question are not declared, so they are selected privately, "
-            "which needs a delta above zero",
+            "the groups of this question, or values whose most frequent it asks for, are not declared, "
+            "so they are selected privately, which needs a delta above zero",
             "pass a delta (for example 1e-9), or let the owner declare the column's domain or bounds",
         )
 

@@ -32,7 +32,7 @@ from sanql.measurements import (
     sensitivity_of_units,
 )
 from sanql.policy import ColumnUnit, Table
-from sanql.question import Aggregate, ColumnRef, Expr, LiteralValue, Type
+from sanql.question import NUMERIC, Aggregate, ColumnRef, Expr, LiteralValue, Type
 from sanql.statistics.statistic import Estimate
 
 T = TypeVar("T")
@@ -197,13 +197,15 @@ class Collector:
 
 
 def _no_values(aggregate: Aggregate) -> Refused:
-    name = aggregate.value.name if isinstance(aggregate.value, ColumnRef) else "x"
+    value = aggregate.value
+    name = value.name if isinstance(value, ColumnRef) and value.stored else "x"
+    constants = "1, 2" if value.facts.type in NUMERIC else "'a', 'b'"
     return Refused(
         "values_unknown",
         f"{aggregate.text} compares how often values occur, and which values there are is not known "
-        "without the data",
+        "without the data, or they are very many",
         "let the owner declare the column's domain, or bounds of its whole numbers; state the values in "
-        f"the question, as in CASE WHEN {name} IN ('a', 'b') THEN {name} END; or have them selected "
+        f"the question, as in CASE WHEN {name} IN ({constants}) THEN {name} END; or have them selected "
         f"privately: SELECT {name}, COUNT(*) AS n … GROUP BY {name} ORDER BY n DESC",
     )
 

@@ -27,6 +27,7 @@ from sanql.question import Aggregate, Facts, Type
 from sanql.statistics.collector import Collector
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
 from sanql.statistics.statistic import Estimate, Mask, Statistic, Values, Written
+from sanql.statistics.values import check_some_value
 
 BITS_MAX = 64  # of far more values than are ever counted
 HALVINGS = 80
@@ -46,6 +47,7 @@ class ShannonEntropy(Statistic):
     needs_bounds = False
 
     def ask(self, written: Written) -> Aggregate:
+        check_some_value(written)
         facts = Facts(Type.REAL, Fraction(0), Fraction(BITS_MAX))
         return Aggregate(self.name, (written.argument,), facts, written.text)
 

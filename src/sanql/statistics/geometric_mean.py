@@ -78,7 +78,10 @@ class GeometricMeanOf(Estimate):
 
     def band(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band:
         inner = self.logarithms.band(noisy, confidence)
-        band = Band(np.exp(inner.low) * (1 - SLACK), np.exp(inner.high) * (1 + SLACK))
+        # every logarithm is rounded to a step, so their mean is off by half a step at most
+        half = float(noisy.measurement(self.logarithms.measurement).grid) / 2
+        low, high = np.exp(inner.low - half), np.exp(inner.high + half)
+        band = Band(low * (1 - SLACK), high * (1 + SLACK))
         return clipped(band, float(self.low), float(self.high))
 
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:

@@ -22,6 +22,7 @@ from sanql.question import Aggregate, LiteralValue, Type
 from sanql.statistics.collector import Collector
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
 from sanql.statistics.statistic import Estimate, Mask, Statistic, Values, Written
+from sanql.statistics.values import check_some_value
 
 NUMBERS = (Type.INTEGER, Type.REAL)
 
@@ -39,6 +40,7 @@ class Mode(Statistic):
     needs_bounds = False
 
     def ask(self, written: Written) -> Aggregate:
+        check_some_value(written)
         facts = replace(written.argument.facts, nullable=True)
         return Aggregate(self.name, (written.argument,), facts, written.text)
 
@@ -98,6 +100,13 @@ class ModeOf(Estimate):
     def in_words(self) -> str:
         return f"the value with the largest count of measurement {self.counts + 1}"
 
+    def caveat(self) -> str:
+        if self.is_number:
+            return ""
+        return (
+            "has the largest noisy count; another value may have more rows (explain says how many)"
+        )
+
 
 @dataclass(frozen=True)
 class SelectedModeOf(Estimate):
@@ -128,6 +137,9 @@ class SelectedModeOf(Estimate):
 
     def in_words(self) -> str:
         return "the value with the largest noisy count in a level of its own, of those that appear there"
+
+    def caveat(self) -> str:
+        return "is the most frequent of the values that enough units share to appear; NULL: none is"
 
 
 def _shown(value: LiteralValue) -> object:

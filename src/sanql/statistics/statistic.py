@@ -109,6 +109,10 @@ class Estimate(ABC):
     def in_words(self) -> str:
         """Return how it is computed, naming measurements by their numbers from 1 on."""
 
+    def caveat(self) -> str:
+        """Return what must be said of it under an answer, after its name, where no interval tells it."""
+        return ""
+
     @property
     def plain(self) -> int | None:
         """The measurement whose noise is all of the statistic's own, if there is one."""

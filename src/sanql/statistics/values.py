@@ -73,6 +73,16 @@ def _not_a_number(kind: Type, written: Written) -> Refused:
     )
 
 
+def check_some_value(written: Written) -> None:
+    """Refuse a statistic of the values of NULL, which has none."""
+    if written.argument.facts.type is Type.NULL:
+        raise Refused(
+            "type_mismatch",
+            f"{written.text} is of NULL alone, which is no value",
+            f"name a column, or CAST it to the type that is meant: {written.name}(CAST(NULL AS VARCHAR))",
+        )
+
+
 def no_bounds(text: str, name: str) -> Refused:
     """Return the refusal of a statistic of a value that nothing bounds."""
     return Refused(

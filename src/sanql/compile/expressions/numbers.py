@@ -118,8 +118,13 @@ def _logarithm(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
 
 
 def _logarithm_of_one_more(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
+    """Return ln(1 + x): what 1 + x loses of a small x, the quotient of x and what is left puts right."""
     text = _double(emitter, args[0])
-    return f"CASE WHEN {text} > -1 THEN system.main.ln(1 + {text}) END"
+    more = f"({real(Fraction(1))} + {text})"
+    put_right = f"system.main.ln({more}) * ({text} / ({more} - {real(Fraction(1))}))"
+    small = f"CASE WHEN {more} = {real(Fraction(1))} THEN {text} ELSE {put_right} END"
+    whole = f"CASE WHEN system.main.isinf({text}) THEN {text} ELSE {small} END"
+    return f"CASE WHEN {text} > {real(Fraction(-1))} THEN {whole} END"
 
 
 def _pi(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
