@@ -30,6 +30,9 @@ def policy(folder: Path, ledger: str, exact: str = SCORE) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "registry"))
+    monkeypatch.setattr(
+        "sanql.account.claims.registry._home", lambda: tmp_path / "registry" / "home"
+    )
     write_people(tmp_path)
     return tmp_path
 
