@@ -68,6 +68,7 @@ def test_whoever_leaves_a_shared_session_does_not_end_it(session: Session) -> No
     assert caught.value.code == "closed"
 
 
+@pytest.mark.slow
 def test_a_session_is_opened_from_a_path_and_closes_itself(tmp_path: Path) -> None:
     make_hospital(tmp_path / "demo")
     with Session(tmp_path / "demo" / "policy.toml") as session:

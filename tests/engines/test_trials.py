@@ -126,9 +126,11 @@ def test_no_secret_decides_what_is_tried(patient: San, monkeypatch: pytest.Monke
     """A statement whose secret alone makes it long is as untried as it is over a source that is no copy."""
     sql = "SELECT nm, COUNT(*) FROM people GROUP BY nm"
     (level,) = plan_of(patient, sql, epsilon=1, delta="1e-6").levels
-    source = patient.session.data.open().source
-    trials = Trials(source, patient.policy.engine, WorkerEngine())
-    short, long = (compile_plan(level, source, secret) for secret in (0, 2**63 - 1))
+    read = patient.session.data.open().source
+    copy = Trials(read, patient.policy.engine, WorkerEngine())._plain  # named as in a copy
+    trials = Trials(copy, patient.policy.engine, WorkerEngine())
+    assert trials._is_copy
+    short, long = (compile_plan(level, copy, secret) for secret in (0, 2**63 - 1))
     ends = len(short.in_full()), len(long.in_full())
     tried = []
     monkeypatch.setattr(trials, "_begin", lambda: tried.append(1) or pytest.fail("it was tried"))

@@ -132,6 +132,7 @@ def test_nearest_counts_are_those_that_least_squares_finds() -> None:
     assert nearest_counts(np.array([[-4.0, 2.0]])).tolist() == [[0, 0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.05", "0"), ("1", "1e-5"), ("40", "0")])
 def test_intervals_hold_as_often_as_they_say(epsilon: str, delta: str) -> None:
     level, sampler, confidence = level_of(SQL, epsilon, delta), seeded(5), Fraction(8, 10)
@@ -159,6 +160,7 @@ def test_much_noise_says_nothing_and_little_says_it_all() -> None:
     assert narrow[1][0] - narrow[0][0] < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1", "20"])
 def test_the_width_told_beforehand_covers_the_error(epsilon: str) -> None:
     level, sampler, rows = level_of(SQL, epsilon), seeded(6), scores(2, 20_000, 4)

@@ -99,6 +99,7 @@ def test_without_noise_it_is_what_python_says(
     assert any(row["sex"] == "F" for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.3", "0"), ("2", "1e-5"), ("40", "0")])
 def test_intervals_hold_as_often_as_they_say(epsilon: str, delta: str) -> None:
     level, sampler = level_of(SQL, epsilon, delta), seeded(5)

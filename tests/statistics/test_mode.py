@@ -89,6 +89,7 @@ def test_without_noise_no_declared_value_has_more_rows(
         assert (found["m"] is None) == (not counted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.05", "0"), ("1", "1e-5"), ("40", "0")])
 def test_intervals_hold_as_often_as_they_say(epsilon: str, delta: str) -> None:
     level, sampler, confidence = level_of(SQL, epsilon, delta), seeded(5), Fraction(8, 10)
@@ -199,6 +200,7 @@ def test_without_noise_no_value_that_enough_units_share_has_more_rows(
         assert not enough or enough[found["m"]] == max(enough.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
 @pytest.mark.parametrize(
     "sql", ["MODE(city) FROM {}", "sex, MODE(big), COUNT(*) FROM {} GROUP BY sex"]
