@@ -172,6 +172,21 @@ LIMITS = (
         f"{MOVED}test_counts_by_value_move_exactly_as_declared",
     ),
     Mutant(
+        "a value by which rows are counted is listed once",
+        "plan/keys.py",
+        "values = tuple(v for v in _distinct(listed, expression.facts) if v is not None)",
+        "values = tuple(v for v in listed if v is not None)",
+        f"{BY_VALUE}test_values_are_known_by_what_is_declared_and_asked",
+    ),
+    Mutant(
+        "the threshold that was asked for is the one that is reached",
+        "ask/price.py",
+        "threshold=threshold + fewest - 1",
+        "threshold=threshold",
+        "ask/test_fewest_units.py::"
+        "test_without_noise_just_the_groups_that_have_enough_beyond_the_threshold_appear",
+    ),
+    Mutant(
         "every count by value has a draw of its own",
         "noise/histograms.py",
         "noisy = add_saturating(exact, sampler.sample(level.noises[index], exact.size))",
