@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sanql.statistics
+from sanql.errors import Refused
 from sanql.parse.question import parse
 from sanql.parse.statistics.aggregates import AGGREGATES
 from sanql.parse.statistics.nodes import DEDICATED
@@ -72,3 +73,12 @@ def test_an_estimate_says_what_it_rests_on_and_how_wide_it_will_be(text: str) ->
     assert estimate.measurements and max(estimate.measurements) < len(level.measurements)
     assert "measurement" in estimate.in_words()
     assert estimate.half_width(level.planned_noise, Fraction(9, 10), 1000) > 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("ENTROPI(sex)", "ENTROPY"), ("GEO_MEAN(age)", "GEOMEAN")]
+)
+def test_a_name_that_is_nearly_that_of_a_statistic_is_shown_it(typed: str, meant: str) -> None:
+    with pytest.raises(Refused) as refused:
+        parse(f"SELECT {typed} FROM rows", TABLES)
+    assert f"did you mean {meant}?" in refused.value.remedy

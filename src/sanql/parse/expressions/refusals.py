@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.functions import NAMES
+from sanql.statistics import BY_SPELLING
 
 COMMON_AGGREGATES = ("COUNT", "SUM", "AVG")
 FRAGMENT_MAX = 120  # characters of the text that a refusal quotes
@@ -74,9 +75,7 @@ def unknown_construct(node: exp.Expression) -> Refused:
     """Return the refusal of something that has no place in a private answer."""
     hint = ""
     if isinstance(node, exp.Anonymous):
-        near = get_close_matches(
-            str(node.this).upper(), [*NAMES, *COMMON_AGGREGATES], n=1, cutoff=0.75
-        )
+        near = get_close_matches(str(node.this).upper(), [*NAMES, *BY_SPELLING], n=1, cutoff=0.75)
         hint = f"did you mean {near[0]}? " if near else ""
     why = REASONS.get(type(node), "only functions and operators on the allow-list can be used")
     remedy = REMEDIES.get(type(node), "docs/sql.md lists what can be asked")
