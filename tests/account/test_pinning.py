@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Any
+from types import ModuleType
 
 import pytest
 
@@ -27,6 +25,7 @@ from sanql.account.stores.asking import asking_alone
 from sanql.account.stores.sqlite import SqliteStore
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
+from support.interrupts import interrupted_at
 
 Laplace = Callable[[str], Charge]
 MakePolicy = Callable[..., Policy]
@@ -192,28 +191,6 @@ def test_a_restored_file_keeps_the_claim_in_its_old_place_and_nowhere_else(tmp_p
 
 def asking(place: Path, seconds_max: float) -> AbstractContextManager[None]:
     return asking_alone(place, "ana", "a" * 64, seconds_max)
-
-
-@contextmanager
-def interrupted_at(line: int, module: ModuleType) -> Iterator[None]:
-    """Raise what Ctrl-C raises before a line of a module, counted from the first that is run."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        if frame.f_code.co_filename != module.__file__:
-            return None
-        count += event == "line"
-        if count == line:
-            sys.settrace(None)
-            raise KeyboardInterrupt
-        return trace
-
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(None)
 
 
 @pytest.mark.parametrize(

@@ -71,12 +71,14 @@ class Cache:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        held = os.fdopen(os.open(self.folder / "lock", flags, 0o600), "rb")
+        with held:  # closes it where an interrupt came before it was closed below
+            try:
+                fcntl.flock(held.fileno(), fcntl.LOCK_EX)
+                yield
+            finally:
+                held.close()
 
     def building(self, fingerprint: str) -> Path:
         """Return the name a copy has until it is complete."""
