@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
+from privacy.additivity import check_sum, check_units
 from privacy.replay import check
 from privacy.worlds import (
     UNITS,
@@ -222,6 +223,29 @@ def test_neighbours_move_what_is_counted_apart_by_no_more_than_declared(
                 sent = compile_plan(level, source_of(policy), rng.getrandbits(63))
                 attained += sum(check(level, ours.cells(sent), theirs.cells(sent)))
     assert attained > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", UNITS)
+def test_what_is_counted_apart_adds_up_over_units(table: str, tmp_path: Path) -> None:
+    limits = {"visits": Bounding(3, 2, None), "stays": Bounding(2, 2, 1)}
+    policy, database = write_policy(tmp_path, "add-remove", limits), Database()
+    units = draw_units(random.Random(4), table)
+    alone = units if UNITS[table] is not None else [[row] for unit in units for row in unit]
+    for asked in ("MODE(city) FROM {}", "sex, MODE(big) FROM {} GROUP BY ROLLUP (sex)"):
+        for level in priced(f"SELECT {asked.format(table)}", policy.tables).levels:
+            if level.outline.counts_for is None:
+                continue
+            sent, parts = compile_plan(level, source_of(policy), 5), []
+            database.load(table, [row for unit in units for row in unit])
+            whole = database.cells(sent)
+            for unit in alone:
+                database.load(table, list(unit))
+                parts.append(database.cells(sent))
+            assert check_sum(level, whole, parts) > 0
+            assert check_units(level, parts, rows=UNITS[table] is None) == len(parts)
+            with pytest.raises(AssertionError):
+                check_sum(level, whole, [part for part in parts if part.num_rows][1:])
 
 
 def test_one_value_is_counted_apart_once_and_paid_for_with_the_whole() -> None:
