@@ -43,7 +43,7 @@ dist: $(VENV)/.dev
 
 requirements: $(VENV)/.dev
 	$(PIP) uv
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --extra server pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --all-extras pyproject.toml -o requirements-dev.txt
 	@echo "then: $(BIN)/python -m project.third_party"
 

@@ -32,6 +32,8 @@ SPDX = {
     "Apache 2.0": "Apache-2.0",
     "Apache-2.0": "Apache-2.0",
     "BSD 2-Clause License": "BSD-2-Clause",
+    "BSD-3-Clause": "BSD-3-Clause",
+    "ISC License (ISCL)": "ISC",
     "MIT": "MIT",
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from project.pins import DEVELOPMENT, RUNTIME, Pin, read
 
 HASH = "0123456789abcdef" * 4
@@ -61,4 +62,4 @@ def test_whatever_a_pinned_package_needs_here_is_pinned_and_says_by_whom() -> No
         for line in requires(name) or []:
             need = Requirement(line)
             if need.marker is None or need.marker.evaluate({"extra": ""}):
-                assert name in pins[need.name.lower()].parents, f"{name} needs {need.name}"
+                assert name in pins[canonicalize_name(need.name)].parents, f"{name} needs {need.name}"
