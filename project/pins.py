@@ -28,7 +28,8 @@ class Pin:
 
     def meets(self, other: Pin) -> bool:
         """Say whether both can be installed at once: of numpy there is one for each Python."""
-        return not self.where or not other.where or self.where == other.where
+        apart = all("python_full_version" in pin.where for pin in (self, other))
+        return not apart or self.where == other.where
 
 
 def read(path: Path) -> tuple[Pin, ...]:

@@ -188,6 +188,51 @@ class StoreContract:
             assert store.answer(1) == b"first"
         assert rows_of(store) == before
 
+    # ---- notes
+
+    def test_a_new_store_has_no_notes(self, opened: Callable[[], Store]) -> None:
+        store = opened()
+        with store.reading():
+            assert store.note("text", "a") is None and [*store.notes("text")] == []
+
+    def test_notes_are_written_replaced_and_erased_and_every_handle_sees_it(
+        self, opened: Callable[[], Store]
+    ) -> None:
+        one, other = opened(), opened()
+        for note in (b"first", b"second\x00\xff", None):
+            with one.writing():
+                one.write_note("text", "a", note)
+                assert one.note("text", "a") == note
+            with other.reading():
+                assert other.note("text", "a") == note
+                assert other.note("person", "a") is None, "kinds are apart"
+
+    def test_notes_are_listed_in_the_order_of_keys_by_prefix_and_after_a_key(
+        self, opened: Callable[[], Store]
+    ) -> None:
+        store, keys = opened(), ["a/1", "a/2", "a/10", "A/1", "a%", "ä/1", "b/1", "\U0001f600"]
+        with store.writing():
+            for key in keys:
+                store.write_note("text", key, key.encode())
+            store.write_note("other", "a/3", b"")
+        with store.reading():
+            everything = [*store.notes("text")]
+            assert everything == [(key, key.encode()) for key in sorted(keys)]
+            assert [key for key, _ in store.notes("text", "a/")] == ["a/1", "a/10", "a/2"]
+            assert [key for key, _ in store.notes("text", "a/", "a/1")] == ["a/10", "a/2"]
+            assert [key for key, _ in store.notes("text", "a%")] == ["a%"]
+
+    def test_notes_of_a_block_that_raises_are_not_kept(self, opened: Callable[[], Store]) -> None:
+        store = opened()
+        with store.writing():
+            store.write_note("text", "a", b"kept")
+        with pytest.raises(Broken), store.writing():
+            store.write_note("text", "a", None)
+            store.write_note("text", "b", b"lost")
+            raise Broken
+        with store.reading():
+            assert [*store.notes("text")] == [("a", b"kept")]
+
     # ---- views and locks
 
     def test_a_reader_sees_one_view_whatever_others_write_meanwhile(

@@ -62,4 +62,6 @@ def test_whatever_a_pinned_package_needs_here_is_pinned_and_says_by_whom() -> No
         for line in requires(name) or []:
             need = Requirement(line)
             if need.marker is None or need.marker.evaluate({"extra": ""}):
-                assert name in pins[canonicalize_name(need.name)].parents, f"{name} needs {need.name}"
+                assert name in pins[canonicalize_name(need.name)].parents, (
+                    f"{name} needs {need.name}"
+                )

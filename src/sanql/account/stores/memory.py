@@ -29,6 +29,7 @@ class MemoryContents:
     rows: list[StoredRow] = field(default_factory=list)
     answers: dict[int, bytes] = field(default_factory=dict)
     head: Head | None = None
+    notes: dict[tuple[str, str], bytes] = field(default_factory=dict)
     writer: threading.Lock = field(default_factory=threading.Lock)
     asking: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
 
@@ -43,6 +44,7 @@ class MemoryStore:
         self.kept = kept or MemoryContents()
         self._rows: list[StoredRow] = []
         self._answers: dict[int, bytes] = {}  # added and not yet kept
+        self._notes: dict[tuple[str, str], bytes] = {}
 
     def explained(self, fault: Exception, sequence: int, besides: Sequence[Path]) -> LedgerError:
         """Return what a fault means."""
@@ -53,7 +55,7 @@ class MemoryStore:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Hold one view."""
-        self._rows = self.kept.rows[:]
+        self._rows, self._notes = self.kept.rows[:], dict(self.kept.notes)
         yield
 
     @contextmanager
@@ -63,10 +65,11 @@ class MemoryStore:
             raise LedgerError("ledger_busy", "the ledger is in use by others", "try again")
         try:
             self._rows, self._answers = self.kept.rows[:], {}
+            self._notes = dict(self.kept.notes)
             yield
             # answers first: a reader who sees that one was spent finds it
             self.kept.answers |= self._answers
-            self.kept.rows = self._rows[:]
+            self.kept.rows, self.kept.notes = self._rows[:], dict(self._notes)
         finally:
             self._answers = {}
             self.kept.writer.release()
@@ -95,6 +98,25 @@ class MemoryStore:
         if self.answer(reservation) is not None:
             raise MemoryFault
         self._answers[reservation] = answer
+
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return a note, or None."""
+        return self._notes.get((kind, key))
+
+    def notes(self, kind: str, prefix: str = "", after: str = "") -> Iterable[tuple[str, bytes]]:
+        """Return the notes of a kind, in the order of their keys."""
+        return [
+            (key, note)
+            for (own, key), note in sorted(self._notes.items())
+            if own == kind and key.startswith(prefix) and key > after
+        ]
+
+    def write_note(self, kind: str, key: str, note: bytes | None) -> None:
+        """Add, replace or erase a note."""
+        if note is None:
+            self._notes.pop((kind, key), None)
+        else:
+            self._notes[kind, key] = note
 
     def head(self) -> Head | None:
         """Return the head that is pinned."""

@@ -1,4 +1,7 @@
-"""The seam between a ledger and where it is kept: rows that are added and never changed.
+"""The seam between a ledger and where it is kept: rows that are added and never changed, and notes.
+
+Notes lie beside the chain of records and may be changed and erased: people and their verifiers, the texts
+of questions. No promise rests on one.
 
 A store knows nothing of what the rows mean. It holds a view, or the one right to write, for as long as
 a `with` block lasts; the journal of the ledger (`ledger.journal`) decides inside such a block, on what it
@@ -61,6 +64,18 @@ class Store(Protocol):
 
     def keep(self, reservation: int, answer: bytes) -> None:
         """Add an answer; call it while writing. A second one for a reservation is a fault."""
+
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return the note of a kind under a key, or None; call it while reading or writing."""
+
+    def notes(self, kind: str, prefix: str = "", after: str = "") -> Iterable[tuple[str, bytes]]:
+        """Return keys and notes of a kind, in the order of keys: those with a prefix, after a key.
+
+        Keys are compared by their code points. Call it while reading or writing.
+        """
+
+    def write_note(self, kind: str, key: str, note: bytes | None) -> None:
+        """Add or replace a note, or erase it (None); call it while writing."""
 
     def head(self) -> Head | None:
         """Return the head that is pinned, apart from the records; None when there is none."""

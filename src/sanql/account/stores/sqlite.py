@@ -45,6 +45,9 @@ _SCHEMA = (
         for verb in ("UPDATE", "DELETE")
     ),
 )
+_NOTES = """CREATE TABLE IF NOT EXISTS note (
+    kind TEXT NOT NULL, key TEXT NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (kind, key)) STRICT, WITHOUT ROWID"""
 _READ = (
     "SELECT sequence, kind, body, previous, hash FROM record WHERE sequence > ? ORDER BY sequence"
 )
@@ -83,13 +86,13 @@ class SqliteStore:
 
     def rows(self, after: int) -> Iterable[StoredRow]:
         """Return the records after a sequence, oldest first."""
-        if after == 0 and not self._has_records():
+        if after == 0 and not self._has("record"):
             return ()
         return self._connection.execute(_READ, (after,))
 
     def hash_at(self, sequence: int) -> str | None:
         """Return the hash of one record, or None."""
-        if not self._has_records():
+        if not self._has("record"):
             return None
         query = "SELECT hash FROM record WHERE sequence = ?"
         row = self._connection.execute(query, (sequence,)).fetchone()
@@ -106,7 +109,7 @@ class SqliteStore:
 
     def answer(self, reservation: int) -> bytes | None:
         """Return the answer kept for a reservation, or None."""
-        if not self._has_records():
+        if not self._has("record"):
             return None
         query = "SELECT content FROM answer WHERE reservation = ?"
         row = self._connection.execute(query, (reservation,)).fetchone()
@@ -116,6 +119,35 @@ class SqliteStore:
         """Add an answer."""
         query = "INSERT INTO answer (reservation, content) VALUES (?, ?)"
         self._connection.execute(query, (reservation, answer))
+
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return a note, or None."""
+        if not self._has("note"):
+            return None
+        query = "SELECT content FROM note WHERE kind = ? AND key = ?"
+        row = self._connection.execute(query, (kind, key)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def notes(self, kind: str, prefix: str = "", after: str = "") -> Iterable[tuple[str, bytes]]:
+        """Return the notes of a kind, in the order of their keys."""
+        if not self._has("note"):
+            return ()
+        query = (
+            "SELECT key, content FROM note WHERE kind = ? AND key > ? AND key >= ?"
+            " AND substr(key, 1, ?) = ? ORDER BY key"
+        )
+        asked = (kind, after, prefix, len(prefix), prefix)
+        return ((key, bytes(note)) for key, note in self._connection.execute(query, asked))
+
+    def write_note(self, kind: str, key: str, note: bytes | None) -> None:
+        """Add, replace or erase a note; the first makes their table."""
+        self._connection.execute(_NOTES)
+        if note is None:
+            query = "DELETE FROM note WHERE kind = ? AND key = ?"
+            self._connection.execute(query, (kind, key))
+        else:
+            query = "INSERT OR REPLACE INTO note (kind, key, content) VALUES (?, ?, ?)"
+            self._connection.execute(query, (kind, key, note))
 
     def head(self) -> Head | None:
         """Return the head that is pinned beside the file."""
@@ -148,9 +180,9 @@ class SqliteStore:
         finally:
             self._connection.rollback()  # after a fault, or because it only read
 
-    def _has_records(self) -> bool:
-        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'record'"
-        return self._connection.execute(query).fetchone() is not None
+    def _has(self, table: str) -> bool:
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+        return self._connection.execute(query, (table,)).fetchone() is not None
 
 
 class SqliteReader:
@@ -253,6 +285,7 @@ def _configure(connection: sqlite3.Connection, path: Path) -> None:
             if not _is_busy(fault) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+    connection.execute("PRAGMA secure_delete = ON")  # a note that is erased is gone from the disk
     connection.execute("PRAGMA synchronous = FULL")
     (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
     if mode != "wal" or synchronous != 2:
