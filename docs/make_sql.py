@@ -61,6 +61,8 @@ EXITS = {
         "interrupted (Ctrl-C); 143: ended by SIGTERM. The last line says what had been charged, which "
         "stays, or that nothing was; in Python it is a note of the KeyboardInterrupt"
     ),
+    7: "`AccessDenied`, who asks is not known, or may not do this",
+    8: "`ServerError`, a server cannot be started or asked, or not like this; nothing is charged",
 }
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sanql.errors import (
+    AccessDenied,
     BudgetExceeded,
     LedgerError,
     PolicyError,
     Refused,
     SanqlError,
+    ServerError,
     Unavailable,
 )
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AccessDenied",
     "Accuracy",
     "Answer",
     "BudgetExceeded",
@@ -36,6 +39,7 @@ __all__ = [
     "Refused",
     "San",
     "SanqlError",
+    "ServerError",
     "Session",
     "Unavailable",
     "__version__",

@@ -5,8 +5,10 @@
     ├── Refused          the question cannot be answered privately          exit code 2
     ├── BudgetExceeded   the answer would cost more than is left            exit code 3
     ├── Unavailable      the engine could not answer; never says why        exit code 4
-    └── LedgerError      the account cannot be trusted; nothing is answered exit code 5
-        └── LedgerUnreadable  this user may not read it, sound or not      exit code 6
+    ├── LedgerError      the account cannot be trusted; nothing is answered exit code 5
+    │   └── LedgerUnreadable  this user may not read it, sound or not      exit code 6
+    ├── AccessDenied     who asks is not known, or may not do this          exit code 7
+    └── ServerError      the server cannot be asked, or not like this       exit code 8
 
 Each carries a stable `code`, a `message` (what, the value typed, the rule) and a `remedy`. They
 quote what the analyst typed or the owner configured, never what a row contains, and are safe to show.
@@ -175,3 +177,15 @@ class LedgerUnreadable(LedgerError):
             "run the command as the user that San runs as, or see to the rights of the file and its "
             "folder (SQLite also needs to write beside a ledger that it reads)",
         )
+
+
+class AccessDenied(SanqlError):
+    """Whoever asks is not known, or has not the role for it."""
+
+    exit_code = 7
+
+
+class ServerError(SanqlError):
+    """A server cannot be started, or cannot be asked, or not like this; nothing is charged."""
+
+    exit_code = 8

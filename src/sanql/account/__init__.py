@@ -41,7 +41,9 @@ from sanql.account.ledger.versions import (
     stamps_missing,
     version_name,
 )
-from sanql.account.stores.opening import reader_at
+from sanql.account.people.people import People
+from sanql.account.people.person import Person, Role
+from sanql.account.stores.opening import open_store, reader_at
 from sanql.account.stores.protocol import LedgerReader
 from sanql.account.stores.sqlite import check_not_lost
 
@@ -72,8 +74,11 @@ __all__ = [
     "Odometer",
     "Owner",
     "Ownership",
+    "People",
+    "Person",
     "Registry",
     "Reservation",
+    "Role",
     "SelectionEvent",
     "Site",
     "Version",
@@ -96,6 +101,7 @@ __all__ = [
     "kept_elsewhere",
     "linked",
     "never_releases",
+    "open_store",
     "order_weights",
     "read_head",
     "read_pinned_text",

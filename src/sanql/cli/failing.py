@@ -54,5 +54,13 @@ def _unusable(fault: OSError) -> SanqlError:
 
 
 def _kind(error: SanqlError) -> str:
-    words = {2: "refused", 3: "budget", 4: "unavailable", 5: "ledger", 6: "ledger"}
+    words = {
+        2: "refused",
+        3: "budget",
+        4: "unavailable",
+        5: "ledger",
+        6: "ledger",
+        7: "access",
+        8: "server",
+    }
     return "policy" if error.code == "policy_invalid" else words.get(error.exit_code, "error")

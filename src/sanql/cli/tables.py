@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,14 @@ def print_answer(answer: Answer, terminal: Console | None = None) -> None:
         out.print("(no rows)", style="dim")
     for line in answer.footer():
         out.print(_safe(line), style="dim")
+
+
+def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
+    """Print rows that all have the same names, which head the columns."""
+    table = Table(*(_safe(name) for name in rows[0]), show_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*("" if value is None else _safe(str(value)) for value in row.values()))
+    console().print(table)
 
 
 def print_balances(

@@ -1,0 +1,1 @@
+"""Who may ask: people, their roles and the verifiers of their tokens."""
