@@ -21,9 +21,9 @@ from sanql.errors import (
 )
 
 if TYPE_CHECKING:
-    from sanql.answer import Answer
-    from sanql.ask import Explanation, Session
+    from sanql.ask import Session
     from sanql.options import Accuracy
+    from sanql.results import Answer, Explanation
     from sanql.san import San
     from sanql.san import open_policy as open
 
@@ -48,8 +48,8 @@ __all__ = [
 
 _LATE = {
     "Accuracy": ("sanql.options", "Accuracy"),
-    "Answer": ("sanql.answer", "Answer"),
-    "Explanation": ("sanql.ask", "Explanation"),
+    "Answer": ("sanql.results", "Answer"),
+    "Explanation": ("sanql.results", "Explanation"),
     "San": ("sanql.san", "San"),
     "Session": ("sanql.ask", "Session"),
     "open": ("sanql.san", "open_policy"),

@@ -6,6 +6,7 @@ typed is matched against one grammar of plain ASCII decimals and becomes a `Frac
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from decimal import Decimal
@@ -19,6 +20,7 @@ DELTA_MIN = Fraction(1, 10**30)
 DIGITS_MAX = 40
 
 _DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
+_RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
 _QUOTED_MAX = 60
 _ZERO = Fraction(0)
 
@@ -87,6 +89,42 @@ def show_lower(value: Fraction, digits: int = 6) -> str:
     '0.66'
     """
     return _decimal_text(_round_down(value, digits))
+
+
+def number_upper(value: Fraction) -> float:
+    """Return a number that, as it is printed, is not below an exact one.
+
+    >>> number_upper(Fraction(7, 10)), number_upper(Fraction(2, 3))
+    (0.7, 0.6666666666666667)
+    """
+    nearest = float(value)
+    return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)
+
+
+def number_lower(value: Fraction) -> float:
+    """Return a number that, as it is printed, is not above an exact one."""
+    nearest = float(value)
+    return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
+
+
+def rational_text(value: Fraction) -> str:
+    """Return the one text of an exact rational, numerator/denominator in lowest terms.
+
+    >>> rational_text(Fraction(10))
+    '10/1'
+    """
+    return f"{value.numerator}/{value.denominator}"
+
+
+def parse_rational(text: object) -> Fraction:
+    """Return the rational that `rational_text` wrote; any other spelling is a ValueError."""
+    found = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError(f"not a rational number p/q: {text!r:.60}")
+    top, bottom = int(found[1]), int(found[2])
+    if math.gcd(top, bottom) != 1:
+        raise ValueError(f"not in lowest terms: {text!r:.60}")
+    return Fraction(top, bottom)
 
 
 def round_down_to_digits(value: Fraction, digits: int) -> Fraction:

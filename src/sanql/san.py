@@ -8,13 +8,10 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from sanql.account import Balance, Ledger, Version
-from sanql.answer import Answer
 from sanql.ask import (
     EPSILON_TYPICAL,
-    Explanation,
     Request,
     Session,
-    Suggestion,
     ask,
     closed,
     explain_request,
@@ -22,12 +19,12 @@ from sanql.ask import (
     suggest_limits,
 )
 from sanql.errors import Refused
-from sanql.exact import ExactExplanation
 from sanql.mechanisms import Sampler
 from sanql.numbers import parse_epsilon
 from sanql.options import Number, Options
 from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
+from sanql.results import Answer, ExactExplanation, Explanation, Suggestion
 
 
 class San:

@@ -50,6 +50,21 @@ def json_text(shape: object, *, indent: int | None = None, allow_nan: bool = Tru
     return text.replace("\x7f", "\\u007f")  # the one control character that JSON would leave
 
 
+def toml_key(name: str) -> str:
+    """Return a name as a key of TOML, in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)
+
+
+def toml_text(text: str) -> str:
+    """Return a text as TOML writes it, on one line whatever it holds."""
+    escaped = {'"': '\\"', "\\": "\\\\"}
+    return (
+        '"'
+        + "".join(escaped.get(c) or (c if c.isprintable() else f"\\U{ord(c):08X}") for c in text)
+        + '"'
+    )
+
+
 def _is_seen(character: str) -> bool:
     return unicodedata.category(character) not in _HIDDEN and character not in _BLANKS
 

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 from sanql.account.ledger.ledger import Balance
-from sanql.answer.answer import Answer
-from sanql.answer.remaining import remaining_in_words
 from sanql.policy.model import Budget
+from sanql.results.answer import Answer
+from sanql.results.balance import remaining_in_words
 from sanql.visible import visible
 
 Answered = Callable[..., Answer]
@@ -36,7 +36,7 @@ def test_json_has_the_documented_shape(answered: Answered) -> None:
     answer = by_city(answered, ["a", None])
     shape = json.loads(answer.to_json())
     documented = {"columns", "rows", "intervals", "charge", "remaining", "certificate", "cached"}
-    documented |= {"version"}
+    documented |= {"version", "without_interval", "raised", "price", "balances", "footer"}
     assert set(shape) - documented == {"confidence", "noise"}  # and what explains the intervals
     assert documented <= set(shape)
     assert shape["columns"] == [

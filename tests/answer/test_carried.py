@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sanql.answer.answer import Answer
 from sanql.answer.post_process import show
 from sanql.measurements.measurement import Measured
 from sanql.noise.cells import add_noise
 from sanql.plan.level import Level
+from sanql.results.answer import Answer
 from support.samplers import SilentSampler
 
 Planned = Callable[..., Level]

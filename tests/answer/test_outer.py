@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sanql.answer.answer import Answer
 from sanql.errors import Refused
+from sanql.results.answer import Answer
 
 Answered = Callable[..., Answer]
 LEAVES = st.sampled_from(

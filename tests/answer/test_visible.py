@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from sanql.account.ledger.ledger import Balance
-from sanql.answer.answer import Answer
 from sanql.cli.failing import reported
 from sanql.cli.main import main
 from sanql.cli.saying import say
@@ -25,6 +24,7 @@ from sanql.errors import Fault, PolicyError, Refused
 from sanql.parse.question import parse
 from sanql.plan.level import Level
 from sanql.policy.model import Budget
+from sanql.results.answer import Answer
 from sanql.visible import csv_text, json_text, visible
 from support.one_level import plan_of
 from support.plans import explained

@@ -9,7 +9,7 @@ import pytest
 
 from exact.towns import MEMBER, POLICY, ROWS, SCORE, Town, Truth
 from sanql.errors import Refused
-from sanql.exact.answer import ExactAnswer
+from sanql.results.exact import ExactAnswer
 
 pytestmark = pytest.mark.slow
 

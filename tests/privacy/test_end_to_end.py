@@ -19,12 +19,12 @@ import pytest
 from privacy.grammar import Grammar
 from privacy.oracle import fill
 from privacy.worlds import UNITS, Bounding, Row, draw_units, neighbour_of, write_policy
-from sanql.answer.answer import Answer
 from sanql.errors import Refused
 from sanql.mechanisms import DiscreteGaussian
 from sanql.noise.cells import add_noise
 from sanql.plan.keys import PrivateKeys
 from sanql.policy.model import Neighbours
+from sanql.results.answer import Answer
 from sanql.san import San
 from support.plans import plan_of
 from support.samplers import SilentSampler

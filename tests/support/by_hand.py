@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sanql.account.ledger.ledger import Balance
-from sanql.answer.answer import Answer
+from sanql.answer.content import MeasuredContent
 from sanql.answer.post_process import show
 from sanql.certificate.certificate import certify
 from sanql.measurements.noisy_cells import NoisyCells
@@ -27,6 +27,7 @@ from sanql.policy.model import (
     RowUnit,
     Table,
 )
+from sanql.results.answer import Answer
 from support.cells import priced
 from support.one_level import plan_of
 from support.samplers import SilentSampler
@@ -112,8 +113,7 @@ def answered(planned: Callable[..., Level]) -> Callable[..., Answer]:
         shown = show(made, noisy, Fraction(95, 100))
         left = Budget(Fraction(1, 3), Fraction(1, 10**7))
         return Answer(
-            table=shown.table,
-            ends=shown.intervals,
+            content=MeasuredContent(shown.table, shown.intervals),
             confidence=Fraction(95, 100),
             noise={},
             charge=made.charge,

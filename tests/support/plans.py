@@ -7,13 +7,14 @@ from typing import Any
 
 from sanql.account import Balance
 from sanql.answer import AS_THEY_ARE
-from sanql.ask import Explanation, plan_request, read_request
+from sanql.ask import plan_request, read_request
 from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.explanation import explanation_of
 from sanql.kernel import Statement
 from sanql.parse import Question, QuestionText
 from sanql.plan import Plan
 from sanql.policy import Budget
+from sanql.results import Explanation
 from sanql.san import San
 
 

@@ -20,11 +20,11 @@ from account.forging import forge, forge_opening
 from sanql.account.charge import Charge
 from sanql.account.events import LaplaceEvent
 from sanql.account.ledger.terms import account_terms
-from sanql.ask.explanation import Explanation
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, LedgerError, Refused
 from sanql.policy import load
+from sanql.results.explanation import Explanation
 from sanql.san import San
 from support.policies import dataset
 

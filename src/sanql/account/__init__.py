@@ -12,7 +12,6 @@ from sanql.account.claims.owner import Owner
 from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
 from sanql.account.claims.registry import Registry, registry_folders
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
-from sanql.account.ledger.balances import Balance
 from sanql.account.ledger.chain import (
     BEGINNING,
     RESTORE,
@@ -46,6 +45,7 @@ from sanql.account.people.person import Person, Role
 from sanql.account.stores.opening import open_store, reader_at
 from sanql.account.stores.protocol import LedgerReader
 from sanql.account.stores.sqlite import check_not_lost
+from sanql.results import Balance
 
 __all__ = [
     "BEGINNING",

@@ -7,13 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.account.accountants.conversion import proves
-from sanql.account.events import (
-    Event,
-    event_from_dict,
-    event_to_dict,
-    parse_rational,
-    rational_text,
-)
+from sanql.account.events import Event, event_from_dict, event_to_dict
+from sanql.numbers import parse_rational, rational_text
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,12 @@ work out what it costs. Sensitivities are integers on the grid of the measuremen
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from sanql.numbers import exact_sum
-
-_RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
+from sanql.numbers import exact_sum, parse_rational, rational_text
 
 
 @dataclass(frozen=True)
@@ -179,26 +175,6 @@ def event_from_dict(shape: Mapping[str, object]) -> Event:
             return FailureEvent(parse_rational(delta))
         case _:
             raise ValueError(f"not an event: {sorted(shape)}")
-
-
-def rational_text(value: Fraction) -> str:
-    """Return the one text of an exact rational, numerator/denominator in lowest terms.
-
-    >>> rational_text(Fraction(10))
-    '10/1'
-    """
-    return f"{value.numerator}/{value.denominator}"
-
-
-def parse_rational(text: object) -> Fraction:
-    """Return the rational that `rational_text` wrote; any other spelling is a ValueError."""
-    found = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
-        raise ValueError(f"not a rational number p/q: {text!r:.60}")
-    top, bottom = int(found[1]), int(found[2])
-    if math.gcd(top, bottom) != 1:
-        raise ValueError(f"not in lowest terms: {text!r:.60}")
-    return Fraction(top, bottom)
 
 
 def _require(holds: bool, rule: str) -> None:

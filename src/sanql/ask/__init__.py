@@ -2,17 +2,14 @@
 
 from sanql.ask.answer import ask
 from sanql.ask.explain import explain_request, plan_request
-from sanql.ask.explanation import Explanation
-from sanql.ask.limit_suggestions import EPSILON_TYPICAL, Suggestion, suggest_limits
+from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session, closed
 
 __all__ = [
     "EPSILON_TYPICAL",
-    "Explanation",
     "Request",
     "Session",
-    "Suggestion",
     "ask",
     "closed",
     "explain_request",

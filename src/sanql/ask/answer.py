@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from sanql.account import Charge, total_charge
-from sanql.answer import Answer, check_plain, noise_by_column, show_levels
+from sanql.answer import MeasuredContent, check_plain, noise_by_column, show_levels
 from sanql.ask.answer_exactly import answer_exactly
 from sanql.ask.bounded_question import BoundedQuestion, whole_charge, with_bounds_certified
 from sanql.ask.explain import explain_noisy
@@ -18,13 +18,14 @@ from sanql.ask.rehearse import rehearse
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
-from sanql.certificate import Certificate, certify, certify_public
+from sanql.certificate import certify, certify_public
 from sanql.compile import compile_public_query
 from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
 from sanql.mechanisms import ExactSampler, SymmetricNoise
 from sanql.plan import ParsedQuestion, Plan
 from sanql.question import PublicQuery
+from sanql.results import Answer, Certificate
 
 
 def ask(session: Session, request: Request) -> Answer:
@@ -64,8 +65,7 @@ def answer_publicly(session: Session, request: Request, query: PublicQuery) -> A
     rows = opened.workers.run(sent)
     session.data.check(opened)
     return Answer(
-        table=rows.rename_columns([field.name for field in query.shown]),
-        ends={},
+        content=MeasuredContent(rows.rename_columns([field.name for field in query.shown]), {}),
         confidence=request.options.confidence,
         noise={},
         charge=Charge((), Fraction(0), Fraction(0)),
@@ -115,8 +115,7 @@ def _show(
     plan = certifying.plan
     shown = show_levels(plan, cells.cells, request.options.confidence, request.display)
     return Answer(
-        table=shown.table,
-        ends=shown.intervals,
+        content=MeasuredContent(shown.table, shown.intervals),
         confidence=request.options.confidence,
         noise=noise_by_column(plan),
         charge=total_charge([*certifying.question.paid, plan.charge]),

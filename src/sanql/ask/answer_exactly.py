@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sanql.ask.data import OpenVersion
-from sanql.ask.explanation import Explanation
 from sanql.ask.measure import wait_for_bucket
 from sanql.ask.request import Request
 from sanql.ask.session import Session
@@ -18,8 +17,6 @@ from sanql.compile import compile_exact_release
 from sanql.engines import Lease
 from sanql.errors import Refused
 from sanql.exact import (
-    ExactAnswer,
-    ExactExplanation,
     ExactPlan,
     cells_too_small,
     certificate_of,
@@ -34,6 +31,7 @@ from sanql.exact import (
 from sanql.kernel import Statement
 from sanql.options import AnswerOptions
 from sanql.parse import parse
+from sanql.results import ExactAnswer, ExactExplanation, Explanation
 
 if TYPE_CHECKING:
     import pyarrow
@@ -77,7 +75,8 @@ def explain_exactly(
             raise cells_too_small(exact)
         claim = entry.claim if entry is not None else certified_claim(exact, *known_as)
         return ExactExplanation(
-            plan=plan,
+            declaration=exact.name,
+            cells=exact.cells.count,
             certificate=certificate_of(claim, ledger.exact.entries(), differences_from_sql(plan)),
             cached=entry is not None and entry.answer is not None,
             statement=compile_exact_release(

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sanql.ask.explanation import Expected, Explanation
-from sanql.certificate import Certificate
 from sanql.kernel import Statement
+from sanql.results import Certificate, Expected, Explanation
 
 WIDTHS = (1, 3)  # of the two guesses, in steps
 LATER = "known once its bounds are found"

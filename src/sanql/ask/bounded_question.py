@@ -13,13 +13,14 @@ from fractions import Fraction
 from functools import cached_property
 
 from sanql.account import Charge, SelectionEvent, total_charge
-from sanql.certificate import Certificate, meaning
+from sanql.certificate import meaning
 from sanql.errors import Refused
 from sanql.numbers import show_upper
 from sanql.parse import Question
 from sanql.plan import BoundsSearch, FoundBounds, Plan, unit_in_words
 from sanql.policy import Table
 from sanql.question import Query
+from sanql.results import Certificate
 
 
 @dataclass(frozen=True)

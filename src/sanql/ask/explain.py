@@ -9,7 +9,7 @@ from sanql.answer import check_plain
 from sanql.ask.answer_exactly import explain_exactly
 from sanql.ask.before_bounds import WIDTHS, before_bounds
 from sanql.ask.bounded_question import BoundedQuestion, whole_charge
-from sanql.ask.explanation import Explanation, explanation_of, explanation_of_public
+from sanql.ask.explanation import explanation_of, explanation_of_public
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import recorded
 from sanql.ask.price import check_least_price, is_at_least_price, price_question
@@ -19,9 +19,9 @@ from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
 from sanql.compile import compile_plan, compile_public_query
 from sanql.errors import BudgetExceeded
-from sanql.exact import ExactExplanation
 from sanql.plan import Plan
 from sanql.question import PublicQuery
+from sanql.results import ExactExplanation, Explanation
 
 
 def explain_request(session: Session, request: Request) -> Explanation | ExactExplanation:

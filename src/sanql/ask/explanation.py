@@ -1,26 +1,15 @@
-"""What an answer will cost and how exact it will be, known before a row is read."""
+"""Plans explained: what an answer will cost and how exact it will be, known before a row is read."""
 
 from __future__ import annotations
 
-import html
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from sanql.account import Balance, Charge, epsilon_upper
-from sanql.answer import (
-    LEAST_PRICE,
-    Display,
-    price_in_words,
-    remaining_in_words,
-    remaining_to_dict,
-    widened_half_width,
-)
+from sanql.answer import Display, widened_half_width
 from sanql.ask.bounded_question import BoundedQuestion, whole_charge, with_bounds_certified
-from sanql.certificate import Certificate, certify, certify_public, number_upper
+from sanql.certificate import certify, certify_public
 from sanql.kernel import Statement
 from sanql.mechanisms import appearance_probability
-from sanql.numbers import show_upper
 from sanql.plan import (
     Level,
     Plan,
@@ -28,129 +17,10 @@ from sanql.plan import (
 )
 from sanql.policy import Neighbours
 from sanql.question import AggregateRef, PublicQuery
-from sanql.visible import visible
+from sanql.results import LEAST_PRICE, Expected, Explanation, LevelExplained
 
 GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows they are over
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The expected half-width of one column's interval; None where it depends on bounds not yet found."""
-
-    column: str
-    half_width: float | None
-    note: str
-
-    def in_words(self, confidence: str = "") -> str:
-        """Return the half-width and what it depends on."""
-        if self.half_width is None:
-            return self.note
-        return f"± {self.half_width:,.6g}{confidence}{self.note}"
-
-
-@dataclass(frozen=True)
-class LevelExplained:
-    """One of several grouping sets: what it would cost by itself, at the delta of the whole."""
-
-    name: str
-    epsilon_upper: Fraction
-    hidden: tuple[tuple[int, float], ...]
-    statement: Statement
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "level": self.name,
-            "epsilon_by_itself": number_upper(self.epsilon_upper),
-            "selection": _selection(self.hidden),
-            "sql": self.statement.sql,
-            "parameters": [_plain(value) for value in self.statement.parameters],
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class Explanation:
-    """The price, the noise and the guarantee of an answer that has not been asked for yet."""
-
-    charge: Charge
-    remaining: tuple[Balance, ...]
-    fits: bool
-    cached: bool
-    confidence: Fraction
-    expected: tuple[Expected, ...]
-    hidden: tuple[tuple[int, float], ...]
-    certificate: Certificate
-    statement: Statement
-    notes: tuple[str, ...] = ()
-    levels: tuple[LevelExplained, ...] = ()
-    after: tuple[Balance, ...] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "charge": {
-                "epsilon": number_upper(self.charge.epsilon),
-                "delta": number_upper(self.charge.delta),
-            },
-            "remaining": remaining_to_dict(self.remaining),
-            "fits": self.fits,
-            "cached": self.cached,
-            "confidence": float(self.confidence),
-            "expected": [
-                {
-                    "column": expected.column,
-                    "half_width": expected.half_width,
-                    "note": expected.note,
-                }
-                for expected in self.expected
-            ],
-            "selection": _selection(self.hidden),
-            "levels": [level.to_dict() for level in self.levels],
-            "notes": list(self.notes),
-            "certificate": self.certificate.to_dict(),
-            "sql": self.statement.sql,
-            "parameters": [_plain(value) for value in self.statement.parameters],
-        }
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        if self.charge.epsilon == 0 and self.charge.delta == 0:
-            return "price: nothing; the answer is exact, as nothing in it depends on anybody"
-        lines = [self._price(), f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
-        lines += [
-            f"  {column.column}: {column.in_words(f' at {float(self.confidence):.4g}')}"
-            for column in self.expected
-        ]
-        lines += (
-            [f"  {self.certificate.limits_in_words}"] if self.certificate.limits_in_words else []
-        )
-        lines += [f"  {line}" for line in self.certificate.bounds_in_words()]
-        lines += _appearing(self.hidden)
-        for level in self.levels:
-            lines.append(f"level {level.name}: epsilon {show_upper(level.epsilon_upper)} by itself")
-            lines += _appearing(level.hidden)
-        lines += [
-            f"  {measurement['measures']}{_where(measurement)}: {measurement['mechanism']}"
-            f"{_steps(measurement['grid'])}"
-            for measurement in self.certificate.measurements
-        ]
-        lines += [f"  {note}" for note in self.notes]
-        return visible("\n".join([*lines, str(self.certificate.meaning["words"])]), lines=True)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
-
-    def _price(self) -> str:
-        price = f"price: {price_in_words(self.charge)}"
-        if self.cached:
-            return f"{price} (recorded already: free); {remaining_in_words(self.remaining)}"
-        if self.after is not None:
-            return f"{price}; then {remaining_in_words(self.after)}"
-        fault = "" if self.fits else " (does not fit)"
-        return f"{price}; {remaining_in_words(self.remaining)}{fault}"
 
 
 def explanation_of(
@@ -278,30 +148,3 @@ def _hidden(level: Level) -> list[tuple[int, float]]:
     chances = [(size, appearance_probability(noise, threshold, size)) for size in GROUP_SIZES]
     surely = next((i for i, (_, chance) in enumerate(chances) if chance > 1 - 1e-9), len(chances))
     return chances[: surely + 1]
-
-
-def _selection(hidden: tuple[tuple[int, float], ...]) -> list[dict[str, Any]]:
-    return [{"units": units, "probability_of_appearing": chance} for units, chance in hidden]
-
-
-def _appearing(hidden: tuple[tuple[int, float], ...]) -> list[str]:
-    return [
-        f"  a group of {units} unit{'' if units == 1 else 's'} appears with probability {chance:.3g}"
-        for units, chance in hidden
-    ]
-
-
-def _where(measurement: dict[str, object]) -> str:
-    return f" in {measurement['level']}" if "level" in measurement else ""
-
-
-def _steps(grid: object) -> str:
-    return "" if grid in (1, None) else f", in steps of {grid}"
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, list) and len(value) > 20:
-        return [*map(_plain, value[:20]), f"… {len(value) - 20} more"]
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from sanql.account import Balance, Charge, total_charge
-from sanql.answer import remaining_in_words, remaining_to_dict
+from sanql.account import Charge, total_charge
 from sanql.ask.measure import measure, recorded
 from sanql.ask.price import check_least_price
 from sanql.ask.session import Session
-from sanql.certificate import number_upper
 from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
 from sanql.measurements import NoisyCells
-from sanql.numbers import show_upper
 from sanql.plan import (
     SIZE_EDGES,
-    LimitChoice,
     Plan,
     counts_above_noise,
     grouping_column,
@@ -29,104 +23,10 @@ from sanql.plan import (
     number_of_groups,
     rows_of_units,
 )
-from sanql.policy import Neighbours, Table, toml_key
-from sanql.visible import json_text, visible
+from sanql.policy import Neighbours, Table
+from sanql.results import Advice, Suggestion
 
 EPSILON_TYPICAL = Fraction(1, 10)
-
-
-@dataclass(frozen=True)
-class Advice:
-    """One limit that is suggested, among those it was chosen from."""
-
-    key: str
-    limit: int
-    choices: tuple[LimitChoice, ...]
-    units_least: int
-
-    @property
-    def noun(self) -> str:
-        """What is limited."""
-        return self.key.partition("_")[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the advice as plain data."""
-        return {
-            "limit": self.limit,
-            "units_least": self.units_least,
-            "choices": [
-                {
-                    "limit": choice.limit,
-                    "units_within": choice.units,
-                    "kept": choice.kept,
-                    "noise": choice.noise,
-                    "lost": choice.lost,
-                }
-                for choice in self.choices
-            ],
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class Suggestion:
-    """The limits suggested for a table, what finding them cost, and the lines to paste."""
-
-    table: str
-    by: str | None
-    advice: tuple[Advice, ...]
-    epsilon_typical: Fraction
-    charge: Charge
-    cached: bool
-    remaining: tuple[Balance, ...]
-
-    @property
-    def limits(self) -> dict[str, int]:
-        """The limits by their names in a policy."""
-        return {advised.key: advised.limit for advised in self.advice}
-
-    def toml(self) -> str:
-        """Return the lines of a policy that state the limits."""
-        lines = [f"[table.{toml_key(self.table)}]"]
-        return "\n".join([*lines, *(f"{key} = {limit}" for key, limit in self.limits.items())])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "table": self.table,
-            "by": self.by,
-            "limits": {advised.key: advised.to_dict() for advised in self.advice},
-            "typical_epsilon": float(self.epsilon_typical),
-            "charge": {
-                "epsilon": 0.0 if self.cached else number_upper(self.charge.epsilon),
-                "delta": 0.0,
-            },
-            "cached": self.cached,
-            "remaining": remaining_to_dict(self.remaining),
-            "toml": self.toml(),
-        }
-
-    def to_json(self) -> str:
-        """Return the JSON form."""
-        return json_text(self.to_dict(), allow_nan=False)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        lines: list[str] = []
-        for advised in self.advice:
-            kept, lost = f"{advised.noun} kept", f"{advised.noun} lost"
-            lines += [advised.key, f"  limit  units within  {kept:>11}      noise  {lost:>11}"]
-            lines += [_line(choice, advised.limit) for choice in advised.choices]
-            lines.append(
-                f"  fewer than {advised.units_least} units in a line cannot be told from none"
-            )
-        price = "a repeat, free" if self.cached else f"epsilon {show_upper(self.charge.epsilon)}"
-        lines.append(
-            f"noise and loss are those of a count at epsilon {show_upper(self.epsilon_typical)}; "
-            f"price: {price}; {remaining_in_words(self.remaining)}"
-        )
-        return visible("\n".join([*lines, "", self.toml()]), lines=True)
 
 
 def suggest_limits(
@@ -224,12 +124,4 @@ def _not_found(table: str, least: int) -> Refused:
         f"no {least} units of {table} seem to have alike many rows, so there is no limit to suggest; "
         "what it cost to find out is spent, and asking again is free",
         "ask with a larger epsilon, or choose a limit from what is known of the table",
-    )
-
-
-def _line(choice: LimitChoice, best: int) -> str:
-    mark = "  <- suggested" if choice.limit == best else ""
-    return (
-        f"{choice.limit:7,}  {choice.units:12.1%}  {choice.kept:11.1%}  {choice.noise:9,.1f}  "
-        f"{choice.lost:11,.1f}{mark}"
     )

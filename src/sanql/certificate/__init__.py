@@ -1,12 +1,5 @@
 """Plan → Certificate: what is claimed, why it is true, what it means, and what limits take away."""
 
-from sanql.certificate.certificate import (
-    Certificate,
-    certify,
-    certify_public,
-    meaning,
-    number_lower,
-    number_upper,
-)
+from sanql.certificate.certificate import certify, certify_public, meaning
 
-__all__ = ["Certificate", "certify", "certify_public", "meaning", "number_lower", "number_upper"]
+__all__ = ["certify", "certify_public", "meaning"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from sanql.certificate.limits_in_words import limits_in_words, uneven_limits
 from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import NoNoise
-from sanql.numbers import show_upper
+from sanql.numbers import number_lower, number_upper, show_upper
 from sanql.plan import (
     Level,
     Mechanism,
@@ -27,101 +26,15 @@ from sanql.plan import (
 )
 from sanql.policy import ColumnUnit, Neighbours
 from sanql.question import PublicQuery, scans
+from sanql.results import UNKNOWN_KEYS, Certificate
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
 
-UNKNOWN_KEYS = "unknown keys, selected privately"
 PRIOR = 0.5
 FALSE_ALARM = 0.05
 TELLING = 500  # beyond this epsilon an answer may tell everything, and nothing is computed
 COARSE = Fraction(1, 100)  # a delta at which Gaussian noise shows a smaller epsilon than its own
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """A claim with its mechanism, sensitivity, theorem, assumptions and meaning."""
-
-    definition: str
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: str
-    unit: str
-    mechanism: str
-    theorem: str
-    measurements: tuple[dict[str, object], ...]
-    aggregates: tuple[dict[str, object], ...]
-    keys: str
-    limits: dict[str, int]
-    assumptions: tuple[str, ...]
-    meaning: dict[str, object]
-    bounds: tuple[dict[str, object], ...] = ()
-    limits_in_words: str = ""
-    uneven_limits: str = ""
-    rows_left_out: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the certificate as plain data; epsilon and delta are rounded up."""
-        return {
-            "definition": self.definition,
-            "epsilon": number_upper(self.epsilon),
-            "delta": number_upper(self.delta),
-            "neighbours": self.neighbours,
-            "unit": self.unit,
-            "mechanism": self.mechanism,
-            "theorem": self.theorem,
-            "measurements": list(self.measurements),
-            "aggregates": list(self.aggregates),
-            "keys": self.keys,
-            "limits": self.limits,
-            "assumptions": list(self.assumptions),
-            "meaning": self.meaning,
-            "bounds": list(self.bounds),
-        }
-
-    def caveats(self) -> list[str]:
-        """Return what a reader of an answer must know of the rows that are not in it."""
-        return [
-            *self.rows_left_out,
-            *(line for line in (self.limits_in_words, self.uneven_limits) if line),
-        ]
-
-    @property
-    def selects_keys(self) -> bool:
-        """Whether a key appears only where enough units share it, at some level at least."""
-        return UNKNOWN_KEYS in self.keys
-
-    def bounds_in_words(self) -> list[str]:
-        """Return a line for each column whose bounds San finds."""
-        return [_bounds_in_words(bounds) for bounds in self.bounds]
-
-
-def _bounds_in_words(bounds: dict[str, object]) -> str:
-    column, price = (
-        f"{bounds['table']}.{bounds['column']}",
-        f"once, for epsilon {bounds['epsilon']:g}",
-    )
-    match bounds["bounds"]:
-        case [float(low), float(high)]:
-            return f"bounds of {column}: [{low:,.15g}, {high:,.15g}], found {price}"
-        case _:
-            return f"bounds of {column}: to be found {price}"
-
-
-def number_upper(value: Fraction) -> float:
-    """Return a number that, as it is printed, is not below an exact one.
-
-    >>> number_upper(Fraction(7, 10)), number_upper(Fraction(2, 3))
-    (0.7, 0.6666666666666667)
-    """
-    nearest = float(value)
-    return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)
-
-
-def number_lower(value: Fraction) -> float:
-    """Return a number that, as it is printed, is not above an exact one."""
-    nearest = float(value)
-    return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
 
 
 def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:

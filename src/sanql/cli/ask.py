@@ -15,7 +15,7 @@ from sanql.cli.saying import say, say_json
 from sanql.options import OPTIONS, Option
 
 if TYPE_CHECKING:
-    from sanql.answer import Answer
+    from sanql.results import Answer
 
 F = TypeVar("F", bound=Callable[..., Any])
 

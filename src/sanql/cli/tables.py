@@ -18,9 +18,9 @@ from sanql.policy import Budget
 from sanql.visible import visible
 
 if TYPE_CHECKING:
-    from sanql.answer import Answer
+    from sanql.results import Answer
 
-FIGURES = ("int", "double", "decimal")  # Arrow types that are lined up on the right
+FIGURES = ("integer", "real", "decimal")  # types that are lined up on the right
 RENYI_SHARE = (
     "Rényi accounting keeps an eighth of each delta for its conversion (half, in ledgers of 0.1.0)"
 )
@@ -36,9 +36,9 @@ def print_answer(answer: Answer, terminal: Console | None = None) -> None:
     """Print rows with their intervals, and the price under them."""
     out = terminal or console()
     table = Table(show_edge=False, header_style="bold")
-    for field in answer.table.schema:
-        figure = field.name in answer.intervals or str(field.type).startswith(FIGURES)
-        table.add_column(_safe(field.name), justify="right" if figure else "left")
+    for column in answer.content.columns:
+        figure = column.name in answer.intervals or column.type.startswith(FIGURES)
+        table.add_column(_safe(column.name), justify="right" if figure else "left")
     for row in answer.cells():
         table.add_row(*(_safe(cell) for cell in row))
     out.print(table)

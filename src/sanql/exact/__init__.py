@@ -1,6 +1,6 @@
 """Noiseless answers: declared releases, planned, certified and put on record."""
 
-from sanql.exact.answer import ExactAnswer, ExactExplanation, differences_from_sql, exact_answer
+from sanql.exact.answer import differences_from_sql, exact_answer
 from sanql.exact.cells import recorded_cells, release_cells
 from sanql.exact.plan import ExactPlan, plan_exact
 from sanql.exact.terms import (
@@ -13,8 +13,6 @@ from sanql.exact.terms import (
 )
 
 __all__ = [
-    "ExactAnswer",
-    "ExactExplanation",
     "ExactPlan",
     "Terms",
     "cells_too_small",

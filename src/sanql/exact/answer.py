@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sanql.account import Balance, Charge
-from sanql.answer import Answer, arrange, run_on_cells
+from sanql.answer import MeasuredContent, arrange, run_on_cells
 from sanql.compile import ENGINE_TYPES, Emitter
 from sanql.exact.cells import ExactCells, Released
 from sanql.exact.plan import ExactPlan, Reading
-from sanql.exact.terms import ExactCertificate, certificate_of
-from sanql.kernel import Statement
+from sanql.exact.terms import certificate_of
 from sanql.policy import Table, show_number
 from sanql.policy.exact import ExactValues
 from sanql.question import TYPES, ColumnRef, Expr
-from sanql.visible import visible
+from sanql.results import ExactAnswer
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,41 +23,6 @@ if TYPE_CHECKING:
     from sanql.account import ExactEntry
 
 DIGITS = 38
-
-
-@dataclass(frozen=True, repr=False)
-class ExactAnswer(Answer):
-    """Exact statistics with the certificate of the release they are made of."""
-
-    certificate: ExactCertificate  # type: ignore[assignment]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; exact decimals travel as text."""
-        plain = super().to_dict()
-        plain["release"] = "exact"
-        plain["rows"] = [[_plain(value) for value in row] for row in plain["rows"]]
-        for column in plain["columns"]:
-            if column["type"].startswith("decimal"):
-                column["type"] = "decimal"
-        return plain
-
-    def footer(self) -> list[str]:
-        """Return what stands under the rows: no limits cut exact cells."""
-        return [visible(self.summary())]
-
-    def summary(self) -> str:
-        """Return one line: that there is no noise, what differs from SQL, and the guarantee."""
-        return "; ".join(
-            [
-                "exact, no noise",
-                *self.as_of(),
-                *self.certificate.differences,
-                "a repeat of recorded cells" if self.cached else "now on record",
-                self.certificate.guarantee(),
-                *self.certificate.in_all(),
-                "no budget is spent",
-            ]
-        )
 
 
 def exact_answer(
@@ -72,8 +35,7 @@ def exact_answer(
 ) -> ExactAnswer:
     """Return the answer to an exact question from the cells of its release, as of their version."""
     return ExactAnswer(
-        table=_shown(plan, table, released.cells),
-        ends={},
+        content=MeasuredContent(_shown(plan, table, released.cells), {}),
         confidence=Fraction(1),
         noise={},
         charge=Charge((), Fraction(0), Fraction(0)),
@@ -178,46 +140,3 @@ def _places(grid: Fraction) -> int:
     while (grid * 10**places).denominator != 1:
         places += 1
     return places
-
-
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, Decimal) else value
-
-
-@dataclass(frozen=True, repr=False)
-class ExactExplanation:
-    """What an exact answer would be made of and guarantee; nothing was read for it."""
-
-    plan: ExactPlan
-    certificate: ExactCertificate
-    cached: bool
-    statement: Statement
-    noise: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "release": "exact",
-            "declaration": self.plan.exact.name,
-            "cells": self.plan.exact.cells.count,
-            "cached": self.cached,
-            "certificate": self.certificate.to_dict(),
-            "with_noise": self.noise,
-            "sql": self.statement.sql,
-            "parameters": [str(value) for value in self.statement.parameters],
-        }
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        recorded = "recorded already" if self.cached else "not released yet"
-        count = self.plan.exact.cells.count
-        lines = "\n".join(
-            [
-                f"exact, no noise: from {count:,} {'cell' if count == 1 else 'cells'}, {recorded}",
-                *self.certificate.sentences(),
-                *([self.noise] if self.noise else []),
-            ]
-        )
-        return visible(lines, lines=True)

@@ -18,19 +18,19 @@ no size at all: their certificate holds for every size, and small cells are show
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from sanql.account import ExactClaim, ExactEntry, version_name
-from sanql.certificate import number_upper
 from sanql.errors import Refused
 from sanql.mechanisms.noiseless import NoiselessCertificate as Certified
 from sanql.mechanisms.noiseless import delta_at, others_enough, threshold_min
+from sanql.numbers import number_upper
 from sanql.policy import declaration_digest, first_declaration_digest, show_number
 from sanql.policy.exact import Exact, ExactValues
+from sanql.results import ExactCertificate
 from sanql.theory.constants import composed_delta
 from sanql.theory.exact import exp_upper
 
@@ -172,59 +172,6 @@ def together(entries: Iterable[ExactEntry]) -> Mapping[str, object] | None:
 def _factor(epsilon: Fraction) -> Fraction:
     """Return a number that is at least e^epsilon."""
     return Fraction(exp_upper(number_upper(epsilon)))
-
-
-@dataclass(frozen=True)
-class ExactCertificate:
-    """The recorded certificate of an exact release, as it travels with an answer."""
-
-    words: Mapping[str, object]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the certificate as plain data."""
-        return json.loads(json.dumps(self.words))  # type: ignore[no-any-return]
-
-    @property
-    def assumptions(self) -> list[str]:
-        """Everything that must be true of the adversary and of the data."""
-        listed = self.words["assumptions"]
-        assert isinstance(listed, list)  # noqa: S101  (certified_claim wrote a list)
-        return listed
-
-    @property
-    def differences(self) -> list[str]:
-        """In what the numbers of the answer differ from those of SQL."""
-        listed = self.words.get("notes", [])
-        assert isinstance(listed, list)  # noqa: S101  (certificate_of wrote a list)
-        return listed
-
-    def guarantee(self) -> str:
-        """Return the guarantee in one line."""
-        words = self.words
-        return f"({words['epsilon']:.6g}, {words['delta']:.3g})-DDP against: {words['class']}"
-
-    def in_all(self) -> list[str]:
-        """Return the guarantee of all releases of the book, where there are several."""
-        joint = self.words.get("together")
-        if not isinstance(joint, Mapping):
-            return []
-        names = " and ".join(f"[exact.{name}]" for name in joint["releases"])
-        return [
-            f"{names} together: ({joint['epsilon']:.6g}, {joint['delta']:.3g})-DDP by Theorem 6, "
-            "each class holding for somebody who knows the other columns"
-        ]
-
-    def sentences(self) -> list[str]:
-        """Return the certificate for people."""
-        return [
-            self.guarantee(),
-            *self.in_all(),
-            *(f"note: {note}" for note in self.differences),
-            f"protects: {self.words['protects']}",
-            f"by {self.words['theorem']}",
-            *(f"assumes: {assumption}" for assumption in self.assumptions),
-            str(self.words["stands_alone"]),
-        ]
 
 
 def certificate_of(

@@ -30,7 +30,6 @@ from sanql.plan.reading import limits_joined
 from sanql.plan.reconcilable import noise_variance, shared_measurements
 from sanql.plan.unit_sizes import (
     SIZE_EDGES,
-    LimitChoice,
     counts_above_noise,
     grouping_column,
     groups_of_units,
@@ -47,7 +46,6 @@ __all__ = [
     "KeyColumn",
     "Level",
     "LevelOutline",
-    "LimitChoice",
     "Lookup",
     "Mechanism",
     "NoMechanism",

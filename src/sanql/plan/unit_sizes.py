@@ -16,7 +16,7 @@ best limit one step more keeps about as many rows as it adds noise: some 1.4/eps
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from sanql.errors import Refused
@@ -39,27 +39,12 @@ from sanql.question import (
     UnitAggregate,
     integer_literal,
 )
+from sanql.results import LimitChoice
 
 SIZE_EDGES = tuple(
     sorted({2**k for k in range(ROWS_MOST.bit_length())} | {3 * 2**k for k in range(19)})
 )
 """The largest number in each bin: 1, 2, 3, 4, 6, 8, 12, 16, …, 2^20."""
-
-
-@dataclass(frozen=True)
-class LimitChoice:
-    """A limit, with the shares of units within it and of rows kept, and what it costs."""
-
-    limit: int
-    units: float
-    kept: float
-    noise: float
-    lost: float
-
-    @property
-    def cost(self) -> float:
-        """Noise and loss together."""
-        return self.noise + self.lost
 
 
 def rows_of_units(

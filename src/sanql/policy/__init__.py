@@ -1,6 +1,6 @@
 """What the data owner declares: policy.toml → Policy, and a draft to begin from."""
 
-from sanql.policy.drafting import draft, toml_key
+from sanql.policy.drafting import draft
 from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
 from sanql.policy.keys import ROWS_MOST
 from sanql.policy.loading import load, load_with_faults
@@ -8,7 +8,6 @@ from sanql.policy.model import (
     Accounting,
     Analyst,
     AutoBounds,
-    Budget,
     Coalition,
     Column,
     ColumnUnit,
@@ -28,6 +27,7 @@ from sanql.policy.section import fold
 from sanql.policy.smartnoise import from_smartnoise
 from sanql.policy.units import identifiers, root_unit, unit_path
 from sanql.policy.values import show_number
+from sanql.results import Budget
 
 __all__ = [
     "ROWS_MOST",
@@ -61,6 +61,5 @@ __all__ = [
     "root_unit",
     "show_number",
     "table_form",
-    "toml_key",
     "unit_path",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from sanql.policy.budgets import parse_epsilon
 from sanql.policy.columns import AUTO
 from sanql.policy.keys import KEYS
-from sanql.policy.model import AutoBounds, Budget
+from sanql.policy.model import AutoBounds
 from sanql.policy.section import Section
 from sanql.policy.values import show_number
+from sanql.results import Budget
 
 _REMEDY = "write auto_bounds = { epsilon = … }: the price, once, of the bounds of one column"
 

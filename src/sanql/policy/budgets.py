@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from sanql.policy.keys import EPSILON_LEAST, EPSILON_MOST, KEYS
-from sanql.policy.model import Accounting, Analyst, Budget, Coalition
+from sanql.policy.model import Accounting, Analyst, Coalition
 from sanql.policy.section import Mistake, Section, quote, suggest
 from sanql.policy.values import (
     number_between,
@@ -15,6 +15,7 @@ from sanql.policy.values import (
     parse_number,
     show_number,
 )
+from sanql.results import Budget
 
 _BUDGET_REMEDY = "write budget = { epsilon = …, delta = … }"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from sanql.policy.schema import (
 from sanql.policy.section import fold, quote
 from sanql.policy.source import FILE_SUFFIXES
 from sanql.policy.values import show_number
+from sanql.visible import toml_key, toml_text
 
 _HEAD = """\
 # A draft made from the names and types of the columns; no row was read. (The names in a CSV file
@@ -146,18 +146,3 @@ def _draft_column(column: ColumnSchema) -> str:
             return f'{key} = {{ type = "{type}", precision = {step} }}'
         case str() as type:
             return f'{key} = {{ type = "{type}" }}'
-
-
-def toml_key(name: str) -> str:
-    """Return a name as a key of TOML, in quotes where it needs them."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)
-
-
-def toml_text(text: str) -> str:
-    """Return a text as TOML writes it, on one line whatever it holds."""
-    escaped = {'"': '\\"', "\\": "\\\\"}
-    return (
-        '"'
-        + "".join(escaped.get(c) or (c if c.isprintable() else f"\\U{ord(c):08X}") for c in text)
-        + '"'
-    )

@@ -28,7 +28,6 @@ from sanql.policy.keys import (
 )
 from sanql.policy.model import (
     Accounting,
-    Budget,
     EngineLimits,
     Neighbours,
     Policy,
@@ -47,6 +46,7 @@ from sanql.policy.values import (
     parse_text,
     show_number,
 )
+from sanql.results import Budget
 
 if TYPE_CHECKING:
     from sanql.policy.exact import Exact

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sanql.kernel import ColumnType
+from sanql.results import Budget
 
 if TYPE_CHECKING:
     from sanql.policy.exact import Exact
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
 Neighbours = Literal["add-remove", "change-one"]
 Accounting = Literal["pure", "renyi"]
 Value = bool | int | Fraction | str | date | datetime
-
-
-@dataclass(frozen=True)
-class Budget:
-    """The most that may ever be spent: an (epsilon, delta) guarantee, as exact numbers."""
-
-    epsilon: Fraction
-    delta: Fraction
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from sanql.errors import Fault, PolicyError, Refused
 from sanql.policy.document import FILE_BYTES_MAX, WrittenFloat
-from sanql.policy.drafting import dataset_section, toml_key, toml_text
+from sanql.policy.drafting import dataset_section
 from sanql.policy.keys import ROWS_MOST
 from sanql.policy.section import Mistake, fold, quote, suggest
 from sanql.policy.values import (
@@ -26,6 +26,7 @@ from sanql.policy.values import (
     parse_number,
     show_number,
 )
+from sanql.visible import toml_key, toml_text
 
 Parsed = TypeVar("Parsed")
 

@@ -6,26 +6,14 @@ Everything here is a function of the books, and is called while the ledger is re
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sanql.account.accountants.filter import Spent
 from sanql.account.charge import Charge
-from sanql.account.ledger.budget_limits import Account, AccountKind
+from sanql.account.ledger.budget_limits import Account
 from sanql.account.ledger.refusals import exceeded, exceeded_together
 from sanql.account.ledger.state import Books, pending_of, shown_of
 from sanql.policy import Budget
-
-
-@dataclass(frozen=True)
-class Balance:
-    """One account as it stands; `reserved` counts its open reservations."""
-
-    account: str
-    kind: AccountKind
-    budget: Budget
-    spent_upper: Budget
-    remaining_lower: Budget
-    reserved: int
+from sanql.results import Balance
 
 
 def balances_of(books: Books, accounts: Iterable[Account]) -> list[Balance]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from sanql.account.accountants.choice import accountant_for, known_accounting
 from sanql.account.accountants.protocol import Accountant
-from sanql.account.events import parse_rational, rational_text
+from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Accounting, Budget, Policy
+from sanql.results import AccountKind
 
-AccountKind = Literal["dataset", "analyst", "coalition"]
 Identity = tuple[AccountKind, str, frozenset[str] | None]
 
 

@@ -25,8 +25,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sanql.account.events import parse_rational, rational_text
 from sanql.errors import Refused
+from sanql.numbers import parse_rational, rational_text
 from sanql.policy.exact import Footprint, uncovered
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from sanql.account.charge import Charge
 from sanql.account.claims.owner import Owner
 from sanql.account.ledger.answers import recorded_answer
 from sanql.account.ledger.balances import (
-    Balance,
     balances_after,
     balances_of,
     check_fits,
@@ -37,6 +36,7 @@ from sanql.account.stores.opening import open_store
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
 from sanql.policy import Budget, Policy
+from sanql.results import Balance
 
 _DIGEST = re.compile(r"[0-9a-f]{16,128}")
 

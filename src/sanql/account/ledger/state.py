@@ -16,7 +16,6 @@ from typing import assert_never, cast
 from sanql.account.accountants.filter import Spent
 from sanql.account.charge import Charge
 from sanql.account.claims.ownership import Ownership
-from sanql.account.events import parse_rational, rational_text
 from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity
 from sanql.account.ledger.chain import (
     BEGINNING,
@@ -33,6 +32,7 @@ from sanql.account.ledger.format_1 import spent_in_format_1
 from sanql.account.ledger.running_balance import RunningBalance
 from sanql.account.ledger.terms import AccountTerms
 from sanql.account.ledger.versions import Version, version_after
+from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Budget
 
 

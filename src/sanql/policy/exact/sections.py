@@ -35,7 +35,7 @@ from sanql.policy.exact.model import (
 from sanql.policy.exact.partitions import read_partition
 from sanql.policy.exact.remedies import what_would_pass
 from sanql.policy.keys import KEYS
-from sanql.policy.model import Budget, Column, ColumnUnit, RowUnit, Table
+from sanql.policy.model import Column, ColumnUnit, RowUnit, Table
 from sanql.policy.section import Mistake, Section, quote, suggest
 from sanql.policy.values import (
     integer_between,
@@ -45,6 +45,7 @@ from sanql.policy.values import (
     parse_number,
     show_number,
 )
+from sanql.results import Budget
 
 CLASS_KEYS: Mapping[str, tuple[str, ...]] = {
     "uniform-component": ("class", "eta", "alpha", "width", "known_records", "known_columns"),

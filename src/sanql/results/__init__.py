@@ -1,0 +1,40 @@
+"""What is handed to whoever asks, and how it is shown; no engine is needed for any of it."""
+
+from sanql.results.answer import Answer
+from sanql.results.balance import AccountKind, Balance, Budget, remaining_in_words
+from sanql.results.cells import finite
+from sanql.results.certificate import UNKNOWN_KEYS, Certificate, ExactCertificate
+from sanql.results.content import Interval, ShownColumn
+from sanql.results.exact import ExactAnswer, ExactExplanation
+from sanql.results.explanation import Expected, Explanation, LevelExplained
+from sanql.results.needed import need
+from sanql.results.price import LEAST_PRICE
+from sanql.results.reading import answer_from_dict, certificate_from_dict, explanation_from_dict
+from sanql.results.suggestion import Advice, LimitChoice, Suggestion
+
+__all__ = [
+    "LEAST_PRICE",
+    "UNKNOWN_KEYS",
+    "AccountKind",
+    "Advice",
+    "Answer",
+    "Balance",
+    "Budget",
+    "Certificate",
+    "ExactAnswer",
+    "ExactCertificate",
+    "ExactExplanation",
+    "Expected",
+    "Explanation",
+    "Interval",
+    "LevelExplained",
+    "LimitChoice",
+    "ShownColumn",
+    "Suggestion",
+    "answer_from_dict",
+    "certificate_from_dict",
+    "explanation_from_dict",
+    "finite",
+    "need",
+    "remaining_in_words",
+]

@@ -1,0 +1,149 @@
+"""The guarantee that travels with an answer, as data: what is claimed, why it is true, what it means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sanql.numbers import number_upper, parse_rational, rational_text
+
+UNKNOWN_KEYS = "unknown keys, selected privately"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A claim with its mechanism, sensitivity, theorem, assumptions and meaning."""
+
+    definition: str
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: str
+    unit: str
+    mechanism: str
+    theorem: str
+    measurements: tuple[dict[str, object], ...]
+    aggregates: tuple[dict[str, object], ...]
+    keys: str
+    limits: dict[str, int]
+    assumptions: tuple[str, ...]
+    meaning: dict[str, object]
+    bounds: tuple[dict[str, object], ...] = ()
+    limits_in_words: str = ""
+    uneven_limits: str = ""
+    rows_left_out: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the certificate as plain data; epsilon and delta are rounded up, and given exactly."""
+        return {
+            "definition": self.definition,
+            "epsilon": number_upper(self.epsilon),
+            "delta": number_upper(self.delta),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "mechanism": self.mechanism,
+            "theorem": self.theorem,
+            "measurements": list(self.measurements),
+            "aggregates": list(self.aggregates),
+            "keys": self.keys,
+            "limits": self.limits,
+            "assumptions": list(self.assumptions),
+            "meaning": self.meaning,
+            "bounds": list(self.bounds),
+            "limits_in_words": self.limits_in_words,
+            "uneven_limits": self.uneven_limits,
+            "rows_left_out": list(self.rows_left_out),
+            "epsilon_exact": rational_text(self.epsilon),
+            "delta_exact": rational_text(self.delta),
+        }
+
+    @classmethod
+    def from_dict(cls, shape: Mapping[str, Any]) -> Certificate:
+        """Return the certificate that `to_dict` wrote."""
+        exact = {name: parse_rational(shape[f"{name}_exact"]) for name in ("epsilon", "delta")}
+        listed = ("measurements", "aggregates", "assumptions", "bounds", "rows_left_out")
+        plain = {name: shape[name] for name in cls.__dataclass_fields__}
+        return cls(**plain | {name: tuple(shape[name]) for name in listed} | exact)
+
+    def caveats(self) -> list[str]:
+        """Return what a reader of an answer must know of the rows that are not in it."""
+        return [
+            *self.rows_left_out,
+            *(line for line in (self.limits_in_words, self.uneven_limits) if line),
+        ]
+
+    @property
+    def selects_keys(self) -> bool:
+        """Whether a key appears only where enough units share it, at some level at least."""
+        return UNKNOWN_KEYS in self.keys
+
+    def bounds_in_words(self) -> list[str]:
+        """Return a line for each column whose bounds San finds."""
+        return [_bounds_in_words(bounds) for bounds in self.bounds]
+
+
+def _bounds_in_words(bounds: dict[str, object]) -> str:
+    column, price = (
+        f"{bounds['table']}.{bounds['column']}",
+        f"once, for epsilon {bounds['epsilon']:g}",
+    )
+    match bounds["bounds"]:
+        case [float(low), float(high)]:
+            return f"bounds of {column}: [{low:,.15g}, {high:,.15g}], found {price}"
+        case _:
+            return f"bounds of {column}: to be found {price}"
+
+
+@dataclass(frozen=True)
+class ExactCertificate:
+    """The recorded certificate of an exact release, as it travels with an answer."""
+
+    words: Mapping[str, object]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the certificate as plain data."""
+        return json.loads(json.dumps(self.words))  # type: ignore[no-any-return]
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Everything that must be true of the adversary and of the data."""
+        listed = self.words["assumptions"]
+        assert isinstance(listed, list)  # noqa: S101  (certified_claim wrote a list)
+        return listed
+
+    @property
+    def differences(self) -> list[str]:
+        """In what the numbers of the answer differ from those of SQL."""
+        listed = self.words.get("notes", [])
+        assert isinstance(listed, list)  # noqa: S101  (certificate_of wrote a list)
+        return listed
+
+    def guarantee(self) -> str:
+        """Return the guarantee in one line."""
+        words = self.words
+        return f"({words['epsilon']:.6g}, {words['delta']:.3g})-DDP against: {words['class']}"
+
+    def in_all(self) -> list[str]:
+        """Return the guarantee of all releases of the book, where there are several."""
+        joint = self.words.get("together")
+        if not isinstance(joint, Mapping):
+            return []
+        names = " and ".join(f"[exact.{name}]" for name in joint["releases"])
+        return [
+            f"{names} together: ({joint['epsilon']:.6g}, {joint['delta']:.3g})-DDP by Theorem 6, "
+            "each class holding for somebody who knows the other columns"
+        ]
+
+    def sentences(self) -> list[str]:
+        """Return the certificate for people."""
+        return [
+            self.guarantee(),
+            *self.in_all(),
+            *(f"note: {note}" for note in self.differences),
+            f"protects: {self.words['protects']}",
+            f"by {self.words['theorem']}",
+            *(f"assumes: {assumption}" for assumption in self.assumptions),
+            str(self.words["stands_alone"]),
+        ]

@@ -1,0 +1,60 @@
+"""A price as it is shown and sent: an (epsilon, delta) that an answer costs, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from sanql.numbers import number_upper, parse_rational, rational_text, show_upper
+
+LEAST_PRICE = "the least that a question may cost"
+
+
+class Price(Protocol):
+    """What an answer costs: the ledger's charge, or what a server says of it."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon of the whole answer."""
+
+    @property
+    def delta(self) -> Fraction:
+        """Its delta."""
+
+
+@dataclass(frozen=True)
+class ReceivedPrice:
+    """A price that a server has sent."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @classmethod
+    def from_dict(cls, shape: Mapping[str, object]) -> ReceivedPrice:
+        """Return the price that `price_exactly` wrote."""
+        return cls(parse_rational(shape["epsilon"]), parse_rational(shape["delta"]))
+
+
+def is_free(price: Price) -> bool:
+    """Return whether nothing is charged, since nothing depends on any unit."""
+    return price.epsilon == 0 and price.delta == 0
+
+
+def price_in_words(price: Price) -> str:
+    """Return what is charged, rounded up."""
+    return f"epsilon {show_upper(price.epsilon)}, delta {show_upper(price.delta)}"
+
+
+def price_to_dict(price: Price, *, cached: bool = False) -> dict[str, float]:
+    """Return what is charged as plain numbers, rounded up; a repeat is charged nothing."""
+    return {
+        "epsilon": 0.0 if cached else number_upper(price.epsilon),
+        "delta": 0.0 if cached else number_upper(price.delta),
+    }
+
+
+def price_exactly(price: Price) -> dict[str, Any]:
+    """Return a price as exact fractions, in text."""
+    return {"epsilon": rational_text(price.epsilon), "delta": rational_text(price.delta)}
