@@ -15,6 +15,7 @@ from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEven
 from sanql.account.ledger.chain import (
     BEGINNING,
     RESTORE,
+    EndedBy,
     Head,
     LedgerRecord,
     canonical_json,
@@ -59,6 +60,7 @@ __all__ = [
     "Claim",
     "Claims",
     "ClosingStatement",
+    "EndedBy",
     "Event",
     "ExactBook",
     "ExactClaim",

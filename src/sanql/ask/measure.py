@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from sanql.account import EndedBy
 from sanql.answer import LevelCells
 from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
@@ -18,7 +19,7 @@ from sanql.ask.session import Session
 from sanql.compile import compile_plan
 from sanql.engines import Lease, unavailable
 from sanql.errors import Unavailable
-from sanql.interrupts import charging
+from sanql.interrupts import cancelled, charging, is_cancelled, stoppable
 from sanql.kernel import Statement
 from sanql.measurements import NoisyCells
 from sanql.mechanisms import Sampler
@@ -99,6 +100,8 @@ def _charged(
     session: Session, analyst: str, digest: str, plan: Plan, run: Callable[[], LevelCells]
 ) -> LevelCells:
     """Reserve, run, spend; what fails keeps its charge."""
+    if is_cancelled():
+        raise cancelled(charged=False)
     noted = charging(plan.charge)
     reservation = session.ledger.reserve(analyst, digest, plan.charge)
     try:  # at once: an interrupt before it would leave the reservation open
@@ -106,13 +109,20 @@ def _charged(
         cells = run()
         session.ledger.spend(reservation, cells.to_bytes())
         noted.stage = "answered"
-    except Unavailable:
-        session.ledger.void(reservation, ended_by="engine")
+    except Unavailable as fault:
+        session.ledger.void(reservation, ended_by=_ended_by(session, fault))
         raise
     except BaseException as fault:
         session.ledger.give_up(reservation, fault)
         raise
     return cells
+
+
+def _ended_by(session: Session, fault: Unavailable) -> EndedBy:
+    """Return who ended a question: whoever cancelled it, whoever stops the server, or the engine."""
+    if fault.code == "question_cancelled":
+        return "caller"
+    return "operator" if session.stopping else "engine"
 
 
 def _run(
@@ -127,10 +137,13 @@ def _run(
     started = time.monotonic()
     try:
         deadline = started + session.policy.engine.deadline_seconds
-        cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline)
-        session.data.check(opened)
+        with stoppable("charged; the engine computes", lease.stop):
+            cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline)
+            session.data.check(opened)
         return cells
     except Exception:
+        if is_cancelled():
+            raise cancelled(charged=True) from None
         # whatever happened must not be told: it could depend on a row
         raise unavailable() from None
     finally:

@@ -38,6 +38,8 @@ class Session:
         self.data = Data(policy, self.ledger, progress)
         self._claimed: object = self  # what of the data was open when they were last claimed
         self._closed = False
+        self.stopping = False
+        """Whether the operator is ending what runs."""
 
     @property
     def description(self) -> Description:
@@ -80,6 +82,11 @@ class Session:
         """Refuse questions to a session that has been closed."""
         if self._closed:
             raise closed()
+
+    def stop(self) -> None:
+        """End whatever runs, as the operator's doing: its charge stays; take no more questions."""
+        self.stopping = self._closed = True
+        self.data.close()
 
     def close(self) -> None:
         """Stop the engine and close the ledger."""

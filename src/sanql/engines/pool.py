@@ -241,7 +241,8 @@ class Lease:
     def __init__(self, pool: Pool, server: Server) -> None:
         self._pool = pool
         self._server: Server | None = server
-        self._replaced = False
+        self._busy: Server | None = None
+        self._replaced = self._stopped = False
 
     def __enter__(self) -> Self:
         return self
@@ -286,6 +287,13 @@ class Lease:
             raise unavailable()
         return collector.finish()
 
+    def stop(self) -> None:
+        """End the statement that runs, from another thread; none is run after it."""
+        self._stopped = True
+        busy = self._busy
+        if busy is not None:
+            busy.kill()
+
     def _attempt(
         self,
         statement: Statement,
@@ -298,17 +306,21 @@ class Lease:
         if server is None:
             return False
         done = replaced = False
+        self._busy = server
         try:
+            if self._stopped:
+                raise unavailable()
             server.run(statement, deadline, collector.take, meanwhile)
             done = True
             self._server = server
         except ChannelClosed:
-            if not self._replaced and server.ended_by_others():
+            if not (self._replaced or self._stopped) and server.ended_by_others():
                 self._replaced = replaced = True
                 self._server = self._pool._successor(server)
         except Exception:  # noqa: S110  (whatever it was must not be told)
             pass
         finally:
+            self._busy = None
             # Also when interrupted: a server in the middle of a statement must not be given another.
             if not done and not replaced:
                 self._pool._replace(server)
