@@ -1,19 +1,23 @@
 """Session + Request → Answer: the orchestrators, each of which reads like the sentence it is."""
 
-from sanql.ask.answer import ask
+from sanql.ask.answer import ask, ask_with
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session, closed
+from sanql.ask.spooled_rows import SpooledAnswer, spool_publicly
 
 __all__ = [
     "EPSILON_TYPICAL",
     "Request",
     "Session",
+    "SpooledAnswer",
     "ask",
+    "ask_with",
     "closed",
     "explain_request",
     "plan_request",
     "read_request",
+    "spool_publicly",
     "suggest_limits",
 ]

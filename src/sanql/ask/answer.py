@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 from sanql.account import Charge, total_charge
 from sanql.answer import MeasuredContent, check_plain, noise_by_column, show_levels
@@ -27,21 +29,34 @@ from sanql.plan import ParsedQuestion, Plan
 from sanql.question import PublicQuery
 from sanql.results import Answer, Certificate
 
+if TYPE_CHECKING:
+    import pyarrow
+
+T = TypeVar("T")
+
+Publicly = Callable[[Session, Request, PublicQuery], T]
+"""What answers a question that reads only public tables."""
+
 
 def ask(session: Session, request: Request) -> Answer:
     """Return the answer to a request, noisy or exact; a refusal names a question that would pass."""
+    return ask_with(session, request, answer_publicly)
+
+
+def ask_with(session: Session, request: Request, publicly: Publicly[T]) -> Answer | T:
+    """Return the answer to a request, and of rows of public tables what somebody else makes of them."""
     session.check_open()
     with noting_charges_on_interrupt(), teaching(session, request.asked):
         if request.options.exact:
             return answer_exactly(session, request, partial(explain_noisy, session))
-        return answer(session, request)
+        return answer(session, request, publicly)
 
 
-def answer(session: Session, request: Request) -> Answer:
+def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer | T:
     """Parse, find bounds, price, reserve (durably, before a row is read), run, add noise, spend, show."""
     parsed = read_question(session, request)
     if isinstance(parsed.question.query, PublicQuery):
-        return answer_publicly(session, request, parsed.question.query)
+        return publicly(session, request, parsed.question.query)
     if session.ledger.scratch:
         raise _rehearsal(session, request, parsed)
     question = find_bounds(session, request, parsed)
@@ -64,15 +79,23 @@ def answer_publicly(session: Session, request: Request, query: PublicQuery) -> A
     sent = compile_public_query(query, opened.source, session.tables)
     rows = opened.workers.run(sent)
     session.data.check(opened)
+    table = rows.rename_columns([field.name for field in query.shown])
+    return public_answer(session, request, query, table, opened.version.number)
+
+
+def public_answer(
+    session: Session, request: Request, query: PublicQuery, table: pyarrow.Table, version: int
+) -> Answer:
+    """Return rows of public tables as an answer."""
     return Answer(
-        content=MeasuredContent(rows.rename_columns([field.name for field in query.shown]), {}),
+        content=MeasuredContent(table, {}),
         confidence=request.options.confidence,
         noise={},
         charge=Charge((), Fraction(0), Fraction(0)),
         remaining=session.balances(request.analyst),
         certificate=certify_public(query, session.policy.neighbours),
         cached=False,
-        version=opened.version.number,
+        version=version,
     )
 
 
