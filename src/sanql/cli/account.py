@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 
 import click
@@ -19,10 +18,6 @@ POLICY = click.option(
     show_default=True,
     help="The owner's policy.",
 )
-_FAULTS = {
-    "ledger_rolled_back": "has been put back to an earlier state",
-    "ledger_head_missing": "cannot be trusted",
-}
 FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 
 
@@ -141,23 +136,12 @@ def reset_failures(policy: Path) -> None:
 def verify_records(policy: Path, form: str) -> None:
     """Recompute every hash and balance by an independent path; name the first bad record."""
     with reported(form):
-        from sanql.account import RESTORE
-        from sanql.audit.ledger import verify
-        from sanql.cli.tables import print_verification, verification_to_dict
-        from sanql.errors import LedgerError
+        from sanql.audit.ledger import verify_account
+        from sanql.cli.tables import print_verification
         from sanql.policy import load
-        from sanql.sources import check_kept_here, check_ledger_exists, known_heads
 
-        loaded = load(policy)
-        check_ledger_exists(loaded)
-        verification = verify(loaded.ledger, partial(known_heads, loaded))
-        if verification.fault is not None:
-            what = _FAULTS.get(verification.fault.code, "is damaged")
-            raise LedgerError(
-                verification.fault.code, f"the ledger {what}: {verification.fault}", RESTORE
-            )
-        check_kept_here(loaded, verification.account)
+        verification = verify_account(load(policy))
         if form == "json":
-            say_json(verification_to_dict(verification))
+            say_json(verification.to_dict())
         else:
             print_verification(verification)

@@ -85,23 +85,6 @@ def releases_to_dicts(entries: Sequence[ExactEntry]) -> list[dict[str, Any]]:
     ]
 
 
-def verified_to_dicts(releases: Sequence[VerifiedExact]) -> list[dict[str, Any]]:
-    """Return what the auditor found in the book as plain data."""
-    return [
-        {
-            "name": release.name,
-            "table": release.table,
-            "column": release.column,
-            "cells": release.cells,
-            "epsilon": float(show_upper(release.epsilon)),
-            "delta": float(show_upper(release.delta)),
-            "record": release.record,
-            "state": release.state,
-        }
-        for release in releases
-    ]
-
-
 def verified_lines(releases: Sequence[VerifiedExact]) -> list[str]:
     """Return what the auditor found in the book, a line a release."""
     return [

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sanql.account import Balance
 from sanql.audit.ledger import Verification
-from sanql.cli.exact_tables import cells_in_words, verified_lines, verified_to_dicts
+from sanql.cli.exact_tables import cells_in_words, verified_lines
 from sanql.numbers import show_lower, show_upper
 from sanql.policy import Budget
 from sanql.visible import visible
@@ -197,26 +197,6 @@ def _content(record: dict[str, Any], end: str) -> str:
 def _recorded(pair: dict[str, Any]) -> str:
     """Return the epsilon and delta of a record; the export has their exact fractions."""
     return _pair(Fraction(pair["epsilon"]), Fraction(pair["delta"]), show_upper)
-
-
-def verification_to_dict(verification: Verification) -> dict[str, Any]:
-    """Return what the auditor found as plain data."""
-    return {
-        "sound": verification.sound,
-        "records": verification.records,
-        "accounts": [
-            {
-                "kind": account.kind,
-                "name": account.name,
-                "charges": account.charges,
-                "epsilon": float(show_upper(account.epsilon_spent_upper)),
-                "delta": float(show_upper(account.delta_spent_upper)),
-            }
-            for account in verification.accounts
-        ],
-        "exact": verified_to_dicts(verification.exact),
-        "scratch": verification.scratch,
-    }
 
 
 def print_verification(verification: Verification, terminal: Console | None = None) -> None:

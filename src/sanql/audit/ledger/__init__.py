@@ -1,6 +1,7 @@
 """The independent auditor of a ledger: every balance recomputed by another path."""
 
+from sanql.audit.ledger.account import verify_account
 from sanql.audit.ledger.exact import VerifiedExact
 from sanql.audit.ledger.verification import Verification, export, verify
 
-__all__ = ["Verification", "VerifiedExact", "export", "verify"]
+__all__ = ["Verification", "VerifiedExact", "export", "verify", "verify_account"]

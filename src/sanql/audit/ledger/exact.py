@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
+
+from sanql.numbers import show_upper
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,14 @@ class VerifiedExact:
     delta: Fraction
     record: int
     state: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; epsilon and delta are rounded up."""
+        rounded = {
+            "epsilon": float(show_upper(self.epsilon)),
+            "delta": float(show_upper(self.delta)),
+        }
+        return asdict(self) | rounded
 
 
 @dataclass

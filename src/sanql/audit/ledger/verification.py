@@ -38,6 +38,7 @@ from sanql.audit.ledger.ownership import OwnershipAudit
 from sanql.audit.ledger.terms import TermsAudit
 from sanql.audit.ledger.versions import VersionAudit
 from sanql.errors import LedgerError
+from sanql.numbers import show_upper
 
 _KINDS_OF_SCRATCH = {"open", "format", "limits", "tables", "reserve", "void", "failures_reset"}
 
@@ -81,6 +82,25 @@ class Verification:
     def sound(self) -> bool:
         """Whether nothing is wrong."""
         return self.fault is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as plain data; every number is rounded up."""
+        return {
+            "sound": self.sound,
+            "records": self.records,
+            "accounts": [
+                {
+                    "kind": account.kind,
+                    "name": account.name,
+                    "charges": account.charges,
+                    "epsilon": float(show_upper(account.epsilon_spent_upper)),
+                    "delta": float(show_upper(account.delta_spent_upper)),
+                }
+                for account in self.accounts
+            ],
+            "exact": [release.to_dict() for release in self.exact],
+            "scratch": self.scratch,
+        }
 
 
 def verify(
