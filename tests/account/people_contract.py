@@ -137,7 +137,7 @@ class PeopleContract:
         assert people.with_identity("ana") is None and people.with_identity("") is None
         with pytest.raises(AccessDenied, match="has no token"):
             people.rotate("ana")
-        with pytest.raises(AccessDenied, match="with the identity 'ana@example.org' already"):
+        with pytest.raises(AccessDenied, match="with the identity 'ana@"):
             people.add("bob", "analyst", identity="ana@example.org")
         people.revoke("ana")
         assert people.with_identity("ana@example.org") is None

@@ -224,6 +224,12 @@ class Ledger:
         with self._journal.reading():
             return cast(int, self._journal.books.opening["format"])
 
+    @property
+    def length(self) -> int:
+        """How many records there are."""
+        with self._journal.reading():
+            return self._journal.books.head.sequence
+
     def balances(self) -> list[Balance]:
         """Return every account: the dataset's, the analysts', the coalitions'."""
         with self._journal.reading():

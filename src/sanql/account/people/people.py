@@ -117,6 +117,11 @@ class People:
             return None
         return person if person.state(self._clock()) == "active" else None
 
+    def remembers(self, token: str) -> bool:
+        """Return whether a token was compared before and found good, whatever became of it since."""
+        with self._mutex:
+            return hashlib.sha256(token.encode()).digest() in self._compared
+
     def with_identity(self, identity: str) -> Person | None:
         """Return the person of somebody who was signed on elsewhere and may ask now, or None."""
         with self._reading() as store:

@@ -1,0 +1,155 @@
+"""The routes that ask: a question, its explanation, and questions whose answers are read later."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from sanql.account import Person
+from sanql.ask import (
+    EPSILON_TYPICAL,
+    Request,
+    SpooledAnswer,
+    ask,
+    ask_with,
+    explain_request,
+    spool_publicly,
+    suggest_limits,
+)
+from sanql.errors import SanqlError
+from sanql.interrupts import Watch, watched_by
+from sanql.numbers import parse_epsilon
+from sanql.server.caller import check_role
+from sanql.server.datasets import Dataset
+from sanql.server.http.bodies import check_taken, read_question_request, take_text
+from sanql.server.http.exchange import (
+    body_of,
+    caller_of,
+    chosen,
+    json_reply,
+    line_of,
+    queued,
+    service_of,
+)
+from sanql.server.http.forms import JSON, answer_bytes, answer_reply, form_wanted
+from sanql.server.http.problems import problem
+from sanql.server.questions import KeptQuestion
+
+_SUGGEST = frozenset({"table", "by", "epsilon", "typical_epsilon", "dataset"})
+
+
+async def query(http: HttpRequest) -> Response:
+    """Answer a question, and charge it."""
+    form = form_wanted(http.headers.get("accept", ""))
+    dataset, person, request = await _asked(http)
+    more = {"dataset": dataset.name}
+    answered = partial(_answer, dataset, request, form, more)
+    content = await queued(http, dataset, person, answered)
+    return answer_reply(content, form, more)
+
+
+async def explain(http: HttpRequest) -> Response:
+    """Say what an answer would cost; nothing is read or spent."""
+    dataset, person, request = await _asked(http)
+
+    def explained() -> dict[str, Any]:
+        explanation = explain_request(dataset.session, request)
+        return explanation.to_dict() | {"text": str(explanation), "dataset": dataset.name}
+
+    return json_reply(await queued(http, dataset, person, explained))
+
+
+async def suggest(http: HttpRequest) -> Response:
+    """Suggest contribution limits for a table, privately and for a price."""
+    caller, body = await caller_of(http), await body_of(http)
+    dataset, person = chosen(http, caller, take_text(body, "dataset"))
+    check_role(person, "analyst")
+    table, by = take_text(body, "table", needed=True), take_text(body, "by")
+    price = parse_epsilon(_typed(body.pop("epsilon", None)))
+    typical = body.pop("typical_epsilon", None)
+    check_taken(body, _SUGGEST)
+    usual = EPSILON_TYPICAL if typical is None else parse_epsilon(_typed(typical))
+
+    def suggested() -> dict[str, Any]:
+        found = suggest_limits(dataset.session, person.name, str(table), by, price, usual)
+        return found.to_dict() | {"text": str(found), "dataset": dataset.name}
+
+    return json_reply(await queued(http, dataset, person, suggested))
+
+
+async def begin_question(http: HttpRequest) -> Response:
+    """Take a question whose answer is read later."""
+    dataset, person, request = await _asked(http)
+    service, watch = service_of(http), Watch()
+
+    def answered() -> bytes:
+        with dataset.used(), watched_by(watch):
+            answer = ask(dataset.session, request)
+            return answer_bytes(answer, JSON, {"dataset": dataset.name})
+
+    future = service.queue.submit(line_of(dataset, person), answered)
+    kept = service.kept.keep((dataset.name, person.name), future, watch)
+    return json_reply(_state(kept), 202, location=f"/v1/questions/{kept.id}")
+
+
+async def question_state(http: HttpRequest) -> Response:
+    """Say how far a question has come; its answer, once it is there."""
+    kept = await _kept(http)
+    shape, error = _state(kept), kept.error
+    if error is not None:
+        return json_reply(shape | {"error": problem(error)})
+    if kept.status != "answered":
+        return json_reply(shape)
+    answer = kept.future.result().decode("ascii")
+    text = json_reply(shape).body.decode("ascii")  # type: ignore[union-attr]
+    return Response(f'{text[:-1]}, "answer": {answer}}}', media_type=JSON)
+
+
+async def cancel_question(http: HttpRequest) -> Response:
+    """End a question; what it was charged stays."""
+    kept = await _kept(http)
+    kept.cancel()
+    return json_reply(_state(kept))
+
+
+async def _kept(http: HttpRequest) -> KeptQuestion:
+    caller, service = await caller_of(http), service_of(http)
+    number, error = http.path_params["id"], None
+    for dataset, person in caller.known_to.values():
+        try:
+            return service.kept.find((dataset.name, person.name), number)
+        except SanqlError as unknown:
+            error = unknown
+    assert error is not None  # noqa: S101  (a caller is known to a dataset)
+    raise error
+
+
+def _state(kept: KeptQuestion) -> dict[str, Any]:
+    return {
+        "id": kept.id,
+        "dataset": kept.owner[0],
+        "status": kept.status,
+        "progress": kept.progress,
+    }
+
+
+async def _asked(http: HttpRequest) -> tuple[Dataset, Person, Request]:
+    """Return what is asked, of which dataset, by whom: the analyst is the credential's person."""
+    caller, body = await caller_of(http), await body_of(http)
+    dataset, person = chosen(http, caller, take_text(body, "dataset"))
+    check_role(person, "analyst")
+    return dataset, person, read_question_request(body, person.name)
+
+
+def _answer(
+    dataset: Dataset, request: Request, form: str, more: dict[str, Any]
+) -> bytes | SpooledAnswer:
+    answer = ask_with(dataset.session, request, spool_publicly)
+    return answer if isinstance(answer, SpooledAnswer) else answer_bytes(answer, form, more)
+
+
+def _typed(value: object) -> Any:
+    return value if isinstance(value, str | int) else str(value)

@@ -1,0 +1,154 @@
+"""Bodies of requests, read strictly: exact decimals, no key twice, nothing that is not understood."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, cast
+
+from sanql.ask import Request, read_request
+from sanql.errors import Refused, ServerError
+from sanql.options import OPTIONS
+from sanql.parse import Parameters, QuestionText, Value
+
+PASSED = frozenset(option.name for option in OPTIONS if option.flags)
+"""The options that may be passed beside a question, by whichever door."""
+
+_DIGITS_MAX = 400
+_TYPED: dict[str, Callable[[str], Value]] = {
+    "date": date.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+    "decimal": Decimal,
+}
+
+
+def read_body(body: bytes, media: str) -> dict[str, Any]:
+    """Return the object that a body is; numbers with a point are exact decimals."""
+    if media.partition(";")[0].strip().lower() != "application/json":
+        raise ServerError(
+            "body_form",
+            f"the body is {media[:80]!r}, and not JSON",
+            "send `Content-Type: application/json`",
+        )
+    try:
+        shape = json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_no_key_twice,
+            parse_float=_decimal,
+            parse_int=_whole,
+            parse_constant=_no_constant,
+        )
+    except _Unreadable as fault:
+        raise _invalid(str(fault)) from None
+    except (ValueError, RecursionError):
+        raise _invalid("is not JSON in UTF-8") from None
+    if not isinstance(shape, dict):
+        raise _invalid("is not an object")
+    return shape
+
+
+def take_text(body: dict[str, Any], name: str, *, needed: bool = False) -> str | None:
+    """Take a text out of a body; refuse anything else."""
+    value = body.pop(name, None)
+    if value is None and needed:
+        raise _invalid(f"has no {name!r}")
+    if value is not None and not isinstance(value, str):
+        raise _invalid(f"has a {name!r} that is not a text")
+    return value
+
+
+def check_taken(body: Mapping[str, object], known: frozenset[str]) -> None:
+    """Refuse a body with a name that nobody has taken."""
+    for name in body:
+        raise Refused(
+            "option_unknown",
+            f"{name[:60]!r} is no part of such a request",
+            f"there are: {', '.join(sorted(known))}",
+        )
+
+
+def read_question_request(body: dict[str, Any], analyst: str, **more: Any) -> Request:
+    """Return the request that a body describes, asked by whoever the credential says."""
+    sql = take_text(body, "sql", needed=True)
+    parameters = body.pop("parameters", None)
+    options = {name: _option(body.pop(name)) for name in PASSED if name in body}
+    check_taken(body, PASSED | {"sql", "dataset", "parameters"})
+    asked = QuestionText(cast(str, sql), _parameters(parameters))
+    return read_request(asked, analyst, options, **more)
+
+
+def _option(value: object) -> object:
+    """Return an option as San's readers take it: a decimal as its digits."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: _option(part) for name, part in value.items()}
+    if isinstance(value, list):
+        raise _invalid("has a list where an option is one value")
+    return value
+
+
+def _parameters(written: object) -> Parameters | None:
+    match written:
+        case None:
+            return None
+        case list():
+            return [_value(value) for value in written]
+        case dict():
+            return {name: _value(value) for name, value in written.items()}
+        case _:
+            raise _invalid("has parameters that are neither a list nor an object")
+
+
+def _value(written: object) -> Value:
+    """Return the value of a parameter; an object says its type: {"date": "2024-01-31"}."""
+    match written:
+        case None | bool() | int() | str() | Decimal():
+            return written
+        case dict() if len(written) == 1 and (name := next(iter(written))) in _TYPED:
+            text = written[name]
+            try:
+                return _TYPED[name](text if isinstance(text, str) else "")
+            except (ValueError, InvalidOperation):
+                raise _invalid(f"has a parameter that is no {name}") from None
+        case _:
+            raise _invalid(
+                "has a parameter that is neither a number, a text, true, false, null nor one of"
+                ' {"date": …}, {"timestamp": …} and {"decimal": …}'
+            )
+
+
+class _Unreadable(Exception):
+    """Something in a body that JSON allows and San does not."""
+
+
+def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        raise _Unreadable("has a name twice")
+    return read
+
+
+def _decimal(text: str) -> Decimal:
+    value = Decimal(text)
+    if len(text) > _DIGITS_MAX or abs(value.adjusted()) > _DIGITS_MAX:
+        raise _Unreadable("has a number that is too long")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > _DIGITS_MAX:
+        raise _Unreadable("has a number that is too long")
+    return int(text)
+
+
+def _no_constant(text: str) -> object:
+    raise _Unreadable(f"has {text}, which is no number")
+
+
+def _invalid(what: str) -> ServerError:
+    return ServerError(
+        "body_invalid", f"the body of the request {what}", "see /openapi.json for its form"
+    )

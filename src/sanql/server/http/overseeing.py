@@ -1,0 +1,86 @@
+"""The routes of owners and officers: the account, its verification, versions, policies read again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from sanql.account import Person, Role
+from sanql.audit.ledger import export, verify_account
+from sanql.server.caller import check_role
+from sanql.server.datasets import Dataset
+from sanql.server.http.bodies import check_taken, take_text
+from sanql.server.http.exchange import (
+    body_of,
+    caller_of,
+    chosen,
+    json_reply,
+    query_values,
+    queued,
+    service_of,
+    whole,
+)
+
+_RECORDS_MAX = 10_000
+
+
+async def ledger(http: HttpRequest) -> Response:
+    """List the records of the account, checked, from one on."""
+    values = query_values(http, "dataset", "after", "limit")
+    after = whole(values, "after", 0, 10**15)
+    most = whole(values, "limit", 1_000, _RECORDS_MAX)
+    dataset, person = await _overseen(http, values.get("dataset"), "officer", "owner")
+
+    def listed() -> dict[str, Any]:
+        records = map(json.loads, export(dataset.policy.ledger))
+        chosen = [record for record in records if record["sequence"] > after]
+        return {"dataset": dataset.name, "records": chosen[:most]}
+
+    return json_reply(await queued(http, dataset, person, listed))
+
+
+async def verify(http: HttpRequest) -> Response:
+    """Recompute every hash and balance by an independent path."""
+    values = query_values(http, "dataset")
+    dataset, person = await _overseen(http, values.get("dataset"), "officer", "owner")
+
+    def verified() -> dict[str, Any]:
+        return {"dataset": dataset.name} | verify_account(dataset.policy).to_dict()
+
+    return json_reply(await queued(http, dataset, person, verified))
+
+
+async def refresh(http: HttpRequest) -> Response:
+    """Open the next version of the data: the owner's word that they are new."""
+    body = await body_of(http)
+    wanted = take_text(body, "dataset")
+    check_taken(body, frozenset({"dataset"}))
+    dataset, person = await _overseen(http, wanted, "owner")
+
+    def refreshed() -> dict[str, Any]:
+        return {"dataset": dataset.name, "version": dataset.session.data.refresh().number}
+
+    return json_reply(await queued(http, dataset, person, refreshed))
+
+
+async def reload(http: HttpRequest) -> Response:
+    """Read the policies again."""
+    body = await body_of(http)
+    check_taken(body, frozenset())
+    await _overseen(http, None, "owner", several=True)
+    return json_reply({"policies": await asyncio.to_thread(service_of(http).datasets.reload)})
+
+
+async def _overseen(
+    http: HttpRequest, wanted: str | None, *roles: Role, several: bool = False
+) -> tuple[Dataset, Person]:
+    caller = await caller_of(http)
+    if several and wanted is None:
+        wanted = next(iter(caller.known_to))
+    dataset, person = chosen(http, caller, wanted)
+    check_role(person, *roles)
+    return dataset, person

@@ -1,0 +1,167 @@
+"""A server while it runs: sockets, signals, and an orderly end.
+
+SIGTERM and SIGINT: no new question is taken, those that run are finished, or ended after a time, and then
+their charge is voided on record. SIGHUP: the policies are read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from sanql.errors import ServerError
+from sanql.server.datasets import Datasets
+from sanql.server.http.app import http_app
+from sanql.server.http.connection import limited_protocol
+from sanql.server.logs import Log, json_log
+from sanql.server.service import Service
+from sanql.server.settings import ServerSettings
+
+_STARTING_SECONDS = 60.0
+
+
+class RunningServer:
+    """One server: its service, and where it listens."""
+
+    def __init__(
+        self,
+        policies: Sequence[Path],
+        settings: ServerSettings,
+        *,
+        version: str,
+        log: Log | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self._socket = _listening(settings)
+        try:
+            datasets = Datasets(policies, progress)
+        except BaseException:
+            self._socket.close()
+            raise
+        self.service = Service(datasets, settings, log or json_log())
+        host, port = self._socket.getsockname()[:2]
+        scheme = "https" if settings.certificate is not None else "http"
+        self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        self._uvicorn = uvicorn.Server(self._config(settings, version))
+        self._failed: BaseException | None = None
+
+    def _config(self, settings: ServerSettings, version: str) -> uvicorn.Config:
+        limits = settings.limits
+        return uvicorn.Config(
+            http_app(self.service, version),
+            http=limited_protocol(limits),
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=round(limits.idle_seconds),
+            timeout_graceful_shutdown=round(limits.stop_seconds),
+            ssl_certfile=settings.certificate,
+            ssl_keyfile=settings.key,
+        )
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until a signal says to stop; call it in the main thread."""
+        asyncio.run(self._serve(ready, signals=True))
+
+    def stop(self) -> None:
+        """Ask it to stop."""
+        self._uvicorn.should_exit = True
+
+    async def _serve(self, ready: Callable[[], None], *, signals: bool) -> None:
+        loop = asyncio.get_running_loop()
+        if signals:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self.stop)
+            loop.add_signal_handler(signal.SIGHUP, self._reload)
+        self._uvicorn.config.load()
+        self._uvicorn.lifespan = self._uvicorn.config.lifespan_class(self._uvicorn.config)
+        await self._uvicorn.startup(sockets=[self._socket])
+        self.service.log("listening", url=self.url)
+        opening = loop.run_in_executor(None, self._prepare, ready)
+        try:
+            await self._uvicorn.main_loop()
+        finally:
+            self.service.begin_to_stop()
+            self.service.log("stopping")
+            await self._uvicorn.shutdown(sockets=[self._socket])
+            await asyncio.wait([opening])
+            await loop.run_in_executor(None, self.service.close)
+            self.service.log("stopped")
+
+    def _prepare(self, ready: Callable[[], None]) -> None:
+        try:
+            self.service.prepare()
+            self.service.log("ready")
+            ready()
+        except BaseException as fault:
+            self._failed = fault
+            self.stop()
+
+    def _reload(self) -> None:
+        threading.Thread(target=self._reload_now, daemon=True).start()
+
+    def _reload_now(self) -> None:
+        for policy, outcome in self.service.datasets.reload().items():
+            self.service.log("reloaded", policy=policy, outcome=outcome)
+
+    def check(self) -> None:
+        """Raise what kept it from serving, if anything did."""
+        if self._failed is not None:
+            raise self._failed
+
+
+@contextmanager
+def serving(
+    policies: Sequence[Path],
+    settings: ServerSettings | None = None,
+    *,
+    version: str = "0",
+    log: Log | None = None,
+) -> Iterator[RunningServer]:
+    """Hold a server that runs in a thread of this process, and is ready."""
+    settings = settings or ServerSettings(port=0)
+    server = RunningServer(policies, settings, version=version, log=log)
+    ready = threading.Event()
+    thread = threading.Thread(
+        target=lambda: asyncio.run(server._serve(ready.set, signals=False)), daemon=True
+    )
+    thread.start()
+    try:
+        deadline = _STARTING_SECONDS
+        while not ready.wait(0.02) and thread.is_alive() and deadline > 0:
+            deadline -= 0.02
+        server.check()
+        yield server
+    finally:
+        server.stop()
+        thread.join()
+
+
+def _listening(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # with its protocol named, or asyncio would not send small replies at once
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((settings.host, settings.port))
+        opened.listen(2048)
+    except OSError as fault:
+        opened.close()
+        raise ServerError(
+            "address_unusable",
+            f"{settings.host}:{settings.port} cannot be listened on: {fault.strerror}",
+            "end whatever listens there, or name another port with --http",
+        ) from None
+    return opened

@@ -1,0 +1,172 @@
+"""What a server is told besides its policies: where it listens, whom it trusts, how much it takes."""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from sanql.errors import ServerError
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class RequestLimits:
+    """How much is taken at once, from one person and from all."""
+
+    body_bytes: int = 256 * 1024
+    header_bytes: int = 16 * 1024
+    header_seconds: float = 10.0
+    body_seconds: float = 30.0
+    idle_seconds: float = 75.0
+    connections: int = 2_000
+    questions_running: int = 32
+    questions_waiting: int = 2_000
+    questions_per_person: int = 16
+    requests_per_second: float = 1_000.0
+    failed_sign_ins_per_minute: float = 20.0
+    kept_questions_per_person: int = 100
+    stop_seconds: float = 90.0
+
+
+@dataclass(frozen=True)
+class TrustedProxy:
+    """A proxy that has signed people on, and says who they are in a header; nobody else is believed."""
+
+    addresses: tuple[str, ...]
+    header: str
+
+    def trusts(self, address: str) -> bool:
+        """Return whether what comes from an address is the proxy's."""
+        try:
+            from_there = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(from_there in ipaddress.ip_network(each) for each in self.addresses)
+
+
+@dataclass(frozen=True)
+class SignOnProvider:
+    """A provider of OpenID Connect whose tokens are believed, if they were made for this server."""
+
+    issuer: str
+    audience: str
+    claim: str = "email"
+    keys: str = ""  # where its keys are; found from the issuer where it is empty
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Where a server listens and under which rules."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    certificate: Path | None = None
+    key: Path | None = None
+    hosts: tuple[str, ...] = ()
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    proxy: TrustedProxy | None = None
+    sign_on: SignOnProvider | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse to listen where tokens would travel in clear text."""
+        if self.certificate is None and not is_loopback(self.host):
+            raise ServerError(
+                "tls_needed",
+                f"{self.host} can be reached from other machines, and there is no certificate: tokens"
+                " and answers would travel in clear text",
+                "add --tls CERTIFICATE KEY, or listen on 127.0.0.1 behind a proxy that has them",
+            )
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names under which it may be asked for."""
+        return frozenset(name.lower() for name in (*LOOPBACK, self.host, *self.hosts))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def parse_address(typed: str) -> tuple[str, int]:
+    """Return host and port of an address.
+
+    >>> parse_address("127.0.0.1:8080"), parse_address("[::1]:0")
+    (('127.0.0.1', 8080), ('::1', 0))
+    """
+    host, colon, port = typed.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    plain = port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535
+    if not colon or not host or not plain:
+        raise ServerError(
+            "address_invalid",
+            f"{typed[:80]!r} is no address to listen on",
+            "write HOST:PORT, for example 127.0.0.1:8080",
+        )
+    return host, int(port)
+
+
+def read_settings(path: Path, settings: ServerSettings) -> ServerSettings:
+    """Return settings with what a TOML file says of limits, proxy, sign-on and names."""
+    try:
+        written = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as fault:
+        raise _wrong(path.name, "cannot be read as TOML", "see docs/serving.md") from fault
+    parts: dict[str, Any] = {}
+    for section, content in written.items():
+        match section, content:
+            case "hosts", list(hosts) if all(isinstance(host, str) for host in hosts):
+                parts["hosts"] = tuple(hosts)
+            case "limits", dict():
+                parts["limits"] = replace(settings.limits, **_limits(content))
+            case "proxy", {"addresses": list(addresses), "header": str(header), **rest} if not rest:
+                parts["proxy"] = TrustedProxy(tuple(map(_network, addresses)), header.lower())
+            case "sign_on", {"issuer": str(), "audience": str(), **rest} if rest.keys() <= {
+                "claim",
+                "keys",
+            } and all(isinstance(v, str) for v in rest.values()):
+                parts["sign_on"] = SignOnProvider(**content)
+            case _:
+                raise _wrong(
+                    section,
+                    "is no setting of a server, or not of this form",
+                    "there are: hosts = […], [limits], [proxy] with addresses and header, [sign_on] with"
+                    " issuer and audience (claim, keys)",
+                )
+    return replace(settings, **parts)
+
+
+def _limits(content: Mapping[str, object]) -> dict[str, Any]:
+    known = {each.name: type(getattr(RequestLimits, each.name)) for each in fields(RequestLimits)}
+    read = {}
+    for name, value in content.items():
+        if name not in known:
+            raise _wrong(f"limits.{name}", "is no limit", f"there are: {', '.join(known)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise _wrong(f"limits.{name}", "is not a number above 0", "write one")
+        read[name] = known[name](value)
+    return read
+
+
+def _network(written: object) -> str:
+    try:
+        return str(ipaddress.ip_network(str(written)))
+    except ValueError:
+        raise _wrong("proxy.addresses", "has what is no address", "write 10.0.0.0/24") from None
+
+
+def _wrong(name: str, what: str, remedy: str) -> ServerError:
+    return ServerError("settings_invalid", f"{name[:60]} {what}", remedy)
