@@ -10,10 +10,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests wait for processes, disks and deadlines: three run side by side on two cores.
 TESTS := $(BIN)/python -m pytest -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 
-.PHONY: demo test check soak plots bench dist requirements clean
+.PHONY: demo serve test check soak plots bench dist requirements clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
+
+# The demo hospital over HTTP on this machine only, with fresh tokens; SERVE="--http 127.0.0.1:9000" for more.
+serve: $(VENV)/.run
+	@$(BIN)/sanql serve --demo served $(SERVE)
 
 test: $(VENV)/.dev
 	@$(TESTS) src tests docs README.md

@@ -1,4 +1,4 @@
-"""A question that somebody waits for elsewhere can be cancelled: its charge stays, and it is no failure."""
+"""A question that somebody waits for elsewhere can be cancelled: its charge stays, it is no failure."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from sanql.cli.saying import say
 
 
 @click.command()
-@click.argument("policies", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("policies", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--http",
     "address",
@@ -39,14 +39,23 @@ from sanql.cli.saying import say
     is_flag=True,
     help="Only look whether others can reach data, copies, ledger or keys, and say how to mend it.",
 )
+@click.option(
+    "--demo",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Serve the demo hospital, made in a folder, and print fresh tokens of people who may ask it.",
+)
 def serve(
     policies: tuple[Path, ...],
     address: str,
     tls: tuple[Path, Path] | None,
     settings: Path | None,
     only_check: bool,
+    demo: Path | None,
 ) -> None:
     """Serve the datasets of policies over HTTP until SIGTERM; SIGHUP reads the policies again."""
+    if not policies and demo is None:
+        raise click.UsageError("name the policy of a dataset, or --demo FOLDER")
     with reported("table"):
         _check_installed()
         from sanql import __version__
@@ -64,6 +73,8 @@ def serve(
         chosen = ServerSettings(host, port, certificate, key)
         if settings is not None:
             chosen = read_settings(settings, chosen)
+        if demo is not None:
+            policies = (*policies, _demo_policy(demo))
         loaded = [load(path) for path in policies]
         check_permissions(loaded, *([key] if key is not None else []))
         if only_check:
@@ -73,9 +84,48 @@ def serve(
             policies, chosen, version=__version__, progress=lambda said: say(said, err=True)
         )
         names = ", ".join(policy.name for policy in loaded)
-        say(f"San serves {names} at {server.url}", err=True)
-        server.run()
+
+        def ready() -> None:
+            say(f"San serves {names} at {server.url}; stop it with Ctrl-C", err=True)
+            if demo is not None:
+                _say_tokens(policies[-1], server.url)
+
+        server.run(ready)
         server.check()
+
+
+def _demo_policy(folder: Path) -> Path:
+    """Return the policy of the demo hospital, in a folder that nobody else can look into."""
+    from sanql.demo import make_hospital
+
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return make_hospital(folder)
+
+
+def _say_tokens(policy: Path, url: str) -> None:
+    """Print fresh tokens of the demo's people, and how to ask with one."""
+    from sanql.account import People, Role, open_store
+    from sanql.policy import load
+
+    roles: dict[str, Role] = {
+        "ana": "analyst", "bo": "analyst", "olga": "officer", "otto": "owner"
+    }  # fmt: skip
+    people = People(open_store(load(policy)))
+    known = {person.name for person in people.listed()}
+    tokens = {}
+    for name, role in roles.items():
+        give = people.rotate(name) if name in known else people.add(name, role)
+        tokens[name] = give[1]
+        say(f"  {name:4} {role:8} {give[1]}", err=True)
+    people.close()
+    say(
+        "ask it from another terminal:\n"
+        f"  export SANQL_SERVER={url} SANQL_TOKEN={tokens['ana']}\n"
+        "  sanql query --epsilon 0.1 'SELECT sex, COUNT(*) FROM people GROUP BY sex'\n"
+        f'  curl {url}/v1/query -H "Authorization: Bearer $SANQL_TOKEN" -H "Content-Type: '
+        'application/json" -d \'{"sql": "SELECT COUNT(*) FROM people", "epsilon": 0.1}\'',
+        err=True,
+    )
 
 
 def _check_installed() -> None:

@@ -105,6 +105,8 @@ class RunningServer:
             self.service.prepare()
             self.service.log("ready")
             ready()
+            for dataset in self.service.datasets:
+                dataset.rehearse()
         except BaseException as fault:
             self._failed = fault
             self.stop()
