@@ -2,9 +2,10 @@
 
 Whoever writes first catches up with what others appended and checks it, so what is decided inside is
 decided on the newest state. A commit is durable before its head is pinned, and pinned before the
-call returns. Every place where it is pinned is read first: a head that is not on this chain is another's,
-which a copy of this ledger has written, and then nothing more is appended. After a fault that may have
-lost a write nothing more is done through the same object.
+call returns; threads that write at the same moment share both (`group_commit`). Every place where it is
+pinned is read first: a head that is not on this chain is another's, which a copy of this ledger has
+written, and then nothing more is appended. After a fault that may have lost a write nothing more is done
+through the same object.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from sanql.account.ledger.chain import (
     record_after,
     write_pinned,
 )
+from sanql.account.ledger.group_commit import GroupCommit, Turn
 from sanql.account.ledger.pinning import LOCK_SECONDS, holding, second_head_missing
 from sanql.account.ledger.scratch import never_releases
 from sanql.account.ledger.state import Books
@@ -44,7 +46,11 @@ class Journal:
         self._store = store
         self._process = os.getpid()
         self._unsettled = False  # whether the books may hold what is not kept, or half a record
-        self._mutex = threading.RLock()
+        self.mutex = threading.RLock()
+        """Held by the one thread that reads or writes here."""
+        self.additions = 0
+        """How often something was to be added, whether or not it has been kept."""
+        self._together = GroupCommit(self)
         self._stopped: LedgerError | None = None
         self._pinned: dict[Path, Head] = {}  # where the head is pinned besides, and which it was
         self._durable: set[Path] = set()
@@ -69,6 +75,27 @@ class Journal:
         """Return the answer kept for a reservation, or None; call it while reading."""
         return self._store.answer(reservation)
 
+    @property
+    def faults(self) -> tuple[type[Exception], ...]:
+        """What is raised when the store itself fails."""
+        return (OSError, *self._store.faults)
+
+    @property
+    def waiting(self) -> int:
+        """How many threads wait until what they write is durable and pinned."""
+        return self._together.waiting
+
+    def write(self, turn: Turn) -> LedgerRecord:
+        """Return the record that a deed appends, durable and pinned; with all who write at the moment.
+
+        The deed is done while writing, perhaps by another thread, and again where it was not kept.
+        """
+        return self._together.write(turn)
+
+    def has(self, head: Head) -> bool:
+        """Return whether a record is in the chain; call it while reading."""
+        return self._store.hash_at(head.sequence) == head.hash
+
     def append(self, kind: Kind, content: dict[str, object]) -> LedgerRecord:
         """Add a record to the chain; call it while writing. A closed account takes none.
 
@@ -79,6 +106,7 @@ class Journal:
         if self.books.scratch and kind not in SCRATCH_KINDS:
             raise never_releases()
         record = record_after(self.books.head, kind, content)
+        self.additions += 1
         self._store.append(record)
         self._unsettled = True
         self.books.apply(record)
@@ -86,6 +114,7 @@ class Journal:
 
     def keep(self, reservation: int, answer: bytes) -> None:
         """Add an answer; call it while writing."""
+        self.additions += 1
         self._store.keep(reservation, answer)
 
     @contextmanager
@@ -179,7 +208,7 @@ class Journal:
 
         Faults of the store become a LedgerError; after one that may have lost a write, stop.
         """
-        with self._mutex:
+        with self.mutex:
             if os.getpid() != self._process:
                 raise _forked()
             if self._stopped is not None:
@@ -187,10 +216,9 @@ class Journal:
             if self._unsettled:
                 self.books = Books()
                 self._unsettled = False
-            faults: tuple[type[Exception], ...] = (OSError, *self._store.faults)
             try:
                 yield
-            except faults as fault:
+            except self.faults as fault:
                 besides = [*self._pinned]
                 error = self._store.explained(fault, self.books.head.sequence + 1, besides)
                 if error.code != "ledger_busy":

@@ -1,7 +1,8 @@
 """The durable account of everything spent: reserve before a row is read, then spend or void.
 
 A charge is checked against every account and appended in one transaction; it is on disk, and its
-head pinned, before `reserve` returns. Nothing ever takes a charge back: not an error, not a crash,
+head pinned, before `reserve` returns; charges and answers that come at the same moment share that
+(`group_commit`). Nothing ever takes a charge back: not an error, not a crash,
 not a void.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import cast
 
 from sanql.account.charge import Charge
@@ -28,6 +30,7 @@ from sanql.account.ledger.chain import EndedBy, LedgerRecord
 from sanql.account.ledger.data_versions import DataVersions
 from sanql.account.ledger.exact_releases import ExactReleases
 from sanql.account.ledger.failures import ORPHAN_GRACE, Failures
+from sanql.account.ledger.group_commit import Turn
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.opening import Opening
@@ -132,17 +135,13 @@ class Ledger:
         if not _DIGEST.fullmatch(question):
             raise ValueError("a question is named by a hexadecimal digest")
         self._preconditions.prepare(analyst)
-        record = None
+        turn = Turn(partial(self._reserve, analyst, question, charge))
         try:
-            with self._journal.writing():
-                self._preconditions.settle(analyst)
-                check_fits(self._journal.books, analyst, charge)
-                record = self._append_charge(analyst, question, charge)
-            self._journal.pin()
+            record = self._journal.write(turn)
             return Reservation(record.sequence, analyst, question, charge)
         except BaseException as fault:
-            if record is not None:  # perhaps it is on disk, and nobody will settle it
-                self.give_up(Reservation(record.sequence, analyst, question, charge), fault)
+            if turn.made is not None:  # perhaps it is on disk, and nobody will settle it
+                self.give_up(Reservation(turn.made.sequence, analyst, question, charge), fault)
             raise
 
     def would_fit(self, analyst: str, charge: Charge) -> None:
@@ -153,20 +152,11 @@ class Ledger:
 
     def spend(self, reservation: Reservation, answer: bytes) -> None:
         """Record the answer of a reservation; it may leave once this returns."""
-        with self._journal.writing():
-            self._check_pending(reservation)
-            self._journal.keep(reservation.sequence, answer)
-            digest = hashlib.sha256(answer).hexdigest()
-            self._journal.append("spend", {"reservation": reservation.sequence, "sha256": digest})
-        self._journal.pin()
+        self._journal.write(Turn(partial(self._spend, reservation, answer)))
 
     def void(self, reservation: Reservation, *, ended_by: EndedBy) -> None:
         """Record that a reservation ended without an answer, and who ended it; its charge stays."""
-        with self._journal.writing():
-            self._check_pending(reservation)
-            content: dict[str, object] = {"ended_by": ended_by, "reservation": reservation.sequence}
-            self._journal.append("void", content)
-        self._journal.pin()
+        self._journal.write(Turn(partial(self._void, reservation, ended_by)))
 
     def give_up(self, reservation: Reservation, fault: BaseException) -> None:
         """Void a reservation that something other than the engine has ended, if it is still open.
@@ -257,6 +247,26 @@ class Ledger:
         """Return every record, checked, oldest first."""
         return self._journal.records()
 
+    def _reserve(self, analyst: str, question: str, charge: Charge) -> LedgerRecord:
+        """Append a charge that fits; call it while writing."""
+        self._preconditions.settle(analyst)
+        check_fits(self._journal.books, analyst, charge)
+        return self._append_charge(analyst, question, charge)
+
+    def _spend(self, reservation: Reservation, answer: bytes) -> LedgerRecord:
+        """Append the answer of an open reservation; call it while writing."""
+        self._check_pending(reservation)
+        self._journal.keep(reservation.sequence, answer)
+        digest = hashlib.sha256(answer).hexdigest()
+        spent: dict[str, object] = {"reservation": reservation.sequence, "sha256": digest}
+        return self._journal.append("spend", spent)
+
+    def _void(self, reservation: Reservation, ended_by: EndedBy) -> LedgerRecord:
+        """Append the end of an open reservation; call it while writing."""
+        self._check_pending(reservation)
+        content: dict[str, object] = {"ended_by": ended_by, "reservation": reservation.sequence}
+        return self._journal.append("void", content)
+
     def _append_charge(self, analyst: str, question: str, charge: Charge) -> LedgerRecord:
         asked: dict[str, object] = {"analyst": analyst, "question": question}
         when: dict[str, object] = {"time": record_time(self._clock)}
@@ -264,7 +274,8 @@ class Ledger:
 
     def _check_pending(self, reservation: Reservation) -> None:
         pending = self._journal.books.pending.get(reservation.sequence)
-        if pending is None or pending.question != reservation.question:
+        asked = reservation.analyst, reservation.question
+        if pending is None or (pending.analyst, pending.question) != asked:
             raise LedgerError(
                 "reservation_closed",
                 f"reservation {reservation.sequence} is not open (spent, voided or never made)",
