@@ -20,7 +20,7 @@ from sanql.account import account_terms
 from sanql.account.charge import Charge
 from sanql.account.ledger import group_commit, journal
 from sanql.account.ledger.chain import Head, LedgerRecord
-from sanql.account.ledger.group_commit import Turn
+from sanql.account.ledger.group_commit import WaitingWrite
 from sanql.account.ledger.ledger import Ledger, Reservation
 from sanql.account.stores.memory import MemoryContents, MemoryReader, MemoryStore
 from sanql.audit.ledger import verify
@@ -258,7 +258,7 @@ def test_a_deed_that_fails_after_it_has_added_something_leaves_none_of_it(
     done = many.together(
         lambda: many.ledger.reserve("ana", digest(0), laplace("1")),
         lambda: many.ledger.reserve("ana", digest(1), laplace("1")),
-        lambda: journal.write(Turn(fail_halfway)),
+        lambda: journal.write(WaitingWrite(fail_halfway)),
         lambda: many.ledger.reserve("ana", digest(2), laplace("1")),
     )
     assert [type(each.exception()) for each in done].count(ValueError) == 1

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _SECONDS_PATIENT = 1.0  # after which a thread no longer relies on the one that is to serve it
 
 
-class Turn:
-    """One thread's deed, and what has become of it.
+class WaitingWrite:
+    """One thread's turn to write: its deed, and what has become of it.
 
     `made` is the deed's record, once that may be on disk; also where the thread was interrupted.
     """
@@ -59,14 +59,16 @@ class GroupCommit:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._line: list[Turn] = []  # every turn that is not settled, in the order of coming
+        self._line: list[
+            WaitingWrite
+        ] = []  # every turn that is not settled, in the order of coming
 
     @property
     def waiting(self) -> int:
         """How many threads have a turn that is not settled."""
         return len(self._line)
 
-    def write(self, turn: Turn) -> LedgerRecord:
+    def write(self, turn: WaitingWrite) -> LedgerRecord:
         """Return the record of a deed, durable and pinned, or raise why it was not done."""
         try:
             if self._join(turn):
@@ -80,7 +82,7 @@ class GroupCommit:
             raise
         return turn.outcome()
 
-    def _join(self, turn: Turn) -> bool:
+    def _join(self, turn: WaitingWrite) -> bool:
         """Stand in line; return whether it may be that nobody else will serve this turn.
 
         Somebody will if the one before is not taken yet: whoever takes that one goes on to this.
@@ -89,7 +91,7 @@ class GroupCommit:
         self._line.append(turn)
         return not last or last[0].taken
 
-    def _leave(self, turn: Turn) -> None:
+    def _leave(self, turn: WaitingWrite) -> None:
         """Step out of line after an interrupt, once nobody is serving; somebody else must serve now."""
         with self._journal.mutex:
             if turn in self._line:
@@ -105,7 +107,7 @@ class GroupCommit:
             finally:
                 self._dismiss()
 
-    def _take(self) -> list[Turn]:
+    def _take(self) -> list[WaitingWrite]:
         """Return who is in line; whoever comes once the last of them is marked sees that it is."""
         for turn in self._line:
             turn.taken = True
@@ -119,7 +121,7 @@ class GroupCommit:
             if turn.settled:
                 self._line.remove(turn)
 
-    def _settle(self, batch: Sequence[Turn]) -> None:
+    def _settle(self, batch: Sequence[WaitingWrite]) -> None:
         try:
             self._look_up([turn for turn in batch if turn.newest is not None])
             left = [turn for turn in batch if not turn.settled]
@@ -132,7 +134,7 @@ class GroupCommit:
                 turn.fault = fault if len(left) == 1 else _same(fault)
                 turn.settled = True
 
-    def _look_up(self, doubtful: Sequence[Turn]) -> None:
+    def _look_up(self, doubtful: Sequence[WaitingWrite]) -> None:
         """Settle those whose thread in charge was interrupted after their deeds, where they were kept."""
         if not doubtful:
             return
@@ -144,7 +146,7 @@ class GroupCommit:
                 else:
                     turn.forget()
 
-    def _do_together(self, batch: Sequence[Turn]) -> bool:
+    def _do_together(self, batch: Sequence[WaitingWrite]) -> bool:
         """Do deeds in one transaction; return False, and keep nothing, where one of several broke off."""
         try:
             with self._journal.writing():
@@ -165,7 +167,7 @@ class GroupCommit:
             turn.settled = True
         return True
 
-    def _do(self, turn: Turn) -> None:
+    def _do(self, turn: WaitingWrite) -> None:
         """Do one deed, after those before it; what is refused by itself leaves nothing."""
         turn.forget()
         before = self._journal.additions

@@ -30,7 +30,7 @@ from sanql.account.ledger.chain import (
     record_after,
     write_pinned,
 )
-from sanql.account.ledger.group_commit import GroupCommit, Turn
+from sanql.account.ledger.group_commit import GroupCommit, WaitingWrite
 from sanql.account.ledger.pinning import LOCK_SECONDS, holding, second_head_missing
 from sanql.account.ledger.scratch import never_releases
 from sanql.account.ledger.state import Books
@@ -85,7 +85,7 @@ class Journal:
         """How many threads wait until what they write is durable and pinned."""
         return self._together.waiting
 
-    def write(self, turn: Turn) -> LedgerRecord:
+    def write(self, turn: WaitingWrite) -> LedgerRecord:
         """Return the record that a deed appends, durable and pinned; with all who write at the moment.
 
         The deed is done while writing, perhaps by another thread, and again where it was not kept.

@@ -30,7 +30,7 @@ from sanql.account.ledger.chain import EndedBy, LedgerRecord
 from sanql.account.ledger.data_versions import DataVersions
 from sanql.account.ledger.exact_releases import ExactReleases
 from sanql.account.ledger.failures import ORPHAN_GRACE, Failures
-from sanql.account.ledger.group_commit import Turn
+from sanql.account.ledger.group_commit import WaitingWrite
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.opening import Opening
@@ -135,7 +135,7 @@ class Ledger:
         if not _DIGEST.fullmatch(question):
             raise ValueError("a question is named by a hexadecimal digest")
         self._preconditions.prepare(analyst)
-        turn = Turn(partial(self._reserve, analyst, question, charge))
+        turn = WaitingWrite(partial(self._reserve, analyst, question, charge))
         try:
             record = self._journal.write(turn)
             return Reservation(record.sequence, analyst, question, charge)
@@ -152,11 +152,11 @@ class Ledger:
 
     def spend(self, reservation: Reservation, answer: bytes) -> None:
         """Record the answer of a reservation; it may leave once this returns."""
-        self._journal.write(Turn(partial(self._spend, reservation, answer)))
+        self._journal.write(WaitingWrite(partial(self._spend, reservation, answer)))
 
     def void(self, reservation: Reservation, *, ended_by: EndedBy) -> None:
         """Record that a reservation ended without an answer, and who ended it; its charge stays."""
-        self._journal.write(Turn(partial(self._void, reservation, ended_by)))
+        self._journal.write(WaitingWrite(partial(self._void, reservation, ended_by)))
 
     def give_up(self, reservation: Reservation, fault: BaseException) -> None:
         """Void a reservation that something other than the engine has ended, if it is still open.
