@@ -22,6 +22,8 @@ from sanql.errors import (
 
 if TYPE_CHECKING:
     from sanql.ask import Session
+    from sanql.client import RemoteSan
+    from sanql.client import connect_to_server as connect
     from sanql.options import Accuracy
     from sanql.results import Answer, Explanation
     from sanql.san import San
@@ -37,12 +39,14 @@ __all__ = [
     "LedgerError",
     "PolicyError",
     "Refused",
+    "RemoteSan",
     "San",
     "SanqlError",
     "ServerError",
     "Session",
     "Unavailable",
     "__version__",
+    "connect",
     "open",
 ]
 
@@ -50,8 +54,10 @@ _LATE = {
     "Accuracy": ("sanql.options", "Accuracy"),
     "Answer": ("sanql.results", "Answer"),
     "Explanation": ("sanql.results", "Explanation"),
+    "RemoteSan": ("sanql.client", "RemoteSan"),
     "San": ("sanql.san", "San"),
     "Session": ("sanql.ask", "Session"),
+    "connect": ("sanql.client", "connect_to_server"),
     "open": ("sanql.san", "open_policy"),
 }
 

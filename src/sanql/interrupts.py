@@ -63,7 +63,8 @@ def noting_charges_on_interrupt() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, Terminated) as interrupt:
-        interrupt.add_note(_in_words(charges))
+        if not getattr(interrupt, "__notes__", None):  # a server may have said what it charged
+            interrupt.add_note(_in_words(charges))
         raise
     finally:
         _CHARGES.reset(token)

@@ -107,6 +107,22 @@ def number_lower(value: Fraction) -> float:
     return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
 
 
+def decimal_text(value: Fraction, digits: int = DIGITS_MAX) -> str | None:
+    """Return a fraction written out, or None of one that is longer than so many digits on either side.
+
+    >>> decimal_text(Fraction(-1, 8)), decimal_text(Fraction(3)), decimal_text(Fraction(1, 3))
+    ('-0.125', '3', None)
+    """
+    for places in range(digits + 1) if abs(value) < 10**digits else ():
+        scaled = value * 10**places
+        if scaled.denominator == 1:
+            whole = str(abs(scaled.numerator)).rjust(places + 1, "0")
+            sign = "-" if value < 0 else ""
+            ending = f".{whole[-places:]}" if places else ""
+            return f"{sign}{whole[: len(whole) - places]}{ending}"
+    return None
+
+
 def rational_text(value: Fraction) -> str:
     """Return the one text of an exact rational, numerator/denominator in lowest terms.
 

@@ -3,6 +3,12 @@
 Imports nothing heavy: commands show their help from it.
 """
 
+from sanql.options.parameter_values import (
+    no_constant,
+    no_decimal,
+    own_scalar,
+    parameters_invalid,
+)
 from sanql.options.read import ClauseOption, read_clause, read_options
 from sanql.options.table import OPTIONS, AnswerOptions, Number, Option, Options
 from sanql.options.values import Accuracy
@@ -15,6 +21,10 @@ __all__ = [
     "Number",
     "Option",
     "Options",
+    "no_constant",
+    "no_decimal",
+    "own_scalar",
+    "parameters_invalid",
     "read_clause",
     "read_options",
 ]

@@ -105,7 +105,8 @@ RULES = (
     RefusalRule(
         "Options mean one thing",
         "what is given twice, or cannot be read, is not guessed",
-        ("option_unknown", "option_twice", "options_malformed", "unit_differs", "strategy_unknown",
+        ("option_unknown", "option_twice", "options_malformed", "option_not_decimal",
+         "unit_differs", "strategy_unknown",
          "release_unknown", "other_invalid", "other_needless", "nonnegative_invalid", "rounded_invalid",
          "rounded_and_accuracy", "finish_needless", "public_only"),
         stays=False,

@@ -15,12 +15,13 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sanql.errors import Refused
+from sanql.numbers import decimal_text
+from sanql.options import no_constant, no_decimal, own_scalar, parameters_invalid
 from sanql.parse.text.guard import BYTES_MAX, check_text, tokens_within_limits
 from sanql.parse.text.options import split_options
 from sanql.parse.text.places import at
@@ -31,7 +32,6 @@ Value = None | bool | int | float | Decimal | Fraction | str | date | datetime
 Parameters = Sequence[Value] | Mapping[str, Value]
 
 WHOLE_MAX = 2**100
-SCALARS = ("bool", "int", "uint", "float", "str")  # of numpy, before their widths
 # what a placeholder of the text begins with
 SIGNS = frozenset({TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON})
 # what holds the items of GROUP BY and ORDER BY, where a whole number is a position
@@ -82,7 +82,7 @@ def put_in(tree: exp.Expression, asked: QuestionText) -> None:
     left = BYTES_MAX - len(asked.sql.encode())
     for node, name in named:
         with at(node):
-            value = _own(values[name])
+            value = own_scalar(values[name])
             if isinstance(value, str):
                 left -= check_text(value, f"the parameter {_shown(node, name)}")
             if left < 0:
@@ -115,12 +115,7 @@ def _given(parameters: object) -> Mapping[str, object]:
         return parameters
     if isinstance(parameters, list | tuple):
         return {str(number): value for number, value in enumerate(parameters, 1)}
-    raise Refused(
-        "parameter_invalid",
-        f"parameters are a list of values, or values by name, and were given as "
-        f"{type(parameters).__name__}",
-        "pass parameters=[40, 'Bern'] for ? and $1, or parameters={'age': 40} for $age and :age",
-    )
+    raise parameters_invalid(parameters)
 
 
 def _names(
@@ -184,22 +179,6 @@ def _check_place(node: exp.Expression, name: str) -> None:
         )
 
 
-def _own(value: object) -> object:
-    """Return a scalar of numpy or a moment of pandas as Python's own value; all else as it is.
-
-    They are known by their names, so that neither library is needed; what they turn into is checked
-    like any value.
-    """
-    kind: Any = type(value)
-    scalar: Any = value
-    library = kind.__module__.partition(".")[0]
-    if library == "numpy" and kind.__name__.rstrip("_0123456789") in SCALARS:
-        return scalar.item()
-    if library == "pandas" and kind.__name__ == "Timestamp" and not scalar.nanosecond:
-        return scalar.to_pydatetime()  # one with nanoseconds is no timestamp here
-    return value
-
-
 def _constant(value: object, name: str) -> exp.Expression:
     """Return a value as the node that its constant would be, had it been typed."""
     kind = type(value)
@@ -213,11 +192,7 @@ def _constant(value: object, name: str) -> exp.Expression:
         return _moment(value, name)
     text = _digits(value, name)
     if text is None:
-        raise Refused(
-            "parameter_invalid",
-            f"the parameter {name} is {kind.__name__}, which is no constant of SQL",
-            "pass None, True or False, a number, a text, a date or a datetime",
-        )
+        raise no_constant(name, value)
     number_literal(text.removeprefix("-"))  # the limits on numbers that are typed hold here too
     literal = exp.Literal.number(text.removeprefix("-"))
     return exp.Neg(this=literal) if text.startswith("-") else literal
@@ -265,16 +240,9 @@ def _finite(text: str, name: str) -> str:
 
 def _decimal(value: Fraction, name: str) -> str:
     """Return a fraction written out, which must end within forty digits."""
-    for digits in range(41):
-        scaled = value * 10**digits
-        if scaled.denominator == 1:
-            whole = _digits(int(abs(scaled)), name) or ""
-            whole = whole.rjust(digits + 1, "0")
-            sign = "-" if value < 0 else ""
-            ending = f".{whole[-digits:]}" if digits else ""
-            return f"{sign}{whole[: len(whole) - digits]}{ending}"
-    raise Refused(
-        "parameter_invalid",
-        f"the parameter {name} is a fraction that no decimal number equals",
-        "divide in the question: $numerator / $denominator",
-    )
+    _digits(int(abs(value)), name)  # it is no larger than may be
+    text = decimal_text(value)
+    if text is not None:
+        _digits(int(text.replace(".", "")), name)
+        return text
+    raise no_decimal(name)

@@ -1,0 +1,206 @@
+"""The remote San: the interface for Python to a database that somebody else serves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from sanql.client.address import parse_server_address
+from sanql.client.asking import Progress, ask_server
+from sanql.client.problems import unreadable
+from sanql.client.sent_values import sent_options, sent_parameters
+from sanql.client.transport import Transport
+from sanql.errors import Refused, ServerError
+from sanql.options import Number, Options
+from sanql.results import (
+    Answer,
+    Balance,
+    Certificate,
+    ExactCertificate,
+    ExactExplanation,
+    Explanation,
+    Suggestion,
+    answer_from_dict,
+    certificate_from_dict,
+    explanation_from_dict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OpenedVersion:
+    """The version of the data that a server has opened."""
+
+    number: int
+
+
+class RemoteSan:
+    """A private statistical database on a server, open for whoever the token belongs to.
+
+    >>> import sanql
+    >>> san = sanql.connect("https://san.example.org", token="…")  # doctest: +SKIP
+    >>> san.query("SELECT COUNT(*) FROM people", epsilon=0.1)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, transport: Transport, dataset: str | None = None, progress: Progress | None = None
+    ) -> None:
+        self._transport = transport
+        self._progress = progress
+        self._closed = False
+        self.dataset = dataset
+
+    def query(self, sql: str, *, parameters: Any = None, **options: Unpack[Options]) -> Answer:
+        """Return a private answer, charged to the ledger; an identical question is free.
+
+        It takes what `San.query` takes. An interrupt (Ctrl-C) cancels the question on the server; what
+        it was charged stays.
+        """
+        body = self._question(sql, parameters, options)
+        return _rebuilt(answer_from_dict, ask_server(self._transport, body, self._progress))
+
+    def explain(
+        self, sql: str, *, parameters: Any = None, **options: Unpack[Options]
+    ) -> Explanation | ExactExplanation:
+        """Return what an answer would cost and how exact it would be; nothing is read or spent."""
+        body = self._question(sql, parameters, options)
+        reply = self._transport.post("/v1/explain", body, patient=True)
+        return _rebuilt(explanation_from_dict, reply.shape)
+
+    def suggest_limits(
+        self,
+        table: str,
+        *,
+        epsilon: Number,
+        by: str | None = None,
+        typical_epsilon: Number | None = None,
+    ) -> Suggestion:
+        """Return contribution limits that suit a table, found privately and charged to the ledger."""
+        given = {"table": table, "by": by}
+        body = {name: value for name, value in given.items() if value is not None}
+        body |= _epsilons(epsilon=epsilon, typical_epsilon=typical_epsilon)
+        reply = self._transport.post("/v1/suggest", self._about(body), patient=True)
+        return _rebuilt(Suggestion.from_dict, reply.shape)
+
+    def refresh(self) -> OpenedVersion:
+        """Open the next version of the data, which is the owner's to say."""
+        reply = self._transport.post("/v1/refresh", self._about({}), patient=True)
+        return _rebuilt(lambda shape: OpenedVersion(int(shape["version"])), reply.shape)
+
+    def budget(self) -> list[Balance]:
+        """Return the accounts that whoever asks is shown: an owner all, an analyst their own."""
+        shape = self._get("/v1/budget")
+        return _rebuilt(lambda shape: [*map(Balance.from_dict, shape["accounts"])], shape)
+
+    def balances(self) -> tuple[Balance, ...]:
+        """Return the accounts that whoever asks is shown."""
+        return tuple(self.budget())
+
+    def answer(self, question: int) -> Answer:
+        """Return an answer of one's own again, by its number in the history; it is free."""
+        return _rebuilt(answer_from_dict, self._get(f"/v1/history/{int(question)}"))
+
+    def certificate(self, question: int) -> Certificate | ExactCertificate:
+        """Return the certificate of an answer of one's own, by its number in the history."""
+        return _rebuilt(certificate_from_dict, self._get(f"/v1/certificate/{int(question)}"))
+
+    def close(self) -> None:
+        """End the connection; the server goes on."""
+        self._closed = True
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _question(
+        self, sql: str, parameters: object, options: Mapping[str, object]
+    ) -> dict[str, Any]:
+        """Return the body of a question."""
+        body = {"sql": sql, **sent_options(options)}
+        values = sent_parameters(parameters)
+        return self._about(body if values is None else body | {"parameters": values})
+
+    def _about(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body that says which dataset it is about, where one was chosen."""
+        self._check_open()
+        return body if self.dataset is None else body | {"dataset": self.dataset}
+
+    def _get(self, path: str, **values: object) -> Mapping[str, Any]:
+        self._check_open()
+        return self._transport.get(path, dataset=self.dataset, **values)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Refused(
+                "closed", "this San has been closed", "connect again with sanql.connect(…)"
+            )
+
+
+def connect_to_server(
+    server: str | None = None,
+    *,
+    token: str | None = None,
+    dataset: str | None = None,
+    verify: bool | str | Path = True,
+    insecure: bool = False,
+    progress: Progress | None = None,
+) -> RemoteSan:
+    """Return San on a server, for whoever the token belongs to.
+
+    Without them, the server and the token are those that SANQL_SERVER and SANQL_TOKEN say. `dataset` is
+    needed where the token is good for several. `verify` may be a file with the certificates to trust;
+    with `insecure` a token is sent in clear text, or to a server whose certificate nobody has checked.
+    """
+    typed = server or os.environ.get("SANQL_SERVER", "")
+    secret = token or os.environ.get("SANQL_TOKEN", "")
+    if not typed:
+        raise ServerError(
+            "server_needed",
+            "nothing says which server to ask",
+            'pass its address, sanql.connect("https://…"), or set SANQL_SERVER',
+        )
+    if not secret:
+        raise ServerError(
+            "token_needed", "nothing says who asks", "pass token=…, or set SANQL_TOKEN"
+        )
+    if verify is False and not insecure:
+        raise ServerError(
+            "verify_needed",
+            "verify=False would send the token to whoever answers in the server's place",
+            "pass verify=PATH of the authority's certificate, or insecure=True besides",
+        )
+    address = parse_server_address(typed, insecure=insecure)
+    return RemoteSan(Transport(address, secret.strip(), verify), dataset, progress)
+
+
+def _epsilons(**typed: Number | None) -> dict[str, Any]:
+    """Return epsilons as they are sent, each of which is one."""
+    return {
+        name: sent_options({"epsilon": value})["epsilon"]
+        for name, value in typed.items()
+        if value is not None
+    }
+
+
+def _rebuilt(read: Callable[[Mapping[str, Any]], T], shape: Mapping[str, Any]) -> T:
+    """Return what a server has sent as what it was; a server of another version may send otherwise."""
+    try:
+        return read(shape)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise unreadable() from None
