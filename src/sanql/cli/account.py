@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from sanql.cli.failing import reported
-from sanql.cli.saying import say_json
+from sanql.cli.opening import POLICY, ServerChoice, anywhere, open_there, place_of
+from sanql.cli.saying import say, say_json
 
-POLICY = click.option(
-    "--policy",
-    "-p",
-    type=click.Path(path_type=Path),
-    default=Path("policy.toml"),
-    show_default=True,
-    help="The owner's policy.",
-)
 FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 
 
 @click.command()
 @POLICY
 @click.option("--analyst", "-a", help="Only what this analyst is shown: an account of their own.")
+@anywhere
 @FORM
-def budget(policy: Path, analyst: str | None, form: str) -> None:
-    """Show every account: its budget, what is spent at most and what is left at least."""
+def budget(policy: Path, analyst: str | None, form: str, **where: Any) -> None:
+    """Show every account: its budget, what is spent at most and what is left at least.
+
+    A server shows the accounts that whoever asks is shown.
+    """
+    place = place_of(where, analyst)
     with reported(form):
+        if place is not None:
+            _budget_there(place, form)
+            return
         from sanql.policy import load
         from sanql.san import San
 
@@ -50,29 +52,56 @@ def budget(policy: Path, analyst: str | None, form: str) -> None:
                 click.echo("a scratch account: charges are rehearsed, nothing is ever answered")
 
 
+def _budget_there(place: ServerChoice, form: str) -> None:
+    from sanql.cli.tables import balances_to_dicts, print_balances
+
+    with open_there(place) as san:
+        balances = san.budget()
+    if form == "json":
+        say_json({"accounts": balances_to_dicts(balances)})
+    else:
+        print_balances(balances)
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("-p", "--policy", "named", type=click.Path(path_type=Path), help="The same as FILE.")
+@click.option("-p", "--policy", type=click.Path(path_type=Path), help="The same as FILE.")
+@anywhere
 @FORM
-def refresh(file: Path | None, named: Path | None, form: str) -> None:
+def refresh(file: Path | None, policy: Path | None, form: str, **where: Any) -> None:
     """Open the next version of the data of a policy (policy.toml), whether or not they changed.
 
     From then on questions are about the source as it is now; what is asked again is charged again.
     """
-    if file is not None and named is not None:
-        raise click.UsageError(f"{file} and {named} are two policies; name one")
+    if file is not None and policy is not None:
+        raise click.UsageError(f"{file} and {policy} are two policies; name one")
+    place = place_of(where)
     with reported(form):
-        from sanql.policy import load
-        from sanql.san import San
-
-        loaded = load(file or named or Path("policy.toml"))
-        # whoever refreshes asks nothing, so any name will do
-        with San(loaded, next(iter(loaded.analysts), "analyst")) as san:
-            opened = san.refresh()
+        name, number = (
+            _refresh_here(file or policy or Path("policy.toml"))
+            if place is None
+            else _refresh_there(place)
+        )
         if form == "json":
-            click.echo(json.dumps({"dataset": loaded.name, "version": opened.number}))
+            say_json({"dataset": name, "version": number})
         else:
-            click.echo(f"{loaded.name}: version {opened.number} of the data is open")
+            say(f"{name}: version {number} of the data is open")
+
+
+def _refresh_here(policy: Path) -> tuple[str, int]:
+    from sanql.policy import load
+    from sanql.san import San
+
+    loaded = load(policy)
+    # whoever refreshes asks nothing, so any name will do
+    with San(loaded, next(iter(loaded.analysts), "analyst")) as san:
+        return loaded.name, san.refresh().number
+
+
+def _refresh_there(place: ServerChoice) -> tuple[str, int]:
+    with open_there(place) as san:
+        opened = san.refresh()
+        return opened.dataset, opened.number
 
 
 @click.group()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sanql.cli.account import FORM, POLICY
+from sanql.cli.account import FORM
 from sanql.cli.failing import reported
+from sanql.cli.opening import POLICY
 from sanql.visible import visible
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sanql.cli.failing import reported
+from sanql.cli.opening import POLICY, anywhere, open_here, open_there, place_of
 from sanql.cli.parameters import typed
 from sanql.cli.saying import say, say_json
 from sanql.options import OPTIONS, Option
@@ -23,14 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def asking(forms: list[str]) -> Callable[[F], F]:
     """Give a command the options that go with a question, and some of its own."""
     own = [
-        click.option(
-            "--policy",
-            "-p",
-            type=click.Path(path_type=Path),
-            default=Path("policy.toml"),
-            show_default=True,
-            help="The owner's policy.",
-        ),
+        POLICY,
         click.option("--analyst", "-a", help="Who asks."),
         click.option(
             "--param",
@@ -47,7 +41,7 @@ def asking(forms: list[str]) -> Callable[[F], F]:
     ]
 
     def decorate(command: F) -> F:
-        for option in reversed([*own[:2], *map(_option, OPTIONS), *own[2:]]):
+        for option in reversed([*own[:2], anywhere, *map(_option, OPTIONS), *own[2:]]):
             command = option(command) if option is not None else command
         return command
 
@@ -72,10 +66,6 @@ def _text(sql: str) -> str:
     return sys.stdin.read() if sql == "-" else sql
 
 
-def _progress(message: str) -> None:
-    say(message, err=True)
-
-
 @click.command()
 @asking(["table", "json", "csv", "arrow"])
 def query(
@@ -87,11 +77,10 @@ def query(
     **options: Any,
 ) -> None:
     """Ask SQL (or - to read it) and pay for the answer; an identical question is free."""
+    place = place_of(options, analyst)
     with reported(form):
-        from sanql.san import open_policy
-
         values = typed(parameters)
-        with open_policy(policy, analyst, progress=_progress) as san:
+        with open_here(policy, analyst) if place is None else open_there(place) as san:
             answer = san.query(_text(sql), parameters=values, **options)
         _write(answer, form)
 
@@ -104,10 +93,10 @@ def _write(answer: Answer, form: str) -> None:
             click.echo(answer.to_csv(), nl=False)
             _say_beside(answer)
         case "arrow":
-            import pyarrow as pa
+            from sanql.results import need
 
             table = answer.to_arrow()
-            with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
+            with need("pyarrow").ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
                 writer.write_table(table)
             _say_beside(answer)
         case _:
@@ -135,11 +124,10 @@ def explain(
     **options: Any,
 ) -> None:
     """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
+    place = place_of(options, analyst)
     with reported(form):
-        from sanql.san import open_policy
-
         values = typed(parameters)
-        with open_policy(policy, analyst, progress=_progress) as san:
+        with open_here(policy, analyst) if place is None else open_there(place) as san:
             explanation = san.explain(_text(sql), parameters=values, **options)
         if form == "json":
             say_json(explanation.to_dict())

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sanql.account import ExactEntry
-from sanql.audit.ledger import VerifiedExact
 from sanql.cli.saying import say
 from sanql.numbers import show_upper
-from sanql.policy.exact import ExactValues
 
 if TYPE_CHECKING:
+    from sanql.account import ExactEntry
+    from sanql.audit.ledger import VerifiedExact
     from sanql.exact import Terms
 
 
@@ -65,6 +64,8 @@ def terms_to_dict(terms: Terms) -> dict[str, Any]:
 
 
 def _least(terms: Terms) -> str:
+    from sanql.policy.exact import ExactValues
+
     return "records_min" if isinstance(terms.exact, ExactValues) else "threshold"
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from sanql.cli.saying import say, say_json
-from sanql.errors import SanqlError
+from sanql.errors import Refused, SanqlError
 from sanql.interrupts import noting_charges_on_interrupt
 
 TYPED_HERE = {  # remedies that speak of Python's arguments, as options
@@ -31,6 +31,8 @@ def reported(form: str) -> Iterator[None]:
         raise  # nobody reads any more, which is not about a file
     except OSError as fault:
         _report(_unusable(fault), form)
+    except ModuleNotFoundError as missing:
+        _report(_not_installed(missing), form)
 
 
 def _report(error: SanqlError, form: str) -> NoReturn:
@@ -50,6 +52,15 @@ def _unusable(fault: OSError) -> SanqlError:
         "file_unusable",
         f"{where}{fault.strerror or 'cannot be used'}",
         "see to the rights of the file and its folder, and to the room on the disk",
+    )
+
+
+def _not_installed(missing: ModuleNotFoundError) -> SanqlError:
+    """Return what a command needs that is not installed, where data are read, as its error."""
+    return Refused(
+        "extra_missing",
+        f"{missing.name} is not installed, which questions to data here need",
+        "install the extra sanql[local], or ask a server: --server URL",
     )
 
 

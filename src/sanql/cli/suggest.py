@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from sanql.cli.failing import reported
+from sanql.cli.opening import POLICY, anywhere, open_here, open_there, place_of
 from sanql.cli.saying import say
 
 
 @click.command()
-@click.option(
-    "--policy",
-    "-p",
-    type=click.Path(path_type=Path),
-    default=Path("policy.toml"),
-    show_default=True,
-    help="The owner's policy.",
-)
+@POLICY
 @click.option("--analyst", "-a", help="Whose account pays.")
+@anywhere
 @click.option("--table", "-t", required=True, help="The table that needs limits.")
 @click.option("--by", help="A column questions are grouped by, for a limit on groups.")
 @click.option("--epsilon", "-e", required=True, help="What finding out may cost.")
@@ -38,12 +34,12 @@ def suggest(
     epsilon: str,
     typical_epsilon: str | None,
     form: str,
+    **where: Any,
 ) -> None:
     """Suggest contribution limits for a table, from a private count of how many rows units have."""
+    place = place_of(where, analyst)
     with reported(form):
-        from sanql.san import open_policy
-
-        with open_policy(policy, analyst, progress=lambda message: say(message, err=True)) as san:
+        with open_here(policy, analyst) if place is None else open_there(place) as san:
             suggestion = san.suggest_limits(
                 table, epsilon=epsilon, by=by, typical_epsilon=typical_epsilon
             )

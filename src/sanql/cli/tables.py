@@ -10,15 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sanql.account import Balance
-from sanql.audit.ledger import Verification
 from sanql.cli.exact_tables import cells_in_words, verified_lines
 from sanql.numbers import show_lower, show_upper
-from sanql.policy import Budget
 from sanql.visible import visible
 
 if TYPE_CHECKING:
-    from sanql.results import Answer
+    from sanql.audit.ledger import Verification
+    from sanql.results import Answer, Balance, Budget
 
 FIGURES = ("integer", "real", "decimal")  # types that are lined up on the right
 RENYI_SHARE = (

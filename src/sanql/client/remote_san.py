@@ -37,9 +37,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OpenedVersion:
-    """The version of the data that a server has opened."""
+    """The version of its data that a server has opened."""
 
+    dataset: str
     number: int
+
+    @classmethod
+    def from_dict(cls, shape: Mapping[str, Any]) -> OpenedVersion:
+        """Return the version that a server says it has opened."""
+        return cls(str(shape["dataset"]), int(shape["version"]))
 
 
 class RemoteSan:
@@ -93,7 +99,7 @@ class RemoteSan:
     def refresh(self) -> OpenedVersion:
         """Open the next version of the data, which is the owner's to say."""
         reply = self._transport.post("/v1/refresh", self._about({}), patient=True)
-        return _rebuilt(lambda shape: OpenedVersion(int(shape["version"])), reply.shape)
+        return _rebuilt(OpenedVersion.from_dict, reply.shape)
 
     def budget(self) -> list[Balance]:
         """Return the accounts that whoever asks is shown: an owner all, an analyst their own."""

@@ -26,7 +26,7 @@ class ShownStatement(Protocol):
 
 @dataclass(frozen=True)
 class ReceivedStatement:
-    """A statement that a server says it would send; long parameters are cut, others may be text."""
+    """A statement that a server would send; its parameters are as `statement_to_dict` wrote them."""
 
     sql: str
     parameters: tuple[object, ...]
@@ -46,9 +46,16 @@ def statement_to_dict(statement: ShownStatement) -> dict[str, Any]:
     """Return a statement as plain data; long lists of values are cut."""
     return {
         "sql": statement.sql,
-        "parameters": [_plain(value) for value in statement.parameters],
+        "parameters": _parameters(statement),
         "sql_in_full": statement.in_full(),
     }
+
+
+def _parameters(statement: ShownStatement) -> list[object]:
+    """Return parameters as plain data, those that are long cut; what was received is so already."""
+    if isinstance(statement, ReceivedStatement):
+        return list(statement.parameters)
+    return [_plain(value) for value in statement.parameters]
 
 
 def _plain(value: object) -> object:

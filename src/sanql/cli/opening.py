@@ -1,0 +1,109 @@
+"""Whom a command asks: San on the data of a policy here, or San on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from sanql.cli.saying import say
+from sanql.errors import ServerError
+
+if TYPE_CHECKING:
+    from sanql.client import RemoteSan
+    from sanql.san import San
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+POLICY = click.option(
+    "--policy",
+    "-p",
+    type=click.Path(path_type=Path),
+    default=Path("policy.toml"),
+    show_default=True,
+    help="The owner's policy.",
+)
+_SERVER = (
+    click.option(
+        "--server",
+        envvar="SANQL_SERVER",
+        show_envvar=True,
+        metavar="URL",
+        help="Ask this server instead, unless a policy is named.",
+    ),
+    click.option(
+        "--token-file",
+        type=click.Path(path_type=Path),
+        help="The file with the token for it; else SANQL_TOKEN has it.",
+    ),
+    click.option("--dataset", help="Of the server's, where the token is good for several."),
+)
+
+
+@dataclass(frozen=True)
+class ServerChoice:
+    """The server to be asked, as typed."""
+
+    server: str
+    token_file: Path | None
+    dataset: str | None
+
+
+def anywhere(command: F) -> F:
+    """Give a command the options that say where San is; it takes them as `place`, None for here."""
+    for option in reversed(_SERVER):
+        command = option(command)
+    return command
+
+
+def place_of(given: dict[str, Any], analyst: str | None = None) -> ServerChoice | None:
+    """Take out of what was given where San is: on a server, or None for the policy's data here."""
+    server, token_file, dataset = (given.pop(name) for name in ("server", "token_file", "dataset"))
+    typed = {
+        name: click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+        for name in ("policy", "file", "server")
+    }
+    named = typed["policy"] or typed["file"]
+    if named and typed["server"]:
+        raise click.UsageError("a policy and --server are two places to ask; name one")
+    if named or not server:
+        if token_file is not None or dataset is not None:
+            raise click.UsageError("--token-file and --dataset go with --server")
+        return None
+    if analyst is not None:
+        raise click.UsageError("a server knows who asks by the token; leave --analyst out")
+    return ServerChoice(server, token_file, dataset)
+
+
+def open_here(policy: Path, analyst: str | None) -> San:
+    """Return San on the data of a policy, which says what it prepares."""
+    from sanql.san import open_policy
+
+    return open_policy(policy, analyst, progress=_progress)
+
+
+def open_there(place: ServerChoice) -> RemoteSan:
+    """Return San on a server, which says how far a question has come."""
+    from sanql.client import connect_to_server
+
+    token = None if place.token_file is None else _token(place.token_file)
+    return connect_to_server(place.server, token=token, dataset=place.dataset, progress=_progress)
+
+
+def _token(file: Path) -> str:
+    token = file.read_text(encoding="utf-8", errors="replace").strip()
+    if not token:
+        raise ServerError(
+            "token_needed",
+            f"{file} is empty",
+            "put the token into it that `sanql user add` printed",
+        )
+    return token
+
+
+def _progress(message: str) -> None:
+    say(message, err=True)

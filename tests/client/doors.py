@@ -1,0 +1,121 @@
+"""The doors to San that analysts use: Python here, Python on a server, and HTTP by hand."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Protocol
+
+import httpx
+
+import sanql
+from sanql.client.problems import error_of
+from sanql.options import Accuracy
+
+Shape = dict[str, Any]
+
+
+class Door(Protocol):
+    """What can be asked, and what comes back as plain data; errors are San's."""
+
+    def query(self, sql: str, *, parameters: Any = None, **options: Any) -> Shape: ...
+
+    def csv(self, sql: str, **options: Any) -> str: ...
+
+    def explain(self, sql: str, *, parameters: Any = None, **options: Any) -> Shape: ...
+
+    def suggest(self, table: str, **options: Any) -> Shape: ...
+
+    def budget(self) -> list[Shape]: ...
+
+
+class PythonDoor:
+    """San in Python: on the data, or on a server."""
+
+    def __init__(self, san: sanql.San | sanql.RemoteSan) -> None:
+        self.san = san
+
+    def query(self, sql: str, *, parameters: Any = None, **options: Any) -> Shape:
+        return plain(self.san.query(sql, parameters=parameters, **options).to_dict())
+
+    def csv(self, sql: str, **options: Any) -> str:
+        return self.san.query(sql, **options).to_csv()
+
+    def explain(self, sql: str, *, parameters: Any = None, **options: Any) -> Shape:
+        explained = self.san.explain(sql, parameters=parameters, **options)
+        return plain(explained.to_dict() | {"text": str(explained)})
+
+    def suggest(self, table: str, **options: Any) -> Shape:
+        found = self.san.suggest_limits(table, **options)
+        return plain(found.to_dict() | {"text": str(found)})
+
+    def budget(self) -> list[Shape]:
+        return [plain(balance.to_dict()) for balance in self.san.balances()]
+
+
+class HttpDoor:
+    """HTTP as anybody may write it, without San's client."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    def query(self, sql: str, *, parameters: Any = None, **options: Any) -> Shape:
+        return self._post("/v1/query", sql, parameters, options)
+
+    def csv(self, sql: str, **options: Any) -> str:
+        body = {"sql": sql, **options}
+        return self._client.post("/v1/query", json=body, headers={"accept": "text/csv"}).text
+
+    def explain(self, sql: str, *, parameters: Any = None, **options: Any) -> Shape:
+        return self._post("/v1/explain", sql, parameters, options)
+
+    def suggest(self, table: str, **options: Any) -> Shape:
+        return _told(self._client.post("/v1/suggest", json={"table": table, **options}))
+
+    def budget(self) -> list[Shape]:
+        accounts: list[Shape] = _told(self._client.get("/v1/budget"))["accounts"]
+        return accounts
+
+    def _post(self, path: str, sql: str, parameters: Any, options: dict[str, Any]) -> Shape:
+        body: Shape = {"sql": sql, **{name: _option(value) for name, value in options.items()}}
+        if isinstance(parameters, dict):
+            body["parameters"] = {name: _value(value) for name, value in parameters.items()}
+        elif parameters is not None:
+            body["parameters"] = [_value(value) for value in parameters]
+        return _told(self._client.post(path, json=body))
+
+
+def plain(shape: Shape) -> Shape:
+    """Return plain data as it is after a journey."""
+    travelled: Shape = json.loads(json.dumps(shape))
+    return travelled
+
+
+def _told(response: httpx.Response) -> Shape:
+    shape: Shape = response.json()
+    if response.status_code >= 400:
+        raise error_of(shape)
+    shape.pop("dataset", None)
+    shape.pop("question", None)
+    return shape
+
+
+def _option(value: object) -> object:
+    match value:
+        case Accuracy(half_width, confidence, _):
+            return {"half_width": str(half_width), "confidence": float(confidence)}
+        case _:
+            return value
+
+
+def _value(value: object) -> object:
+    match value:
+        case datetime():
+            return {"timestamp": value.isoformat()}
+        case date():
+            return {"date": value.isoformat()}
+        case Decimal():
+            return {"decimal": str(value)}
+        case _:
+            return value
