@@ -1,0 +1,1 @@
+"""San as a server on loopback: questions a second, repeats, overhead, memory, start."""
