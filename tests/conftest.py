@@ -16,6 +16,7 @@ from sanql.engines.preparation import prepare
 from sanql.kernel.stored_types import ColumnType
 from sanql.policy.model import Policy
 from support.policies import build_policy
+from support.postgres import PostgresServer, postgres_server
 
 MakePolicy = Callable[..., Policy]
 
@@ -32,6 +33,13 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "data"
     made.mkdir()
     return made
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Return a PostgreSQL server that the tests of one process share; nobody stops or kills it."""
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -120,7 +120,7 @@ SEAMS = {
     "plan/pricing.py": ("LaplaceMechanism", "GaussianMechanism"),
     "account/accountants/choice.py": ("PureAccountant", "RenyiAccountant"),
     "engines/open.py": ("WorkerEngine", "InProcessEngine"),
-    "account/stores/opening.py": ("SqliteStore", "MemoryStore"),
+    "account/stores/opening.py": ("SqliteStore", "MemoryStore", "PostgresStore"),
     "sources/kinds.py": ("FilesSource", "DatabaseSource"),
     "statistics/listed.py": (
         "GeometricMean",

@@ -210,14 +210,28 @@ class StoreContract:
     def test_notes_are_listed_in_the_order_of_keys_by_prefix_and_after_a_key(
         self, opened: Callable[[], Store]
     ) -> None:
-        store, keys = opened(), ["a/1", "a/2", "a/10", "A/1", "a%", "ä/1", "b/1", "\U0001f600"]
+        store = opened()
+        keys = [
+            "a/1",
+            "a/2",
+            "a/10",
+            "A/1",
+            "a%",
+            "ä/1",
+            "b/1",
+            "\U0001f600",
+            "\uffff",
+            "a\x00",
+            "",
+        ]
         with store.writing():
             for key in keys:
                 store.write_note("text", key, key.encode())
             store.write_note("other", "a/3", b"")
         with store.reading():
             everything = [*store.notes("text")]
-            assert everything == [(key, key.encode()) for key in sorted(keys)]
+            assert everything == [(key, key.encode()) for key in sorted(keys) if key]
+            assert store.note("text", "") == b"" and store.note("text", "a\x00") == b"a\x00"
             assert [key for key, _ in store.notes("text", "a/")] == ["a/1", "a/10", "a/2"]
             assert [key for key, _ in store.notes("text", "a/", "a/1")] == ["a/10", "a/2"]
             assert [key for key, _ in store.notes("text", "a%")] == ["a%"]

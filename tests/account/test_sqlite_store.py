@@ -50,14 +50,23 @@ def test_a_reader_makes_nothing_and_holds_one_view(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_nothing_outside_the_stores_and_the_registry_of_claims_knows_sqlite() -> None:
+@pytest.mark.parametrize(
+    ("driver", "files"),
+    [
+        ("sqlite3", {"account/stores/sqlite.py", "account/claims/registry.py"}),
+        ("psycopg", {"account/stores/postgres_connection.py"}),
+    ],
+)
+def test_nothing_outside_the_stores_and_the_registry_of_claims_knows_a_database(
+    driver: str, files: set[str]
+) -> None:
     source = Path(sanql.__file__).parent
     knowing = {
         str(path.relative_to(source))
         for path in source.rglob("*.py")
-        if "sqlite3" in path.read_text()
+        if driver in path.read_text()
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Import | ast.ImportFrom)
-        and "sqlite3" in {getattr(node, "module", None), *(alias.name for alias in node.names)}
+        and driver in {getattr(node, "module", None), *(alias.name for alias in node.names)}
     }
-    assert knowing == {"account/stores/sqlite.py", "account/claims/registry.py"}
+    assert knowing == files

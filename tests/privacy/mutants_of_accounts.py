@@ -112,7 +112,7 @@ ACCOUNTS = (
     Mutant(
         "whose the data are is looked at whenever they are opened",
         "sources/ownership/admission.py",
-        "        Claims(site).check(Holder.of(account, policy.ledger))\n",
+        "        Claims(site).check(holder)\n",
         "        pass\n",
         f"{DOOR}test_a_source_that_was_missing_when_the_policy_was_opened_is_looked_at_when_it_is_read",
     ),

@@ -43,7 +43,7 @@ from sanql.account.ledger.versions import (
 )
 from sanql.account.people.people import People
 from sanql.account.people.person import Person, Role
-from sanql.account.stores.opening import open_store, reader_at
+from sanql.account.stores.opening import is_there, open_store, own_heads, reader_at, set_aside
 from sanql.account.stores.protocol import LedgerReader
 from sanql.account.stores.sqlite import check_not_lost
 from sanql.results import Balance
@@ -100,17 +100,20 @@ __all__ = [
     "gaussian_rho_lower",
     "head_path",
     "hindrance",
+    "is_there",
     "kept_elsewhere",
     "linked",
     "never_releases",
     "open_store",
     "order_weights",
+    "own_heads",
     "read_head",
     "read_pinned_text",
     "reader_at",
     "registry_folders",
     "rehearsed",
     "replaced",
+    "set_aside",
     "source_changed",
     "stamps_missing",
     "total_charge",

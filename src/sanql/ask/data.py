@@ -202,7 +202,7 @@ class Data:
 
     def _admit(self, source: Source) -> Site:
         """Return where these files are; raise where they are another account's."""
-        return admit(self._policy, self._ledger.owner.account, source)
+        return admit(self._policy, self._ledger.owner.holder_now, source)
 
     def _look(self, source: Source) -> tuple[Stamped, str]:
         """Return what the source is now, and the name that 0.1.0 would have had for it."""

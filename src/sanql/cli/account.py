@@ -121,7 +121,7 @@ def list_records(policy: Path, form: str) -> None:
 
         loaded = load(policy)
         check_ledger_exists(loaded)
-        lines = list(export(loaded.ledger))
+        lines = list(export(loaded.ledger_place))
         if form == "json":
             say_json([json.loads(line) for line in lines])
         else:
@@ -141,7 +141,7 @@ def export_records(policy: Path) -> None:
 
         loaded = load(policy)
         check_ledger_exists(loaded)
-        for line in export(loaded.ledger):
+        for line in export(loaded.ledger_place):
             say_json(json.loads(line))
 
 

@@ -47,7 +47,7 @@ def move(policy: Path, head_lost: bool) -> None:
 
         loaded = load(policy)
         stamped = move_account(loaded, account_terms(loaded), head_lost=head_lost)
-        click.echo(f"the account goes on in {loaded.ledger}")
+        click.echo(f"the account goes on in {loaded.ledger_place}")
         if not stamped:
             stamps = loaded.ledger.with_suffix(".stamps")
             click.echo(
@@ -57,18 +57,24 @@ def move(policy: Path, head_lost: bool) -> None:
 
 
 @account.command()
-@click.argument("other", type=click.Path(path_type=Path))
+@click.argument("other")
 @POLICY
-def merge(other: Path, policy: Path) -> None:
+def merge(other: str, policy: Path) -> None:
     """Close the account kept in the ledger OTHER; all its charges count in the policy's."""
     with reported("table"):
         from sanql.account import account_terms
-        from sanql.policy import load
+        from sanql.policy import load, named_place
         from sanql.sources import merge_accounts
 
         loaded = load(policy)
-        charges = merge_accounts(loaded, account_terms(loaded), other)
-        click.echo(f"{charges} charges of {other} count in {loaded.ledger} now; {other} is closed")
+        try:
+            place = named_place(other)
+        except ValueError as fault:
+            raise click.UsageError(str(fault)) from None
+        charges = merge_accounts(loaded, account_terms(loaded), place)
+        click.echo(
+            f"{charges} charges of {place} count in {loaded.ledger_place} now; {place} is closed"
+        )
 
 
 @account.command()
@@ -99,12 +105,12 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
             return
         statement = statement_of(release)
         retire_account(loaded, account_terms(loaded), statement, because)
-        click.echo(f"the account kept in {loaded.ledger} is closed ({statement})")
+        click.echo(f"the account kept in {loaded.ledger_place} is closed ({statement})")
 
 
 def _in_words(standing: AccountStatus) -> str:
     state = standing.state
-    missing = " (missing)" if state is None and not standing.ledger.exists() else ""
+    missing = " (missing)" if standing.missing else ""
     lines = [f"ledger    {standing.ledger}{missing}"]
     if standing.fault is not None:
         fault = standing.fault

@@ -3,6 +3,7 @@
 from sanql.policy.drafting import draft
 from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
 from sanql.policy.keys import ROWS_MOST
+from sanql.policy.ledger_address import LedgerDatabase, LedgerPlace, named_place
 from sanql.policy.loading import load, load_with_faults
 from sanql.policy.model import (
     Accounting,
@@ -40,6 +41,8 @@ __all__ = [
     "ColumnUnit",
     "Domain",
     "EngineLimits",
+    "LedgerDatabase",
+    "LedgerPlace",
     "ListedDomain",
     "Neighbours",
     "Policy",
@@ -58,6 +61,7 @@ __all__ = [
     "identifiers",
     "load",
     "load_with_faults",
+    "named_place",
     "root_unit",
     "show_number",
     "table_form",

@@ -13,6 +13,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "name",
         "source",
         "ledger",
+        "ledger_password_file",
         "head",
         "scratch",
         "neighbours",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from sanql.policy.keys import (
     SECTIONS,
     WORKERS_MOST,
 )
+from sanql.policy.ledger_address import LedgerDatabase, is_address, parse_address
 from sanql.policy.model import (
     Accounting,
     EngineLimits,
@@ -95,7 +97,10 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     name = dataset.require("name", parse_name, "name the dataset")
     source = dataset.require("source", parse_source, "name what holds the data")
     ledger = dataset.read("ledger", _parse_ledger, "name the file that keeps the account")
-    head = dataset.read("head", _parse_ledger, "name a file elsewhere that pins the account's head")
+    head = dataset.read("head", _parse_file, "name a file elsewhere that pins the account's head")
+    password_file = dataset.read(
+        "ledger_password_file", _parse_file, "name a file that holds the password, and nothing else"
+    )
     scratch = dataset.read("scratch", parse_flag, "write scratch = true, or leave it out")
     neighbours = dataset.require(
         "neighbours",
@@ -148,6 +153,17 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     name = name or "unnamed"
     # beside that of the data's own account, so that a policy can be rehearsed and used in turn
     own_name = f"{name}.scratch.ledger" if scratch else f"{name}.ledger"
+    database = None
+    if isinstance(ledger, LedgerDatabase):
+        secret = None if password_file is None else file.parent / password_file
+        database = _database(ledger, own_name.removesuffix(".ledger"), file, secret)
+        ledger = None
+    elif password_file is not None:
+        dataset.fault(
+            "ledger_password_file",
+            "the ledger is a file, which has no password",
+            'leave it out, or write ledger = "postgresql://…"',
+        )
     ledger_path = file.parent / (ledger or own_name)
     source_path = file.parent / source
     if ledger_path in (file, source_path):
@@ -185,6 +201,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         epsilon_per_query_min=EPSILON_PER_QUERY_MIN_DEFAULT if least is None else least,
         head=None if head is None or scratch else file.parent / head,
         scratch=bool(scratch),
+        ledger_database=database,
     )
 
 
@@ -205,11 +222,31 @@ def _read_exact(
     return read_exact(root, tables, budget)
 
 
-def _parse_ledger(written: object) -> str:
-    ledger = parse_text(written)
-    if ledger.endswith(("/", ".")):
-        raise Mistake(f"{quote(ledger)} is a folder")
-    return ledger
+def _parse_ledger(written: object) -> str | LedgerDatabase:
+    if isinstance(written, str) and is_address(written):
+        return parse_address(written)
+    return _parse_file(written)
+
+
+def _parse_file(written: object) -> str:
+    file = parse_text(written)
+    if file.endswith(("/", ".")):
+        raise Mistake(f"{quote(file)} is a folder")
+    return file
+
+
+def _database(
+    named: LedgerDatabase, own_name: str, file: Path, password_file: Path | None
+) -> LedgerDatabase:
+    """Return a database with the ledger's name in it; its files are found from the policy's folder."""
+    tls = tuple((key, _beside(file, key, value)) for key, value in named.tls)
+    name = named.ledger or own_name
+    return replace(named, ledger=name, tls=tls, password_file=password_file)
+
+
+def _beside(policy: Path, key: str, value: str) -> str:
+    """Return a setting of TLS; where it is a file, from the policy's folder (`system` is none)."""
+    return value if key == "sslmode" or value == "system" else str(policy.parent / value)
 
 
 def _read_engine(root: Section) -> EngineLimits:

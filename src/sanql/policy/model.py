@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sanql.kernel import ColumnType
+from sanql.policy.ledger_address import LedgerDatabase, LedgerPlace
 from sanql.results import Budget
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ class Policy:
     """The whole declaration: what is protected, how well, and for whom.
 
     A policy that is `scratch` is a rehearsal: its account claims no data, and never answers from them.
+    `ledger` is the file of the account or, where a `ledger_database` keeps it, the name that files which
+    belong to this machine have in common: stamps, prepared copies, the head that is pinned here.
     """
 
     path: Path
@@ -176,3 +179,9 @@ class Policy:
     epsilon_per_query_min: Fraction = Fraction(1, 1000)
     head: Path | None = None
     scratch: bool = False
+    ledger_database: LedgerDatabase | None = None
+
+    @property
+    def ledger_place(self) -> LedgerPlace:
+        """Where the account is kept: a database, or else the file `ledger`."""
+        return self.ledger if self.ledger_database is None else self.ledger_database

@@ -29,21 +29,24 @@ from sanql.account.claims.file import (
 from sanql.account.claims.registry import HeldRegistry, Registry, registry_folders
 from sanql.account.ledger.chain import GIVE_UP, RESTORE
 from sanql.errors import LedgerError
+from sanql.policy import LedgerPlace
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A ledger as a claim sees it: the account's name, where its file is and which file that is."""
+    """A ledger as a claim sees it: the account's name, where it is kept and which place that is."""
 
     account: str  # empty while it has claimed nothing
-    ledger: Path
+    ledger: LedgerPlace
     identity: str
 
     @classmethod
-    def of(cls, account: str | None, ledger: Path) -> Holder:
-        """Return the account kept in this file."""
-        real = ledger.resolve()
-        return cls(account or "", real, name_identity_of(real))
+    def of(cls, account: str | None, ledger: LedgerPlace, identity: str = "") -> Holder:
+        """Return the account kept in this place; a file is looked for where no identity is given."""
+        real = ledger.resolve() if isinstance(ledger, Path) else ledger
+        if not identity and isinstance(real, Path):
+            identity = name_identity_of(real)
+        return cls(account or "", real, identity)
 
     def keeps(self, claim: Claim) -> bool:
         """Return whether the claim is this account's, made by this very file under this very name.
@@ -80,12 +83,13 @@ class Claims:
         """Return the claims that hold."""
         return [claim for claim in self.found() if not claim.released]
 
-    def check_absent(self, ledger: Path) -> None:
+    def check_absent(self, ledger: LedgerPlace) -> None:
         """Refuse to start an account over data that have one already."""
         self._check_apart()
+        named = ledger.resolve() if isinstance(ledger, Path) else ledger
         for claim in self.live():
-            elsewhere = claim.ledger.exists() or claim.copied_to is not None
-            if elsewhere and claim.ledger != ledger.resolve():
+            elsewhere = claim.ledger_may_exist or claim.copied_to is not None
+            if elsewhere and claim.ledger != named:
                 raise claimed_by_another(claim, ledger)
             raise ledger_vanished(claim)
 
@@ -261,7 +265,7 @@ class Claims:
         return standing
 
 
-def _copied(claim: Claim, ledger: Path) -> LedgerError:
+def _copied(claim: Claim, ledger: LedgerPlace) -> LedgerError:
     """Return the refusal of data that came with the claim of those that they were copied from."""
     return LedgerError(
         "account_claimed",
@@ -273,7 +277,7 @@ def _copied(claim: Claim, ledger: Path) -> LedgerError:
     )
 
 
-def claimed_by_another(claim: Claim, ledger: Path) -> LedgerError:
+def claimed_by_another(claim: Claim, ledger: LedgerPlace) -> LedgerError:
     """Return the refusal of a second account over the same data."""
     if claim.copied_to is not None:
         return _copied(claim, ledger)
@@ -319,7 +323,7 @@ def replaced(claim: Claim) -> LedgerError:
     )
 
 
-def kept_elsewhere(claim: Claim, ledger: Path) -> LedgerError:
+def kept_elsewhere(claim: Claim, ledger: LedgerPlace) -> LedgerError:
     """Return the refusal of a copy of the ledger, or of one that was carried elsewhere."""
     return LedgerError(
         "account_elsewhere",

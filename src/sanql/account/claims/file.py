@@ -17,6 +17,7 @@ from sanql.account.claims.address import Address, identity_of
 from sanql.account.ledger.chain import canonical_json, parse_body
 from sanql.errors import LedgerError
 from sanql.mechanisms import OsEntropy
+from sanql.policy import LedgerPlace, named_place
 
 SUFFIX = ".sanql-account"
 EXACT_CLOSED = "; exact answers are closed"
@@ -30,12 +31,12 @@ class Claim:
     """An account's word that the data at an address are its own.
 
     `path` and `identity` are those of what was claimed, `ledger_identity` that of the ledger's file and
-    of its name.
+    of its name, or of its database.
     `released` is empty, or the owner's statement with which the account let go of the data.
     """
 
     account: str
-    ledger: Path
+    ledger: LedgerPlace
     ledger_identity: str
     path: Path
     identity: str
@@ -49,9 +50,19 @@ class Claim:
 
     @property
     def stands(self) -> bool:
-        """Whether its ledger, or what it claims, is still the file that it was."""
+        """Whether its ledger, or what it claims, is still the file that it was.
+
+        Of a ledger in a database nobody here can tell, so it may be.
+        """
         file, _, _ = self.ledger_identity.partition(" ")
+        if not isinstance(self.ledger, Path):
+            return True
         return _is_still(self.ledger, file) or _is_still(self.path, self.identity)
+
+    @property
+    def ledger_may_exist(self) -> bool:
+        """Whether its ledger is there, as far as can be told without asking a database."""
+        return not isinstance(self.ledger, Path) or self.ledger.exists()
 
 
 def claim_path(address: Address) -> Path:
@@ -144,7 +155,7 @@ def _parse(text: bytes) -> Claim:
             "source": str(source),
             "source_file": str(claimed),
         } if len(content) == 6:
-            return Claim(account, Path(ledger), identity, Path(source), claimed, released)
+            return Claim(account, named_place(ledger), identity, Path(source), claimed, released)
         case _:
             raise ValueError("not a claim")
 

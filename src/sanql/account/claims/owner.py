@@ -11,20 +11,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+from sanql.account.claims.claims import Holder
 from sanql.account.claims.ownership import ClosingStatement, Ownership
 from sanql.account.ledger.chain import (
     Head,
     LedgerRecord,
     OwnershipKind,
-    check_readable,
     read_pinned,
 )
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.pinning import second_head_missing
-from sanql.account.stores.opening import store_at
+from sanql.account.stores.opening import is_there, store_at
 from sanql.errors import LedgerError
 from sanql.mechanisms import OsEntropy
+from sanql.policy import LedgerPlace
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,9 @@ class Owner:
             return bool(books.exact.entries) or books.ownership.exact_closed
 
     @classmethod
-    def open(cls, ledger: Path) -> Owner:
+    def open(cls, ledger: LedgerPlace) -> Owner:
         """Return the owner's side of a ledger that is there, whatever its policy; close it afterwards."""
-        if not check_readable(ledger):
+        if not is_there(ledger):
             raise LedgerError(
                 "ledger_missing",
                 f"there is no ledger {str(ledger)!r}",
@@ -93,8 +94,21 @@ class Owner:
             )
         return cls(Journal(store_at(ledger)), lambda: datetime.now(UTC))
 
+    @property
+    def holder(self) -> Holder:
+        """The account and where it is kept, as claims see it; OSError where it is gone."""
+        return Holder.of(self.account, self._journal.place, self._journal.identity())
+
+    @property
+    def holder_now(self) -> Holder | None:
+        """The same; None where the place is gone, and with it the account."""
+        try:
+            return self.holder
+        except FileNotFoundError:
+            return None
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of where it is kept."""
         self._journal.close()
 
     def claim(self, source: Path, after: Sequence[str], *, exact_closed: bool = False) -> str:
@@ -119,8 +133,8 @@ class Owner:
         self._journal.pin()
         return name
 
-    def move(self, ledger: Path) -> None:
-        """Record that the account goes on in this file."""
+    def move(self, ledger: LedgerPlace) -> None:
+        """Record that the account goes on in this place."""
         self._append("move", {"ledger": str(ledger)})
 
     def retire(self, statement: ClosingStatement, reason: str, into: str | None = None) -> None:
@@ -176,6 +190,10 @@ class Owner:
         wanted = None if place is None else str(place)
         if wanted != recorded:
             self._append("pin", {"head": wanted})
+
+    def pin_here(self, place: Path) -> None:
+        """Pin the head on this machine too, durably; other servers pin theirs, so nothing is recorded."""
+        self._journal.pin_besides(place, durable=True)
 
     def pin_in_registry(self, place: Path) -> None:
         """Pin the head in the registry too, without waiting for the disk.

@@ -20,6 +20,7 @@ from sanql.account.claims.address import Address, Site
 from sanql.account.claims.file import Claim
 from sanql.account.ledger.pinning import LOCK_SECONDS
 from sanql.errors import LedgerError
+from sanql.policy import named_place
 
 HeldRegistry = sqlite3.Connection
 """A registry while nobody else may claim in it; only `Registry` looks into it."""
@@ -161,7 +162,7 @@ class Registry:
         for address in site.folders:
             found += connection.execute(_FOUND + within, (str(address.path),))
         return [
-            Claim(account, Path(ledger), ledger_file, Path(path), identity, released)
+            Claim(account, named_place(ledger), ledger_file, Path(path), identity, released)
             for account, ledger, ledger_file, path, identity, released in dict.fromkeys(found)
         ]
 

@@ -36,6 +36,10 @@ from sanql.account.ledger.scratch import never_releases
 from sanql.account.ledger.state import Books
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
+from sanql.policy import LedgerPlace
+
+_PASSING = {"ledger_busy", "ledger_unavailable"}
+"""Faults after which a store has all of a write or nothing, and books that are read anew are right."""
 
 
 class Journal:
@@ -52,8 +56,18 @@ class Journal:
         """How often something was to be added, whether or not it has been kept."""
         self._together = GroupCommit(self)
         self._stopped: LedgerError | None = None
+        self._kept = BEGINNING  # the newest head that was read or committed
         self._pinned: dict[Path, Head] = {}  # where the head is pinned besides, and which it was
         self._durable: set[Path] = set()
+
+    @property
+    def place(self) -> LedgerPlace:
+        """Where the ledger is kept."""
+        return self._store.place
+
+    def identity(self) -> str:
+        """Return which place that is, whatever it is called; OSError where it is gone."""
+        return self._store.identity()
 
     def close(self) -> None:
         """Let go of the store; nothing is left to be written."""
@@ -141,7 +155,7 @@ class Journal:
                 if 0 < self.books.format < LEDGER_FORMAT:
                     self.append("format", {"format": LEDGER_FORMAT})
                 yield
-            self._unsettled = False
+            self._unsettled, self._kept = False, self.books.head
 
     def pin(self) -> None:
         """Pin the newest record, while nobody else writes so that the head never moves back."""
@@ -197,7 +211,9 @@ class Journal:
         self._unsettled = True
         for record in linked(rows, known):
             self.books.apply(record)
-        self._unsettled = False
+        if known == BEGINNING != self._kept:  # all was read anew: what was known must be in it
+            self.check_pinned(self._kept)
+        self._unsettled, self._kept = False, self.books.head
         if head != self.books.head:
             at_head = None if head is None else self._store.hash_at(head.sequence)
             check_head(head, self.books.head, at_head)
@@ -221,7 +237,7 @@ class Journal:
             except self.faults as fault:
                 besides = [*self._pinned]
                 error = self._store.explained(fault, self.books.head.sequence + 1, besides)
-                if error.code != "ledger_busy":
+                if error.code not in _PASSING:
                     self._stopped = error
                 raise error from fault
 
@@ -234,7 +250,7 @@ def _forked() -> LedgerError:
     )
 
 
-def _closed(place: Path) -> LedgerError:
+def _closed(place: LedgerPlace) -> LedgerError:
     return LedgerError(
         "account_retired",
         f"the account kept in {place.name} has been closed by its owner; nothing more is charged to it",

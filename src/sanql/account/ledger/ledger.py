@@ -35,7 +35,7 @@ from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.opening import Opening
 from sanql.account.ledger.preconditions import Preconditions
-from sanql.account.stores.opening import open_store
+from sanql.account.stores.opening import open_store, own_heads
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
 from sanql.policy import Budget, Policy
@@ -91,9 +91,14 @@ class Ledger:
         kept where the policy says, or in the store that is given.
         """
         ledger = cls(policy, terms, store or open_store(policy), clock)
+        shared = policy.ledger_database is not None
         try:
+            for place in own_heads(policy) if shared else ():
+                ledger.owner.check_pinned(place)  # first: nothing is appended to an older one
             ledger._opening.start()
-            ledger.owner.pin_at(policy.head, lost=head_lost)
+            ledger.owner.pin_at(None if shared else policy.head, lost=head_lost)
+            for place in own_heads(policy) if shared else ():
+                ledger.owner.pin_here(place)
         except BaseException:
             ledger.close()
             raise

@@ -65,7 +65,9 @@ class Opening:
     def _goes_on(self) -> bool:
         """Return whether all public tables are on record; raise where the account cannot go on."""
         books = self._journal.books
-        check_scratch(self._policy.ledger, recorded=books.scratch, wanted=self._policy.scratch)
+        check_scratch(
+            self._policy.ledger_place, recorded=books.scratch, wanted=self._policy.scratch
+        )
         check_terms(books.terms, self._declared)
         closed = books.ownership.retired is not None  # nothing joins it any more
         return closed or not books.terms.lacking(self._declared)[1]

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from sanql.account.charge import Charge
 from sanql.errors import LedgerError, Refused
 from sanql.numbers import show_upper
+from sanql.policy import LedgerPlace
 
 
 def never_releases() -> Refused:
@@ -45,7 +45,7 @@ def rehearsed(charges: Sequence[Charge]) -> Refused:
     )
 
 
-def check_scratch(ledger: Path, *, recorded: bool, wanted: bool) -> None:
+def check_scratch(ledger: LedgerPlace, *, recorded: bool, wanted: bool) -> None:
     """Refuse a ledger that is a scratch account where the policy's is not, or the other way round."""
     if recorded and not wanted:
         raise LedgerError(
@@ -62,7 +62,7 @@ def check_scratch(ledger: Path, *, recorded: bool, wanted: bool) -> None:
         )
 
 
-def check_no_scratch(ledger: Path, *, scratch: bool) -> None:
+def check_no_scratch(ledger: LedgerPlace, *, scratch: bool) -> None:
     """Refuse to move, merge or close a scratch account."""
     if scratch:
         raise LedgerError(

@@ -52,6 +52,10 @@ class MemoryStore:
             return damaged(sequence, "is there already")
         return unwritable(self.place, *besides)
 
+    def identity(self) -> str:
+        """Return which contents these are."""
+        return f"memory:{id(self.kept)}"
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Hold one view."""
@@ -164,6 +168,10 @@ class MemoryReader:
     def is_intact(self) -> bool:
         """Return that nothing is damaged: there is no medium that could be."""
         return True
+
+    def head(self) -> Head | None:
+        """Return the head that was pinned."""
+        return self._head
 
     def head_text(self) -> str | None:
         """Return the head as it would be written to a file."""

@@ -6,27 +6,53 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sanql.account.ledger.chain import check_readable
+from sanql.account.ledger.chain import check_readable, head_path
 from sanql.account.ledger.refusals import check_never_pinned
+from sanql.account.stores.postgres import PostgresStore, is_kept, read_database, rename
 from sanql.account.stores.protocol import LedgerReader, Store
 from sanql.account.stores.sqlite import SqliteStore, read_only
-from sanql.policy import Policy
+from sanql.policy import LedgerPlace, Policy
 
 
 def open_store(policy: Policy) -> Store:
     """Return the store of a policy's ledger, made where neither it nor a head of it exists."""
-    if policy.head is not None and not check_readable(policy.ledger):
-        check_never_pinned(policy.head)
-    return store_at(policy.ledger)
+    for place in own_heads(policy):
+        if not is_there(policy.ledger_place):
+            check_never_pinned(place)
+    return store_at(policy.ledger_place)
 
 
-def store_at(ledger: Path) -> Store:
-    """Return the store that a ledger of this name is kept in."""
-    return SqliteStore(ledger)
+def store_at(place: LedgerPlace) -> Store:
+    """Return the store that a ledger is kept in, made where there is none."""
+    return SqliteStore(place) if isinstance(place, Path) else PostgresStore(place)
+
+
+def is_there(place: LedgerPlace) -> bool:
+    """Return whether a ledger is there; LedgerError where nobody can tell."""
+    return check_readable(place) if isinstance(place, Path) else is_kept(place)
+
+
+def own_heads(policy: Policy) -> list[Path]:
+    """Return where the head of the policy's ledger is pinned besides, as far as the policy says.
+
+    A ledger in a file has one beside it, and a second where the policy wants one. One in a database has
+    its own in the database, and each server pins another beside its policy: a database that was put back
+    to an earlier state is found out by each.
+    """
+    if policy.ledger_database is not None:
+        return [policy.head or head_path(policy.ledger)]
+    return [] if policy.head is None else [policy.head]
+
+
+def set_aside(place: LedgerPlace, mark: str) -> LedgerPlace:
+    """Return a ledger, or a file of it, under another name that it has from now on."""
+    if isinstance(place, Path):
+        return place.rename(place.with_name(place.name + mark))
+    return rename(place, place.ledger + mark)
 
 
 @contextmanager
-def reader_at(ledger: Path) -> Iterator[LedgerReader]:
+def reader_at(place: LedgerPlace) -> Iterator[LedgerReader]:
     """Hold a ledger for checking; it must be there."""
-    with read_only(ledger) as reader:
+    with read_only(place) if isinstance(place, Path) else read_database(place) as reader:
         yield reader

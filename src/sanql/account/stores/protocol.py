@@ -18,6 +18,7 @@ from typing import Protocol
 
 from sanql.account.ledger.chain import Head, LedgerRecord
 from sanql.errors import LedgerError
+from sanql.policy import LedgerPlace
 
 StoredRow = tuple[object, ...]
 """A record as it is kept: sequence, kind, body, previous hash and hash, not yet checked."""
@@ -27,8 +28,14 @@ class Store(Protocol):
     """Where one ledger is kept: its records, its recorded answers and its pinned head."""
 
     @property
-    def place(self) -> Path:
+    def place(self) -> LedgerPlace:
         """Where that is, for messages."""
+
+    def identity(self) -> str:
+        """Return which place that is, whatever name or address leads to it; OSError where it is gone.
+
+        A copy has another one.
+        """
 
     @property
     def faults(self) -> tuple[type[Exception], ...]:
@@ -110,6 +117,9 @@ class LedgerReader(Protocol):
 
     def is_intact(self) -> bool:
         """Return whether the place itself finds nothing damaged."""
+
+    def head(self) -> Head | None:
+        """Return the head that is pinned, or None; LedgerError where it is none."""
 
     def head_text(self) -> str | None:
         """Return what is pinned as the head, or None; ValueError where it is not even a text."""

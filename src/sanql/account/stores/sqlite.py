@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
+from sanql.account.claims.address import name_identity_of
 from sanql.account.ledger.chain import (
     GIVE_UP,
     Head,
@@ -75,6 +76,10 @@ class SqliteStore:
                 return damaged(sequence, "cannot be read")
             case _:
                 return unwritable(self.place, *besides)
+
+    def identity(self) -> str:
+        """Return device, inode and birth of the file, and which name it has in which folder."""
+        return name_identity_of(self.place.resolve())
 
     def reading(self) -> AbstractContextManager[None]:
         """Hold one view of the file."""
@@ -217,6 +222,10 @@ class SqliteReader:
         """Return whether SQLite finds every page in order."""
         (first, *_) = self._connection.execute("PRAGMA integrity_check").fetchone()
         return bool(first == "ok")
+
+    def head(self) -> Head | None:
+        """Return the head that is pinned beside the file, or None."""
+        return read_head(self._path)
 
     def head_text(self) -> str | None:
         """Return what is pinned beside the file, or None."""

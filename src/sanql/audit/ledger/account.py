@@ -19,7 +19,7 @@ _FAULTS = {
 def verify_account(policy: Policy) -> Verification:
     """Return what the auditor found of an account that is sound; LedgerError where it is not."""
     check_ledger_exists(policy)
-    verification = verify(policy.ledger, partial(known_heads, policy))
+    verification = verify(policy.ledger_place, partial(known_heads, policy))
     if verification.fault is not None:
         what = _FAULTS.get(verification.fault.code, "is damaged")
         raise LedgerError(

@@ -23,10 +23,9 @@ from sanql.account import (
     Head,
     LedgerReader,
     check_head,
-    check_readable,
     damaged,
+    is_there,
     linked,
-    read_head,
     read_pinned_text,
     reader_at,
 )
@@ -39,6 +38,7 @@ from sanql.audit.ledger.terms import TermsAudit
 from sanql.audit.ledger.versions import VersionAudit
 from sanql.errors import LedgerError
 from sanql.numbers import show_upper
+from sanql.policy import LedgerPlace
 
 _KINDS_OF_SCRATCH = {"open", "format", "limits", "tables", "reserve", "void", "failures_reset"}
 
@@ -70,7 +70,7 @@ class VerifiedAccount:
 class Verification:
     """What the auditor found: records read, balances, and the first fault if there is one."""
 
-    path: Path
+    path: LedgerPlace
     records: int
     accounts: tuple[VerifiedAccount, ...]
     fault: RecordFault | None
@@ -104,7 +104,7 @@ class Verification:
 
 
 def verify(
-    path: Path, elsewhere: Callable[[str | None], Iterable[Path]] = lambda _: ()
+    path: LedgerPlace, elsewhere: Callable[[str | None], Iterable[Path]] = lambda _: ()
 ) -> Verification:
     """Return what an auditor finds in the ledger; faults are returned, not raised.
 
@@ -112,7 +112,7 @@ def verify(
     has been put back to an earlier state. A ledger that this user may not read is not a faulty one:
     LedgerUnreadable is raised.
     """
-    if not check_readable(path):
+    if not is_there(path):
         wrong = RecordFault(1, f"the ledger {path.name} is missing", "ledger_missing")
         return Verification(path, 0, (), wrong)
     with reader_at(path) as reader:
@@ -120,7 +120,7 @@ def verify(
 
 
 def verify_reader(
-    path: Path,
+    path: LedgerPlace,
     reader: LedgerReader,
     elsewhere: Callable[[str | None], Iterable[Path]] = lambda _: (),
 ) -> Verification:
@@ -147,16 +147,16 @@ def verify_reader(
     return Verification(path, audit.sequence, audit.balances(), None, exact, audit.scratch, account)
 
 
-def export(path: Path) -> Iterator[str]:
+def export(path: LedgerPlace) -> Iterator[str]:
     """Yield every record as one line of JSON, oldest first; LedgerError at the first bad one."""
-    if not check_readable(path):
+    if not is_there(path):
         raise LedgerError(
             "ledger_missing", f"the ledger {path.name} is missing", "name another file"
         )
-    head = read_head(path)
     newest, pinned = BEGINNING, None
     with reader_at(path) as reader:
         try:
+            head = reader.head()
             for record in linked(reader.rows(0), newest):
                 newest = Head(record.sequence, record.hash)
                 if head is not None and head.sequence == record.sequence:

@@ -36,7 +36,7 @@ async def ledger(http: HttpRequest) -> Response:
     dataset, person = await _overseen(http, values.get("dataset"), "officer", "owner")
 
     def listed() -> dict[str, Any]:
-        records = map(json.loads, export(dataset.policy.ledger))
+        records = map(json.loads, export(dataset.policy.ledger_place))
         chosen = [record for record in records if record["sequence"] > after]
         return {"dataset": dataset.name, "records": chosen[:most]}
 

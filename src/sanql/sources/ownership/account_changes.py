@@ -23,6 +23,7 @@ from sanql.account import (
     Ownership,
     check_no_scratch,
     claimed_by_another,
+    is_there,
     kept_elsewhere,
 )
 from sanql.errors import LedgerError, LedgerUnreadable
@@ -31,7 +32,7 @@ from sanql.sources.ownership.claimed_ledgers import check_newest, check_not_begu
 from sanql.sources.ownership.moved_files import move_stamps_and_copies
 
 if TYPE_CHECKING:
-    from sanql.policy import Policy
+    from sanql.policy import LedgerPlace, Policy
 
 
 @dataclass(frozen=True)
@@ -42,30 +43,32 @@ class AccountStatus:
     `reason` is what its owner said when it was closed.
     """
 
-    ledger: Path
+    ledger: LedgerPlace
     state: Ownership | None
     claims: tuple[Claim, ...]
     scratch: bool = False
     fault: LedgerError | None = None
     reason: str = ""
+    missing: bool = False
 
 
 def show_account(policy: Policy) -> AccountStatus:
     """Return whose the policy's data are and what became of its account; nothing is written."""
     claims = Claims(claimable(policy))
     listed = tuple(claims.found())
-    if not policy.ledger.exists():
+    ledger = policy.ledger_place
+    if not is_there(ledger):
         fault = _fault(lambda: check_not_begun(policy))
-        return AccountStatus(policy.ledger, None, listed, policy.scratch, fault)
+        return AccountStatus(ledger, None, listed, policy.scratch, fault, missing=True)
     try:
-        with closing(Owner.open(policy.ledger)) as owner:
+        with closing(Owner.open(ledger)) as owner:
             state, scratch, reason = owner.state, owner.scratch, owner.reason
             fault = None if scratch else _fault(lambda: check_newest(owner, claims, policy))
     except LedgerUnreadable:
         raise
     except LedgerError as broken:
-        return AccountStatus(policy.ledger, None, listed, policy.scratch, broken)
-    return AccountStatus(policy.ledger, state, listed, scratch, fault, reason)
+        return AccountStatus(ledger, None, listed, policy.scratch, broken)
+    return AccountStatus(ledger, state, listed, scratch, fault, reason)
 
 
 def _fault(check: Callable[[], None]) -> LedgerError | None:
@@ -85,58 +88,56 @@ def move_account(policy: Policy, terms: Mapping[str, str], *, head_lost: bool = 
     must be nothing left. Stamps and prepared copies that were left there are taken along. Returns
     whether the data are known by their stamps; they may be lost.
     """
-    check_no_scratch(policy.ledger, scratch=policy.scratch)
+    check_no_scratch(policy.ledger_place, scratch=policy.scratch)
     claims = Claims(claimable(policy))
-    _check_there(policy.ledger)
+    _check_there(policy.ledger_place)
     with Ledger.open(policy, terms, head_lost=head_lost) as ledger:
         account = ledger.owner.state.account
-        holder = Holder.of(account, policy.ledger)
+        holder = ledger.owner.holder
         for claim in claims.live():
             if claim.account != holder.account:
-                raise claimed_by_another(claim, policy.ledger)
+                raise claimed_by_another(claim, policy.ledger_place)
             moved = claim.ledger != holder.ledger and not holder.keeps(claim)
-            if moved and claim.ledger.exists():
+            if moved and is_there(claim.ledger):
                 raise _left_behind(claim)
         if account is None:
             return True
         for place in claims.heads(account):
             ledger.owner.check_pinned(place)
-        before = [claim.ledger for claim in claims.live() if claim.ledger != holder.ledger]
+        left = [claim.ledger for claim in claims.live() if claim.ledger != holder.ledger]
+        before = [place for place in left if isinstance(place, Path)]
         stamped = move_stamps_and_copies(ledger, policy.ledger, dict.fromkeys(before))
         ledger.owner.move(holder.ledger)
         _claim(claims, ledger, holder, {account})
         return stamped
 
 
-def merge_accounts(policy: Policy, terms: Mapping[str, str], other: Path) -> int:
+def merge_accounts(policy: Policy, terms: Mapping[str, str], other: LedgerPlace) -> int:
     """Close another account over the same data, and have all its charges count in the policy's.
 
     Returns how many charges those are.
     """
-    check_no_scratch(policy.ledger, scratch=policy.scratch)
+    check_no_scratch(policy.ledger_place, scratch=policy.scratch)
     site = claimable(policy)
     claims = Claims(site)
-    _check_there(policy.ledger)
-    if other.exists() and other.samefile(policy.ledger):
-        raise LedgerError(
-            "account_merge_itself",
-            f"{str(other)!r} is the policy's own ledger",
-            "name the ledger of the other account",
-        )
+    _check_there(policy.ledger_place)
+    if isinstance(other, Path) and other.exists() and _is_same_file(other, policy):
+        raise _itself(other)
     with Ledger.open(policy, terms) as ledger, closing(Owner.open(other)) as giving:
+        if giving.holder.identity == ledger.owner.holder.identity:
+            raise _itself(other)
         check_no_scratch(other, scratch=giving.scratch)
         _check_terms(ledger.owner, giving)
         _check_newest(giving, claims, other)
         both = {ledger.owner.state.account, giving.state.account}
         for claim in claims.live():
             if claim.account not in both:
-                raise claimed_by_another(claim, policy.ledger)
+                raise claimed_by_another(claim, policy.ledger_place)
         given = giving.claim(site.root.path, []) if giving.state.retired is None else ""
         name = ledger.owner.claim(site.root.path, [])
         bequest = giving.bequeath(name)
         ledger.owner.inherit(bequest)
-        holder = Holder.of(name, policy.ledger)
-        _claim(claims, ledger, holder, {given or bequest.account})
+        _claim(claims, ledger, ledger.owner.holder, {given or bequest.account})
         return len(bequest.charges)
 
 
@@ -144,7 +145,7 @@ def retire_account(
     policy: Policy, terms: Mapping[str, str], statement: ClosingStatement, reason: str
 ) -> None:
     """Close the account forever; with a releasing statement the data may have another one."""
-    check_no_scratch(policy.ledger, scratch=policy.scratch)
+    check_no_scratch(policy.ledger_place, scratch=policy.scratch)
     with open_claimed(policy, terms) as ledger:
         retired = ledger.owner.state.retired
         if retired is None:
@@ -157,8 +158,9 @@ def retire_account(
             )
         if statement in RELEASING:
             claims = Claims(claimable(policy))
-            holder = Holder.of(ledger.owner.state.account, policy.ledger)
-            claims.release(holder, statement, exact_closed=ledger.owner.exact_cells_left)
+            claims.release(
+                ledger.owner.holder, statement, exact_closed=ledger.owner.exact_cells_left
+            )
 
 
 def statement_of(release: str | None) -> ClosingStatement:
@@ -180,8 +182,20 @@ def _left_behind(claim: Claim) -> LedgerError:
     )
 
 
-def _check_there(ledger: Path) -> None:
-    if not ledger.exists():
+def _is_same_file(other: Path, policy: Policy) -> bool:
+    return policy.ledger_database is None and other.samefile(policy.ledger)
+
+
+def _itself(other: LedgerPlace) -> LedgerError:
+    return LedgerError(
+        "account_merge_itself",
+        f"{str(other)!r} is the policy's own ledger",
+        "name the ledger of the other account",
+    )
+
+
+def _check_there(ledger: LedgerPlace) -> None:
+    if not is_there(ledger):
         raise LedgerError(
             "ledger_missing",
             f"the policy's ledger {str(ledger)!r} is missing",
@@ -189,17 +203,17 @@ def _check_there(ledger: Path) -> None:
         )
 
 
-def _check_newest(giving: Owner, claims: Claims, file: Path) -> None:
+def _check_newest(giving: Owner, claims: Claims, place: LedgerPlace) -> None:
     """Refuse a copy of the ledger of an account that is to be merged, or an old one."""
     account = giving.state.account
     if account is None:
         return
-    holder = Holder.of(account, file)
+    holder = giving.holder
     for claim in claims.live():
         if claim.account == account and not holder.keeps(claim):
-            raise kept_elsewhere(claim, file)
-    for place in claims.heads(account):
-        giving.check_pinned(place)
+            raise kept_elsewhere(claim, place)
+    for head in claims.heads(account):
+        giving.check_pinned(head)
 
 
 def _check_terms(taking: Owner, giving: Owner) -> None:

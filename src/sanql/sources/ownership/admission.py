@@ -11,33 +11,36 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from sanql.account import Claims, Holder, Owner
+from sanql.account import Claims, Owner, is_there
 from sanql.sources.kinds import changing_files
 from sanql.sources.ownership.claimable import claimable
 
 if TYPE_CHECKING:
-    from sanql.account import Site
+    from sanql.account import Holder, Site
     from sanql.kernel import Stamp
     from sanql.policy import Policy
     from sanql.sources.protocol import Source
 
 
-def admit(policy: Policy, account: str | None, source: Source) -> Site:
-    """Return where these files are; LedgerError if they belong to another account than this one."""
+def admit(policy: Policy, holder: Holder | None, source: Source) -> Site:
+    """Return where these files are; LedgerError if they belong to another account than this one.
+
+    The holder is None where no account has been begun.
+    """
     site = claimable(policy, source)
-    if policy.ledger.exists():
-        Claims(site).check(Holder.of(account, policy.ledger))
+    if holder is not None:
+        Claims(site).check(holder)
     else:
-        Claims(site).check_absent(policy.ledger)
+        Claims(site).check_absent(policy.ledger_place)
     return site
 
 
 def admit_unopened(policy: Policy, source: Source) -> Site:
     """Do the same for a policy whose ledger is not open, and may not be there yet."""
-    if not policy.ledger.exists():
+    if not is_there(policy.ledger_place):
         return admit(policy, None, source)
-    with closing(Owner.open(policy.ledger)) as owner:
-        return admit(policy, owner.state.account, source)
+    with closing(Owner.open(policy.ledger_place)) as owner:
+        return admit(policy, owner.holder, source)
 
 
 def check_same_files(site: Site, stamp: Stamp) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sanql.account import (
     Claims,
-    Holder,
     Ledger,
     Owner,
     Registry,
@@ -16,8 +15,9 @@ from sanql.account import (
     address_of,
     check_never_pinned,
     check_not_lost,
-    check_readable,
     hindrance,
+    is_there,
+    own_heads,
     registry_folders,
     replaced,
 )
@@ -38,7 +38,7 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
     is looked at again before a row is read (admission.py).
     """
     claims = None if policy.scratch else claims_on(policy)
-    if _is_folder(policy.ledger) or not check_readable(policy.ledger):
+    if _is_folder(policy.ledger) or not is_there(policy.ledger_place):
         check_not_begun(policy)
         faults = faults_of_ledger_places(policy)
         if faults:
@@ -63,12 +63,12 @@ def claim(ledger: Ledger, policy: Policy) -> None:
     claims = Claims(site)
     check_newest(ledger.owner, claims, policy)
     former = [known for known in claims.found() if known.released]
-    account = ledger.owner.claim(
+    ledger.owner.claim(
         site.root.path,
         [known.account for known in former],
         exact_closed=any(known.exact_closed for known in former),
     )
-    for place in claims.make(Holder.of(account, policy.ledger)):
+    for place in claims.make(ledger.owner.holder):
         ledger.owner.pin_in_registry(place)
 
 
@@ -82,7 +82,7 @@ def still_claimed(ledger: Ledger, policy: Policy) -> bool:
         return False
     try:
         root = address_of(policy.path.parent / policy.source)
-        holder = Holder.of(account, policy.ledger)
+        holder = ledger.owner.holder
     except OSError:
         return False
     return Claims(Site(root, (), (), ())).held_by(holder)
@@ -92,10 +92,10 @@ def check_not_begun(policy: Policy) -> None:
     """Refuse to start an account where there has been one; call it where the ledger is missing."""
     claims = None if policy.scratch else claims_on(policy)
     if claims is not None:
-        claims.check_absent(policy.ledger)
+        claims.check_absent(policy.ledger_place)
     check_not_lost(policy.ledger)
-    if policy.head is not None:
-        check_never_pinned(policy.head)
+    for place in own_heads(policy):
+        check_never_pinned(place)
 
 
 def faults_of_ledger_places(policy: Policy) -> list[Fault]:
@@ -110,12 +110,12 @@ def faults_of_ledger_places(policy: Policy) -> list[Fault]:
 
 def check_ledger_exists(policy: Policy) -> None:
     """Raise LedgerError where the policy's ledger is missing: lost, or never begun."""
-    if check_readable(policy.ledger):
+    if is_there(policy.ledger_place):
         return
     check_not_begun(policy)
     raise LedgerError(
         "ledger_missing",
-        f"there is no ledger {str(policy.ledger)!r} yet: nothing has been asked under this policy",
+        f"there is no ledger {str(policy.ledger_place)!r} yet: nothing has been asked under this policy",
         "ask a question, or name the ledger of the account in the policy",
     )
 
@@ -123,14 +123,15 @@ def check_ledger_exists(policy: Policy) -> None:
 def check_kept_here(policy: Policy, account: str | None) -> None:
     """Raise LedgerError where the policy's ledger is not that of the account that was kept in it."""
     claims = None if policy.scratch else claims_on(policy)
+    place = policy.ledger_database or policy.ledger.resolve()
     for claim in claims.live() if claims is not None else ():
-        if claim.ledger == policy.ledger.resolve() and claim.account != account:
+        if claim.ledger == place and claim.account != account:
             raise replaced(claim)
 
 
 def known_heads(policy: Policy, account: str | None) -> list[Path]:
     """Return where heads of an account may be pinned besides: in the policy's place and registries."""
-    places = [] if policy.head is None else [policy.head]
+    places = own_heads(policy)
     if account is None:
         return places
     return places + [Registry(folder).head_path(account) for folder in registry_folders()]
@@ -154,6 +155,8 @@ def claims_on(policy: Policy) -> Claims | None:
 def check_newest(owner: Owner, claims: Claims, policy: Policy) -> None:
     """Refuse a ledger that is not that of the data, or older than what is known of it."""
     account = owner.state.account
-    claims.check(Holder.of(account, policy.ledger))
+    claims.check(owner.holder)
+    for place in own_heads(policy) if policy.ledger_database is not None else ():
+        owner.check_pinned(place)
     for place in claims.heads(account) if account is not None else ():
         owner.check_pinned(place)

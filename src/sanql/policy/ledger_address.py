@@ -1,0 +1,166 @@
+"""Where a ledger is kept: a file, or a PostgreSQL database that several servers share.
+
+A password is never part of it: it comes from the environment or from a file that only its owner may read.
+What is written as an address may hold one all the same, so nothing of an address that is refused is ever
+quoted but its scheme.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from sanql.policy.section import Mistake
+
+_SCHEMES = ("postgresql", "postgres")
+_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_FILES = ("sslrootcert", "sslcert", "sslkey")
+_PARAMETERS = ("ledger", "host", "port", "sslmode", *_FILES)
+_PORT = 5432
+_FORM = "write postgresql://USER@HOST:PORT/DATABASE"
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|(postgres|postgresql):", re.ASCII)
+_SECRETS = (
+    "leave it out of the policy: it is taken from PGPASSWORD, from ~/.pgpass, or from the file that"
+    " SANQL_LEDGER_PASSWORD_FILE or ledger_password_file names"
+)
+
+
+@dataclass(frozen=True)
+class LedgerDatabase:
+    """A ledger in a PostgreSQL database: which one, and how it is reached.
+
+    Two are the same place that have the same host, port, database and name there, whoever asks.
+    """
+
+    host: str
+    port: int
+    database: str
+    ledger: str
+    user: str = field(default="", compare=False)
+    tls: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    password_file: Path | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return str(self)
+
+    def __str__(self) -> str:
+        """Return its address, without who asks.
+
+        >>> str(LedgerDatabase("db.example", 5432, "ledgers", "hospital", user="sanql"))
+        'postgresql://db.example:5432/ledgers?ledger=hospital'
+        """
+        more = {"ledger": self.ledger}
+        if self.host.startswith("/"):
+            more = {"host": self.host, "port": str(self.port)} | more
+            authority = ""
+        else:
+            host = f"[{self.host}]" if ":" in self.host else self.host
+            authority = f"{host}:{self.port}"
+        return (
+            f"postgresql://{authority}/{quote(self.database, safe='')}?{urlencode(more, safe='/')}"
+        )
+
+
+LedgerPlace = Path | LedgerDatabase
+
+
+def named_place(written: str) -> LedgerPlace:
+    """Return the place that a text names, as `str` of a place wrote it; ValueError where it is none."""
+    if not is_address(written):
+        return Path(written)
+    try:
+        return parse_address(written)
+    except Mistake as mistake:
+        raise ValueError(mistake.message) from None
+
+
+def is_address(written: str) -> bool:
+    """Return whether a text is an address, not the name of a file."""
+    return _ADDRESS.match(written) is not None or "password=" in written.lower()
+
+
+def parse_address(written: str) -> LedgerDatabase:
+    """Return the database that an address names; its `ledger` is empty where it says none."""
+    found = _ADDRESS.match(written)
+    if found is None:
+        raise _unreadable()
+    scheme = found[1] or found[2]
+    if scheme not in _SCHEMES:
+        raise Mistake(f'a ledger "{scheme[:20]}:…" is not available', f"name a file, or {_FORM}")
+    try:
+        parts = urlsplit(written)
+        port, given = parts.port, parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError:
+        raise _unreadable() from None
+    asked = dict(given)
+    if parts.password is not None or "password" in asked:
+        raise Mistake(f'the address "{scheme}://…" has a password in it', _SECRETS)
+    _check_parameters(asked, len(given))
+    host = asked.get("host", unquote(parts.hostname or ""))
+    database = unquote(parts.path.removeprefix("/"))
+    if not written.isprintable() or parts.fragment or re.search("[/@:]", database) or "," in host:
+        raise _unreadable()  # perhaps a password that was not encoded stands where these should
+    if not host:
+        raise Mistake("the address names no host", _FORM)
+    if not database:
+        raise Mistake("the address names no database", _FORM)
+    return LedgerDatabase(
+        host,
+        _port(port, asked),
+        database,
+        asked.get("ledger", ""),
+        unquote(parts.username or ""),
+        _tls(host, asked),
+    )
+
+
+def _check_parameters(asked: dict[str, str], count: int) -> None:
+    if not set(asked) <= set(_PARAMETERS):
+        raise Mistake(
+            "the address has a parameter that is not known",
+            f"the parameters of an address are {', '.join(_PARAMETERS)}",
+        )
+    if len(asked) != count:
+        raise Mistake("a parameter of the address is given twice", "give it once")
+    empty = [key for key, value in asked.items() if not 0 < len(value) <= 200]
+    if empty:
+        raise Mistake(f"the parameter {empty[0]} of the address is empty or too long", _FORM)
+
+
+def _port(port: int | None, asked: dict[str, str]) -> int:
+    if port is None and "port" in asked:
+        text = asked["port"]
+        port = int(text) if re.fullmatch(r"[1-9][0-9]{0,4}", text, re.ASCII) else 0
+    port = _PORT if port is None else port
+    if not 0 < port < 2**16:
+        raise Mistake("the port of the address is not between 1 and 65535", _FORM)
+    return port
+
+
+def _tls(host: str, asked: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return how the connection is secured: beyond this machine, by a certificate for the very host."""
+    mode = asked.get("sslmode", "prefer" if _is_here(host) else "verify-full")
+    if mode not in _SSL_MODES:
+        raise Mistake(
+            "the sslmode of the address is not known", f"write one of {', '.join(_SSL_MODES)}"
+        )
+    return (("sslmode", mode), *((key, asked[key]) for key in _FILES if key in asked))
+
+
+def _is_here(host: str) -> bool:
+    """Return whether a host is this machine: a socket, or an address that leads nowhere else."""
+    if host.startswith("/") or host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _unreadable() -> Mistake:
+    return Mistake("the address of the ledger cannot be read", _FORM)
