@@ -98,6 +98,7 @@ class Datasets:
         self._progress = progress
         self._mutex = threading.Lock()
         self._open: dict[str, Dataset] = {}
+        self._replaced = 0
         try:
             for path in paths:
                 self._add(self._opened(path))
@@ -108,9 +109,10 @@ class Datasets:
     def __iter__(self) -> Iterator[Dataset]:
         return iter([*self._open.values()])
 
-    def find(self, name: str) -> Dataset | None:
-        """Return a dataset by its name, or None."""
-        return self._open.get(name)
+    @property
+    def state(self) -> int:
+        """A number that grows when a dataset is replaced, or its people are changed through it."""
+        return self._replaced + sum(dataset.people.changes for dataset in self._open.values())
 
     def prepare(self) -> None:
         """Have all data open and all workers ready."""
@@ -144,6 +146,7 @@ class Datasets:
         except SanqlError as error:
             return f"not loaded, the policy before goes on: [{error.code}] {error.message}"
         self._open[dataset.name] = dataset
+        self._replaced += 1 + before.people.changes
         before.retire()
         return "loaded"
 

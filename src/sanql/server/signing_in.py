@@ -1,11 +1,15 @@
 """Who asks: a token, a sign-on elsewhere, or a trusted proxy's word; whatever is wrong, one answer.
 
 Failures are rationed by address. A token that was seen to be good is admitted however many failures its
-address has, so that nobody is shut out by somebody else behind the same proxy.
+address has, so that nobody is shut out by somebody else behind the same proxy. Who was admitted a moment
+ago is admitted again without a look: what another server or a command changes takes effect a tenth of a
+second later.
 """
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +21,8 @@ from sanql.server.rates import RateLimit
 from sanql.server.settings import ServerSettings
 from sanql.server.sign_on import SignOn
 
+RECENT_SECONDS = 0.1
+_RECENT_MAX = 10_000
 _MINUTE = 60.0
 
 
@@ -39,6 +45,7 @@ class SigningIn:
         failures = settings.limits.failed_sign_ins_per_minute
         self._failures = RateLimit(failures / _MINUTE, failures)
         self._uses = RateLimit(1 / _MINUTE, 1)  # of each person one a minute is written down
+        self._recent: OrderedDict[Credential, tuple[float, int, Caller]] = OrderedDict()
 
     def credential(self, headers: Mapping[str, str], address: str) -> Credential:
         """Return what a request's headers say; a proxy's are read only where it is the proxy's."""
@@ -47,8 +54,17 @@ class SigningIn:
         said = headers.get(self._proxy.header, "") if self._proxy and believed else ""
         return Credential(bearer.strip() if scheme.lower() == "bearer" else "", said, address)
 
+    def recent_caller(self, credential: Credential) -> Caller | None:
+        """Return whoever a credential was seen to be of a moment ago, or None; nothing is read."""
+        seen, state, caller = self._recent.get(credential, (0.0, 0, None))
+        if caller is None or state != self._datasets.state:
+            return None
+        return caller if time.monotonic() - seen < RECENT_SECONDS else None
+
     def caller(self, credential: Credential) -> Caller:
         """Return whoever a credential is of; AccessDenied, always the same, where it is nobody's."""
+        state, moment = self._datasets.state, time.monotonic()
+        self._check_rate(credential)
         known = {
             dataset.name: (dataset, person)
             for dataset in self._datasets
@@ -61,15 +77,25 @@ class SigningIn:
         for dataset, person in known.values():
             if not self._uses.take(f"{dataset.name}/{person.name}"):
                 dataset.people.used(person.name)
-        return Caller(next(iter(known.values()))[1].name, known)
+        caller = Caller(next(iter(known.values()))[1].name, known)
+        self._recent[credential] = moment, state, caller
+        self._recent.move_to_end(credential)
+        while len(self._recent) > _RECENT_MAX:
+            self._recent.popitem(last=False)
+        return caller
+
+    def _check_rate(self, credential: Credential) -> None:
+        """Compare nothing for an address that had too many failures, unless the token was seen good."""
+        if credential.said_by_proxy or self._failures.left(credential.address) >= 1:
+            return
+        if not any(dataset.people.remembers(credential.bearer) for dataset in self._datasets):
+            raise _too_many()
 
     def _person(self, dataset: Dataset, credential: Credential) -> Person | None:
         people = dataset.people
         if credential.said_by_proxy:
             return people.with_identity(credential.said_by_proxy)
         bearer = credential.bearer
-        if not people.remembers(bearer) and self._failures.left(credential.address) < 1:
-            raise _too_many()
         if self._sign_on is not None and bearer.count(".") == 2:
             identity = self._sign_on.identity(bearer)
             return None if identity is None else people.with_identity(identity)

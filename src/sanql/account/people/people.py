@@ -34,6 +34,8 @@ class People:
         self._store = store
         self._clock = clock
         self._mutex = threading.Lock()
+        self.changes = 0
+        """How often people were changed through this object, since it was made."""
         self._nobody = verifier_of(make_token())  # compared where there is nobody, to take as long
         self._compared: OrderedDict[bytes, TokenVerifier] = OrderedDict()
 
@@ -203,8 +205,12 @@ class People:
 
     @contextmanager
     def _writing(self) -> Iterator[Store]:
-        with self._mutex, self._explaining(), self._store.writing():
-            yield self._store
+        with self._mutex:
+            try:
+                with self._explaining(), self._store.writing():
+                    yield self._store
+            finally:
+                self.changes += 1  # once it is kept, so that nobody remembers what was before
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
