@@ -57,6 +57,7 @@ _LATE = {
     "RemoteSan": ("sanql.client", "RemoteSan"),
     "San": ("sanql.san", "San"),
     "Session": ("sanql.ask", "Session"),
+    "load_ipython_extension": ("sanql.cli.notebook", "load_ipython_extension"),
     "connect": ("sanql.client", "connect_to_server"),
     "open": ("sanql.san", "open_policy"),
 }

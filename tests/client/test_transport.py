@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 import sanql
-from client.scripted import answering, cut, reset, saying, scripted
+from client.scripted import answering, cut, interrupting, reset, saying, scripted
 from sanql.client.address import parse_server_address
 from sanql.client.transport import Transport
 from sanql.errors import ServerError
@@ -138,6 +138,7 @@ def test_what_only_reads_is_sent_again() -> None:
         assert connected(server.url).budget() == []
 
 
+CANCELLED = "interrupted; the question is cancelled on the server, and what it was charged stays"
 PROBLEM = {
     "type": "urn:sanql:error:x",
     "status": 422,
@@ -230,28 +231,30 @@ def test_a_question_the_server_answers_later_is_followed_until_it_has_an_answer(
     assert told == ["charged"]
 
 
-def test_an_interrupt_cancels_the_question_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(seconds: float) -> None:
-        raise KeyboardInterrupt
-
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_interrupt_cancels_the_question_on_the_server(begun: bool) -> None:
     running = {"id": "7", "status": "running", "progress": "charged"}
-    acts = [
-        answering(running, 202),
-        answering(running),
-        answering(running, 202),
-        answering(running),
-    ]
-    monkeypatch.setattr(
-        "sanql.client.asking.time.sleep", interrupt
-    )  # as Ctrl-C does while it waits
+    waiting = [answering(running, 202), interrupting(answering(running))]
+    ending = [answering(running, 202), answering(running)]
+    acts = [*(waiting if begun else [interrupting(cut)]), *ending]
     with scripted(*acts) as server, pytest.raises(KeyboardInterrupt) as caught:
         asked(connected(server.url))
-    first, _, again, ended = server.received
+    first, *_, again, ended = server.received
     assert (again.path, ended.method, ended.path) == ("/v1/questions", "DELETE", "/v1/questions/7")
     assert again.headers["idempotency-key"] == first.headers["idempotency-key"]
     assert json.loads(again.body) == json.loads(first.body)
+    assert caught.value.__notes__ == [CANCELLED]
+
+
+def test_an_interrupt_that_the_server_cannot_be_told_of_says_so() -> None:
+    with (
+        scripted(interrupting(cut), reset, reset) as server,
+        pytest.raises(KeyboardInterrupt) as caught,
+    ):
+        asked(connected(server.url))
+    assert len(server.received) == 3
     assert caught.value.__notes__ == [
-        "interrupted; the question is cancelled on the server, and what it was charged stays"
+        "interrupted; the server could not be told, and what the question was charged stays"
     ]
 
 

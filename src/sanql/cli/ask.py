@@ -23,29 +23,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def asking(forms: list[str]) -> Callable[[F], F]:
     """Give a command the options that go with a question, and some of its own."""
-    own = [
-        POLICY,
-        click.option("--analyst", "-a", help="Who asks."),
-        click.option(
-            "--param",
-            "parameters",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="A value for $NAME, :NAME or, by number, ?; numbers, true, false and null are "
-            "read as such, NAME:text=…, :date=… or :timestamp=… says otherwise. Repeatable.",
-        ),
-        click.option(
-            "--format", "form", type=click.Choice(forms), default="table", show_default=True
-        ),
-        click.argument("sql"),
-    ]
+    form = click.option(
+        "--format", "form", type=click.Choice(forms), default="table", show_default=True
+    )
 
     def decorate(command: F) -> F:
-        for option in reversed([*own[:2], anywhere, *map(_option, OPTIONS), *own[2:]]):
-            command = option(command) if option is not None else command
-        return command
+        command = question_options(form(click.argument("sql")(command)))
+        return POLICY(click.option("--analyst", "-a", help="Who asks.")(anywhere(command)))
 
     return decorate
+
+
+def question_options(command: F) -> F:
+    """Give a command the options of a question, which are those of every door."""
+    values = click.option(
+        "--param",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A value for $NAME, :NAME or, by number, ?; numbers, true, false and null are "
+        "read as such, NAME:text=…, :date=… or :timestamp=… says otherwise. Repeatable.",
+    )
+    command = values(command)
+    for option in map(_option, reversed(OPTIONS)):
+        command = option(command) if option is not None else command
+    return command
 
 
 def _option(option: Option) -> Callable[[F], F] | None:

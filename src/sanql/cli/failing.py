@@ -39,10 +39,15 @@ def _report(error: SanqlError, form: str) -> NoReturn:
     if form == "json":
         say_json(error.to_dict())
     else:
-        say(f"{_kind(error)} [{error.code}]: {error}", err=True)
+        say(words_of(error), err=True)
         if error.code in TYPED_HERE:
             say(f"  at the command line: {TYPED_HERE[error.code]}", err=True)
     sys.exit(error.exit_code)
+
+
+def words_of(error: SanqlError) -> str:
+    """Return an error in words: what it is about, its code, and the remedy on a line of its own."""
+    return f"{_kind(error)} [{error.code}]: {error}"
 
 
 def _unusable(fault: OSError) -> SanqlError:
