@@ -30,10 +30,11 @@ check: $(VENV)/.dev
 	@$(TESTS) -m "not slow and not soak" src tests docs README.md
 
 # Tests by the thousand of what `make test` asks a share of, then both oracles of tests/privacy over
-# 20,000 generated questions; SOAK="--minutes 10" for less.
+# 20,000 generated questions, SOAK="--minutes 10" for less; then a server killed 500 times under load.
 soak: $(VENV)/.dev
 	@$(TESTS) -m soak tests
 	@cd tests && ../$(BIN)/python -m soak --summary soak/SUMMARY.md $(SOAK)
+	@cd tests && ../$(BIN)/python -m server.killing --kills 500 --summary server/KILLS.md
 
 plots: $(VENV)/.dev
 	@$(BIN)/python -c "import matplotlib" && echo "pictures can be drawn: matplotlib is installed"

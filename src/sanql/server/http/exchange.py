@@ -44,7 +44,7 @@ async def caller_of(request: Request) -> Caller:
 def chosen(request: Request, caller: Caller, wanted: str | None) -> tuple[Dataset, Person]:
     """Return the dataset that a request is about, and the caller as it knows them."""
     dataset, person = caller.dataset(wanted)
-    request.scope["sanql.dataset"] = dataset.name
+    request.scope["sanql.dataset"], request.scope["sanql.role"] = dataset.name, person.role
     return dataset, person
 
 

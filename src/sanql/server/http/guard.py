@@ -13,9 +13,9 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sanql.errors import SanqlError, ServerError
+from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
 from sanql.mechanisms import OsEntropy
-from sanql.server.http.problems import internal, problem_reply
+from sanql.server.http.problems import account_unusable, internal, problem_reply
 from sanql.server.service import Service
 
 STRICT_HEADERS = {
@@ -47,6 +47,10 @@ class Guard:
         try:
             self._check(scope)
             await self._app(scope, receive, sent)
+        except (LedgerError, PolicyError) as fault:
+            self._service.log("account", request=number, code=fault.code, detail=fault.message)
+            overseer = scope.get("sanql.role") in ("owner", "officer")
+            error = fault if overseer else account_unusable(fault)
         except SanqlError as fault:
             error = fault
         except HTTPException as fault:

@@ -118,3 +118,12 @@ def internal() -> ServerError:
         "the server has met a fault of its own",
         "tell whoever runs it, with the number of the request",
     )
+
+
+def account_unusable(error: SanqlError) -> LedgerError:
+    """Return what analysts are told where the account or the policy is at fault: not where it is kept."""
+    return LedgerError(
+        error.code,
+        "the account of this dataset cannot be used at present; nothing is answered from it",
+        "try again in a while, and tell whoever runs the server if it lasts",
+    )
