@@ -1,4 +1,4 @@
-"""An account that cannot be used: analysts are told that, and only owners and officers where it is kept."""
+"""An account that cannot be used: analysts are told that, and officers where it is kept."""
 
 from __future__ import annotations
 
