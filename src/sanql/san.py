@@ -16,6 +16,7 @@ from sanql.ask import (
     closed,
     explain_request,
     read_request,
+    schema_of,
     suggest_limits,
 )
 from sanql.errors import Refused
@@ -24,7 +25,7 @@ from sanql.numbers import parse_epsilon
 from sanql.options import Number, Options
 from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
-from sanql.results import Answer, ExactExplanation, Explanation, Suggestion
+from sanql.results import Answer, ExactExplanation, Explanation, Schema, Suggestion
 
 
 class San:
@@ -109,6 +110,10 @@ class San:
         """
         self.session.check_open()
         return list(self.ledger.balances())
+
+    def schema(self) -> Schema:
+        """Return what can be asked about: tables, columns, bounds, domains and limits; no row is read."""
+        return schema_of(self.session)
 
     def balances(self) -> tuple[Balance, ...]:
         """Return the accounts this analyst is shown: their own, or else those they share."""

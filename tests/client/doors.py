@@ -29,6 +29,8 @@ class Door(Protocol):
 
     def budget(self) -> list[Shape]: ...
 
+    def schema(self) -> Shape: ...
+
 
 class PythonDoor:
     """San in Python: on the data, or on a server."""
@@ -53,6 +55,9 @@ class PythonDoor:
     def budget(self) -> list[Shape]:
         return [plain(balance.to_dict()) for balance in self.san.balances()]
 
+    def schema(self) -> Shape:
+        return plain(self.san.schema().to_dict())
+
 
 class HttpDoor:
     """HTTP as anybody may write it, without San's client."""
@@ -76,6 +81,10 @@ class HttpDoor:
     def budget(self) -> list[Shape]:
         accounts: list[Shape] = _told(self._client.get("/v1/budget"))["accounts"]
         return accounts
+
+    def schema(self) -> Shape:
+        shape: Shape = self._client.get("/v1/schema").json()
+        return shape
 
     def _post(self, path: str, sql: str, parameters: Any, options: dict[str, Any]) -> Shape:
         body: Shape = {"sql": sql, **{name: _option(value) for name, value in options.items()}}

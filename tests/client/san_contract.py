@@ -156,6 +156,26 @@ class SanContract:
         local = here.explain(sql, **options)
         assert door.explain(sql, **options) == plain(local.to_dict() | {"text": str(local)})
 
+    def test_the_schema_tells_what_is_declared_and_the_same_as_here(
+        self, door: Door, here: San
+    ) -> None:
+        shape = door.schema()
+        assert shape == plain(here.schema().to_dict())
+        people, visits, regions = shape["tables"]
+        assert (people["name"], people["public"]) == ("people", False)
+        assert visits["limits"] == {"rows_per_unit_max": 4, "groups_per_unit_max": 2}
+        facts = {column["name"]: column for column in people["columns"]}
+        assert facts["score"] == {"name": "score", "type": "integer", "bounds": [1, 5]}
+        assert facts["region"]["domain"] == ["north", "south", "east", "west"]
+        assert facts["born"]["bounds"] == ["1950-01-01", "1999-12-31"]
+        assert facts["amount"]["precision"] == 0.01
+        assert [column["name"] for column in regions["columns"]] == [
+            "name",
+            "size",
+            "since",
+            "coast",
+        ]
+
     def test_limits_are_suggested_and_a_repeat_is_free(self, door: Door, here: San) -> None:
         first = door.suggest("visits", epsilon="0.5", by="kind")
         again = door.suggest("visits", epsilon="0.5", by="kind")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import json
 import socket
 import ssl
@@ -121,13 +120,3 @@ def reset(connection: socket.socket, _: Received) -> None:
 def cut(connection: socket.socket, _: Received) -> None:
     """End the connection in the middle of an answer."""
     connection.sendall(b"HTTP/1.1 200 x\r\ncontent-length: 1000\r\n\r\n{")
-
-
-def interrupting(act: Act) -> Act:
-    """Return an act before which whoever asks presses Ctrl-C."""
-
-    def first(connection: socket.socket, request: Received) -> None:
-        _thread.interrupt_main()
-        act(connection, request)
-
-    return first

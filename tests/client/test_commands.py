@@ -78,6 +78,24 @@ def test_the_budget_of_a_server_is_that_of_here(
     assert shape["accounts"] == json.loads(local)["accounts"]
 
 
+def test_the_schema_of_a_server_is_that_of_here(
+    town: Served, town_policy: Path, remote: list[object]
+) -> None:
+    for form in ("table", "json"):
+        there = run("schema", *remote, "--format", form)
+        here = run("schema", "-p", town_policy, "--format", form)
+        assert (there.exit_code, there.stdout) == (0, here.stdout)
+    lines = run("schema", *remote).stdout.splitlines()
+    assert lines[0] == "town (change-one)"
+    assert (
+        "visits: everything about one person_id; rows_per_unit_max 4; groups_per_unit_max 2"
+        in lines
+    )
+    assert "  score   integer  1 to 5" in lines
+    assert "  region  text     one of north, south, east, west" in lines
+    assert run_without_engine(town, "schema").stdout == "\n".join(lines) + "\n"
+
+
 def test_an_owner_refreshes_and_an_analyst_does_not(
     town: Served, remote: list[object], tmp_path: Path
 ) -> None:

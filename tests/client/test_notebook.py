@@ -10,8 +10,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 
 import sanql
-from client.scripted import answering, interrupting, scripted
+from client.scripted import answering, scripted
+from sanql.client import transport
 from sanql.results import Answer, Explanation
+from support.interrupts import interrupted_at
 from support.serving import Served
 
 pytestmark = pytest.mark.slow
@@ -104,9 +106,11 @@ def test_an_interrupt_says_that_the_charge_stays(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = answering({"id": "7", "status": "running", "progress": "charged"}, 202)
-    with scripted(interrupting(running), running, running, running) as server:
+    with scripted(running, running, running) as server:
         monkeypatch.setenv("SANQL_SERVER", server.url)
-        done, shown = run(shell, f"%%sanql -e 0.5\n{BY_REGION}")
+        run(shell, "%sanql schema")  # connects
+        with interrupted_at(5, transport):
+            done, shown = run(shell, f"%%sanql -e 0.5\n{BY_REGION}")
     assert not done.success and "Traceback" not in shown
     assert "the question is cancelled on the server, and what it was charged stays" in shown
 

@@ -10,10 +10,12 @@ import pytest
 import trustme
 
 import sanql
-from client.scripted import answering, cut, interrupting, reset, saying, scripted
+from client.scripted import answering, cut, reset, saying, scripted
+from sanql.client import transport
 from sanql.client.address import parse_server_address
 from sanql.client.transport import Transport
 from sanql.errors import ServerError
+from support.interrupts import interrupted_at
 
 TOKEN = "san_secret"
 BUDGET = {"dataset": "d", "accounts": []}
@@ -231,28 +233,47 @@ def test_a_question_the_server_answers_later_is_followed_until_it_has_an_answer(
     assert told == ["charged"]
 
 
-@pytest.mark.parametrize("begun", [True, False])
-def test_an_interrupt_cancels_the_question_on_the_server(begun: bool) -> None:
-    running = {"id": "7", "status": "running", "progress": "charged"}
-    waiting = [answering(running, 202), interrupting(answering(running))]
-    ending = [answering(running, 202), answering(running)]
-    acts = [*(waiting if begun else [interrupting(cut)]), *ending]
+RUNNING = {"id": "7", "status": "running", "progress": "charged"}
+
+
+def test_an_interrupt_while_it_waits_cancels_the_question_on_the_server() -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    acts = [
+        answering(RUNNING, 202),
+        answering(RUNNING),
+        answering(RUNNING, 202),
+        answering(RUNNING),
+    ]
     with scripted(*acts) as server, pytest.raises(KeyboardInterrupt) as caught:
-        asked(connected(server.url))
-    first, *_, again, ended = server.received
+        asked(sanql.connect(server.url, token=TOKEN, progress=interrupt))
+    first, _, again, ended = server.received
     assert (again.path, ended.method, ended.path) == ("/v1/questions", "DELETE", "/v1/questions/7")
     assert again.headers["idempotency-key"] == first.headers["idempotency-key"]
     assert json.loads(again.body) == json.loads(first.body)
     assert caught.value.__notes__ == [CANCELLED]
 
 
+@pytest.mark.parametrize("line", [1, 5, 10])  # as it is sent, and as the answer is read
+def test_an_interrupt_before_it_has_a_number_cancels_it_too(line: int) -> None:
+    state = answering(RUNNING, 202)
+    with scripted(*[state] * 4) as server, pytest.raises(KeyboardInterrupt) as caught:
+        san = connected(server.url)
+        with interrupted_at(line, transport):
+            asked(san)
+    assert [request.method for request in server.received][-1] == "DELETE"
+    assert caught.value.__notes__ == [CANCELLED]
+
+
 def test_an_interrupt_that_the_server_cannot_be_told_of_says_so() -> None:
-    with (
-        scripted(interrupting(cut), reset, reset) as server,
-        pytest.raises(KeyboardInterrupt) as caught,
-    ):
-        asked(connected(server.url))
-    assert len(server.received) == 3
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    acts = [answering(RUNNING, 202), answering(RUNNING), reset, reset]
+    with scripted(*acts) as server, pytest.raises(KeyboardInterrupt) as caught:
+        asked(sanql.connect(server.url, token=TOKEN, progress=interrupt))
+    assert len(server.received) == 4
     assert caught.value.__notes__ == [
         "interrupted; the server could not be told, and what the question was charged stays"
     ]

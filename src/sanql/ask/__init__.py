@@ -4,6 +4,7 @@ from sanql.ask.answer import ask, ask_with
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
 from sanql.ask.request import Request, read_request
+from sanql.ask.schema import schema_of
 from sanql.ask.session import Session, closed
 from sanql.ask.spooled_rows import SpooledAnswer, spool_publicly
 
@@ -18,6 +19,7 @@ __all__ = [
     "explain_request",
     "plan_request",
     "read_request",
+    "schema_of",
     "spool_publicly",
     "suggest_limits",
 ]

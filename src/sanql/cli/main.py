@@ -21,6 +21,7 @@ COMMANDS = {
         "suggest",
         "Suggest contribution limits for a table, privately.",
     ),
+    "schema": ("sanql.cli.schema", "schema", "Show what can be asked about."),
     "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
     "explain": ("sanql.cli.ask", "explain", "Show the price and exactness of an answer first."),
     "refresh": ("sanql.cli.account", "refresh", "Say that the data have a new version."),

@@ -110,10 +110,14 @@ class _Magics:
 
         print_balances(self._connected().budget())
 
+    def _schema(self, rest: str) -> object:
+        return self._connected().schema()
+
 
 _ACTIONS: dict[str, Callable[[_Magics, str], object]] = {
     "connect": _Magics._connect,
     "budget": _Magics._budget,
+    "schema": _Magics._schema,
 }
 
 

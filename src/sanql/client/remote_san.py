@@ -23,6 +23,7 @@ from sanql.results import (
     ExactCertificate,
     ExactExplanation,
     Explanation,
+    Schema,
     Suggestion,
     answer_from_dict,
     certificate_from_dict,
@@ -105,6 +106,10 @@ class RemoteSan:
         """Return the accounts that whoever asks is shown: an owner all, an analyst their own."""
         shape = self._get("/v1/budget")
         return _rebuilt(lambda shape: [*map(Balance.from_dict, shape["accounts"])], shape)
+
+    def schema(self) -> Schema:
+        """Return what can be asked about: tables, columns, bounds, domains and limits."""
+        return _rebuilt(Schema.from_dict, self._get("/v1/schema"))
 
     def balances(self) -> tuple[Balance, ...]:
         """Return the accounts that whoever asks is shown."""

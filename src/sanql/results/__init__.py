@@ -10,6 +10,7 @@ from sanql.results.explanation import Expected, Explanation, LevelExplained
 from sanql.results.needed import need
 from sanql.results.price import LEAST_PRICE
 from sanql.results.reading import answer_from_dict, certificate_from_dict, explanation_from_dict
+from sanql.results.schema import Schema, SchemaColumn, SchemaTable
 from sanql.results.suggestion import Advice, LimitChoice, Suggestion
 
 __all__ = [
@@ -29,6 +30,9 @@ __all__ = [
     "Interval",
     "LevelExplained",
     "LimitChoice",
+    "Schema",
+    "SchemaColumn",
+    "SchemaTable",
     "ShownColumn",
     "Suggestion",
     "answer_from_dict",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from sanql.account import Person
-from sanql.plan import unit_in_words
-from sanql.policy import Column, ListedDomain, Table, TableDomain
+from sanql.ask import schema_of
 from sanql.server.datasets import Dataset
 from sanql.server.http.exchange import caller_of, chosen, json_reply, query_values, queued
 
@@ -35,9 +33,7 @@ async def schema(http: HttpRequest) -> Response:
     dataset, person = await _about(http)
 
     def described() -> dict[str, Any]:
-        policy = dataset.policy
-        tables = [_table(table) for table in dataset.session.tables.values()]
-        return {"dataset": policy.name, "neighbours": policy.neighbours, "tables": tables}
+        return schema_of(dataset.session).to_dict()
 
     return json_reply(await queued(http, dataset, person, described))
 
@@ -58,41 +54,3 @@ async def budget(http: HttpRequest) -> Response:
 async def _about(http: HttpRequest) -> tuple[Dataset, Person]:
     caller = await caller_of(http)
     return chosen(http, caller, query_values(http, "dataset").get("dataset"))
-
-
-def _table(table: Table) -> dict[str, Any]:
-    limits = {
-        name: limit
-        for name in ("rows_per_unit_max", "rows_per_group_max", "groups_per_unit_max")
-        if (limit := getattr(table, name)) is not None
-    }
-    return {
-        "name": table.name,
-        "public": table.public,
-        "privacy_unit": unit_in_words(table),
-        "limits": limits,
-        "columns": [_column(column) for column in table.columns.values()],
-    }
-
-
-def _column(column: Column) -> dict[str, Any]:
-    shape: dict[str, Any] = {"name": column.name, "type": column.type}
-    if column.bounds is not None:
-        shape["bounds"] = [_plain(end) for end in column.bounds]
-    if column.precision is not None:
-        shape["precision"] = _plain(column.precision)
-    match column.domain:
-        case ListedDomain(values):
-            shape["domain"] = [_plain(value) for value in values]
-        case TableDomain(table, name):
-            shape["domain"] = f"{table}.{name}"
-        case None:
-            pass
-    return shape
-
-
-def _plain(value: object) -> object:
-    """Return what the owner wrote as JSON has it: whole numbers, else exact decimals or texts."""
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else float(value)
-    return value if isinstance(value, bool | int | str) else str(value)
