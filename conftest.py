@@ -55,3 +55,16 @@ def _hospital_for_documents(request: pytest.FixtureRequest) -> None:
         folder: Path = request.getfixturevalue("tmp_path")
         make_hospital(folder / "demo")
         request.getfixturevalue("monkeypatch").chdir(folder)
+        if request.node.path.name == "client.md":
+            request.getfixturevalue("_hospital_served")
+
+
+@pytest.fixture
+def _hospital_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Serve that hospital, for the document about asking servers."""
+    from support.serving import served
+
+    with served([tmp_path / "demo" / "policy.toml"]) as server:
+        monkeypatch.setenv("SANQL_SERVER", server.url)
+        monkeypatch.setenv("SANQL_TOKEN", server.token("ana"))
+        yield

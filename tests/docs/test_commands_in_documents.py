@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sanql.demo import make_hospital
 from support.commands import run
+from support.serving import Served, served
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,12 +30,26 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def hospital_served(hospital: Path) -> Iterator[Served]:
+    with served([hospital / "demo" / "policy.toml"]) as server:
+        yield server
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("document", "arguments"), COMMANDS)
 def test_a_command_in_a_document_succeeds(
-    hospital: Path, monkeypatch: pytest.MonkeyPatch, document: str, arguments: str
+    hospital: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    document: str,
+    arguments: str,
 ) -> None:
     monkeypatch.chdir(hospital)
+    if document == "client.md":
+        server: Served = request.getfixturevalue("hospital_served")
+        monkeypatch.setenv("SANQL_SERVER", server.url)
+        monkeypatch.setenv("SANQL_TOKEN", server.token("ana"))
     done = run(*shlex.split(arguments))
     assert done.exit_code == 0, f"{document}: {done.stderr}"
 
