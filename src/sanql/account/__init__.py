@@ -10,7 +10,7 @@ from sanql.account.claims.claims import Claims, Holder, claimed_by_another, kept
 from sanql.account.claims.file import Claim
 from sanql.account.claims.owner import Owner
 from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
-from sanql.account.claims.registry import Registry, registry_folders
+from sanql.account.claims.registry import Registry, registries_chosen_by, registry_folders
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.account.ledger.chain import (
     BEGINNING,
@@ -110,6 +110,7 @@ __all__ = [
     "read_head",
     "read_pinned_text",
     "reader_at",
+    "registries_chosen_by",
     "registry_folders",
     "rehearsed",
     "replaced",

@@ -14,7 +14,7 @@ from sanql.catalog import Description
 from sanql.errors import Refused
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Budget, Policy, Table, load
-from sanql.sources import claim, open_claimed, still_claimed
+from sanql.sources import HeldClaim, claim, open_claimed
 
 
 class Session:
@@ -36,6 +36,7 @@ class Session:
         self.ledger: Ledger = open_claimed(policy, account_terms(policy))
         self.ledger.call_before_charges(self._claim)
         self.data = Data(policy, self.ledger, progress)
+        self._claim_held = HeldClaim(self.ledger, policy)
         self._claimed: object = self  # what of the data was open when they were last claimed
         self._closed = False
         self.stopping = False
@@ -108,7 +109,7 @@ class Session:
     def _claim(self) -> None:
         """See that the data belong to the ledger's account, and still do, before each charge."""
         opened = self.data.opened
-        if self._claimed is not opened or not still_claimed(self.ledger, self.policy):
+        if self._claimed is not opened or not self._claim_held.stands():
             claim(self.ledger, self.policy)
             self.data.keep_secret()
             self._claimed = opened

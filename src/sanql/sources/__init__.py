@@ -6,6 +6,7 @@ from sanql.sources.files import FilesSource
 from sanql.sources.kinds import changing_files, check_files_readable, locate, vanished_file
 from sanql.sources.ownership import (
     AccountStatus,
+    HeldClaim,
     admit,
     admit_unopened,
     check_kept_here,
@@ -21,9 +22,9 @@ from sanql.sources.ownership import (
     retire_lost,
     show_account,
     statement_of,
-    still_claimed,
 )
 from sanql.sources.protocol import Source
+from sanql.sources.sightings import Sighting, sight
 from sanql.sources.stamps import Stamped, Stamps
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "Cache",
     "DatabaseSource",
     "FilesSource",
+    "HeldClaim",
+    "Sighting",
     "Source",
     "Stamped",
     "Stamps",
@@ -52,7 +55,7 @@ __all__ = [
     "retire_lost",
     "secret_copies",
     "show_account",
+    "sight",
     "statement_of",
-    "still_claimed",
     "vanished_file",
 ]

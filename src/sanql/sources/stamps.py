@@ -2,7 +2,7 @@
 
 A file is hashed once. Afterwards device, inode, size and times say that it is the same; where they
 differ, it is hashed again, so a file that was touched or copied is still the same data. A file that
-changed less than `_SETTLED_NS` ago could change again without another time to show for it, so it is
+changed less than `SETTLED_NS` ago could change again without another time to show for it, so it is
 hashed each time.
 
 Hashes of data are never shown: whoever knew all rows but one could try what the last one is. What leaves
@@ -29,10 +29,10 @@ from sanql.kernel import FileIdentity, Stamp, stamp
 from sanql.mechanisms import OsEntropy
 from sanql.sources.kinds import changing_files, unreadable_file
 from sanql.sources.protocol import Source
+from sanql.sources.sightings import SETTLED_NS
 
 _ATTEMPTS_MAX = 3
 _KEY_BYTES = 32
-_SETTLED_NS = 2 * 10**9
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Stamps:
             raise
         except OSError as fault:
             raise unreadable_file(Path(path).name, fault.strerror) from None
-        if now - identity[-1] > _SETTLED_NS:
+        if now - identity[-1] > SETTLED_NS:
             self._files[path] = identity, digest
         return digest
 

@@ -79,6 +79,24 @@ class Claims:
         kept = [claim for registry in self._registries for claim in registry.find(site)]
         return [claim for claim in kept if claim.identity in met or claim.stands] + self._beside()
 
+    def are_all_of(self, account: str | None) -> bool:
+        """Return whether nobody else has a claim on record that holds, or could hold again."""
+        kept = [claim for registry in self._registries for claim in registry.find(self._site)]
+        claims = kept + self._beside()
+        return all(claim.account == account for claim in claims if not claim.released)
+
+    def looked_at(self) -> list[Path]:
+        """Return the files that claims on the data are or would be in, whether they are there or not.
+
+        Claims of other files in the same folders are looked for besides.
+        """
+        site = self._site
+        claimed = dict.fromkeys((*site.claimed, *site.around, *site.public))
+        return [
+            *(claim_path(address) for address in claimed),
+            *(registry.database for registry in self._registries),
+        ]
+
     def live(self) -> list[Claim]:
         """Return the claims that hold."""
         return [claim for claim in self.found() if not claim.released]

@@ -51,16 +51,22 @@ def registry_folders(environment: Mapping[str, str] = os.environ) -> tuple[Path,
     return tuple(dict.fromkeys(folder / "sanql" / "accounts" for folder in folders))
 
 
+def registries_chosen_by() -> tuple[object, ...]:
+    """Return what decides where claims are kept, for whoever remembers what was in them."""
+    return os.environ.get("XDG_DATA_HOME"), os.geteuid()
+
+
 class Registry:
     """One folder of claims; nothing is made in it before something is claimed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._database = folder / "claims.sqlite"
+        self.database = folder / "claims.sqlite"
+        """The file that claims are kept in."""
 
     def find(self, site: Site) -> list[Claim]:
         """Return every claim that meets the data of a source, those that were released too."""
-        if not self._database.exists():
+        if not self.database.exists():
             return []
         with self._faults(), closing(self._connect()) as connection:
             return self._find(connection, site) if _begun(connection) else []
@@ -98,7 +104,7 @@ class Registry:
     def units_of(self, account: str, site: Site) -> list[tuple[Path, str, str | None]]:
         """Return each private file of a site with its unit now and one on record, or None."""
         pairs: list[tuple[Path, str, str | None]] = [(a.path, now, None) for a, now in site.units]
-        if not pairs or not self._database.exists():
+        if not pairs or not self.database.exists():
             return pairs
         query = "SELECT unit FROM unit WHERE account = ? AND (identity = ? OR path = ?)"
         with self._faults(), closing(self._connect()) as connection:
@@ -126,7 +132,7 @@ class Registry:
 
     def knows(self, claim: Claim, addresses: Iterable[Address]) -> bool:
         """Return whether this claim of all these addresses is kept as it is."""
-        if not self._database.exists():
+        if not self.database.exists():
             return False
         wanted = {_row(address) for address in addresses}
         with self._faults(), closing(self._connect()) as connection:
@@ -179,11 +185,11 @@ class Registry:
             # only if it is not there: closing any handle of the file would give up SQLite's locks
             with suppress(FileExistsError):
                 flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                os.close(os.open(self._database, flags, 0o600))
-        if self._database.is_symlink():
+                os.close(os.open(self.database, flags, 0o600))
+        if self.database.is_symlink():
             raise OSError(errno.ELOOP, "the registry is a symbolic link")
         return sqlite3.connect(
-            f"{self._database.absolute().as_uri()}?mode=rw",
+            f"{self.database.absolute().as_uri()}?mode=rw",
             uri=True,
             timeout=LOCK_SECONDS,
             isolation_level=None,
@@ -196,7 +202,7 @@ class Registry:
         except (OSError, sqlite3.Error) as fault:
             raise LedgerError(
                 "account_registry_unreadable",
-                f"the registry of accounts {str(self._database)!r} cannot be read or written",
+                f"the registry of accounts {str(self.database)!r} cannot be read or written",
                 "see to its rights and its disk, or restore it; nothing is answered without it",
             ) from fault
 

@@ -10,18 +10,19 @@ from sanql.sources.ownership.account_changes import (
 )
 from sanql.sources.ownership.admission import admit, admit_unopened, check_same_files
 from sanql.sources.ownership.claimed_ledgers import (
+    HeldClaim,
     check_kept_here,
     check_ledger_exists,
     claim,
     faults_of_ledger_places,
     known_heads,
     open_claimed,
-    still_claimed,
 )
 from sanql.sources.ownership.lost_ledgers import retire_lost
 
 __all__ = [
     "AccountStatus",
+    "HeldClaim",
     "admit",
     "admit_unopened",
     "check_kept_here",
@@ -37,5 +38,4 @@ __all__ = [
     "retire_lost",
     "show_account",
     "statement_of",
-    "still_claimed",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from sanql.account import (
 )
 from sanql.errors import Fault, LedgerError, PolicyError
 from sanql.sources.ownership.claimable import claimable
+from sanql.sources.sightings import Sighting, sight
 
 if TYPE_CHECKING:
     from sanql.policy import Policy
@@ -72,20 +74,35 @@ def claim(ledger: Ledger, policy: Policy) -> None:
         ledger.owner.pin_in_registry(place)
 
 
-def still_claimed(ledger: Ledger, policy: Policy) -> bool:
-    """Return whether the ledger's account holds the policy's data at this moment.
+class HeldClaim:
+    """The claim of a ledger's account on the policy's data, looked at before each charge.
 
     Only the claims of the source as a whole are looked at: they are made, moved and released with all.
     """
-    account = ledger.owner.account
-    if account is None:
-        return False
-    try:
-        root = address_of(policy.path.parent / policy.source)
-        holder = ledger.owner.holder
-    except OSError:
-        return False
-    return Claims(Site(root, (), (), ())).held_by(holder)
+
+    def __init__(self, ledger: Ledger, policy: Policy) -> None:
+        self._ledger = ledger
+        self._policy = policy
+        self._seen: Sighting | None = None
+
+    def stands(self) -> bool:
+        """Return whether the account holds the data at this moment."""
+        if self._seen is not None and self._seen.stands():
+            return True
+        self._seen, started = None, time.time_ns()
+        account = self._ledger.owner.account
+        if account is None:
+            return False
+        try:
+            root = address_of(self._policy.path.parent / self._policy.source)
+            holder = self._ledger.owner.holder
+        except OSError:
+            return False
+        site = Site(root, (), (), ())
+        held = Claims(site).held_by(holder)
+        if held:
+            self._seen = sight(self._policy, account, site, started)
+        return held
 
 
 def check_not_begun(policy: Policy) -> None:
