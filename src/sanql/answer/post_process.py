@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sanql.answer.display import AS_THEY_ARE, Display, displayed_value, labelled
 from sanql.answer.output_intervals import output_band, without_interval
+from sanql.answer.plain_rows import plain_rows
 from sanql.compile import Emitter
 from sanql.measurements import OTHER_GROUPS_COLUMN, Band, NoisyCells, Reals
 from sanql.plan import Level
@@ -68,10 +69,8 @@ def show_layers(
 ) -> Shown:
     """Return the answer to a question whose groups come from several grouping sets."""
     bands = [_bands(query, layer, confidence, display) for layer in layers]
-    emitter = Emitter(partial(_column_sql, bands[0]))
     last = [OTHER_GROUPS_COLUMN] if any(layer.level.outline.other for layer in layers) else []
-    sql = _select(query, emitter, bands[0], last)
-    table = run_on_cells(sql, emitter.parameters, _stacked(query, layers, bands, display))
+    table = arranged(query, _stacked(query, layers, bands, display), bands[0], last)
     return Shown(
         table.select([f"o{i}" for i in range(len(query.outputs))]).rename_columns(
             [output.name for output in query.outputs]
@@ -137,9 +136,25 @@ def _stacked(
 
 def arrange(query: Query, groups: pyarrow.Table) -> pyarrow.Table:
     """Return an answer's columns from its groups: keys k0…, and aggregates a0… as they are."""
-    emitter = Emitter(partial(_column_sql, {}))
-    table = run_on_cells(_select(query, emitter, {}), emitter.parameters, groups)
+    table = arranged(query, groups, {})
     return table.rename_columns([output.name for output in query.outputs])
+
+
+def arranged(
+    query: Query, groups: pyarrow.Table, bands: dict[int, Band], last: Sequence[str] = ()
+) -> pyarrow.Table:
+    """Return outputs o0… and the ends of their intervals, as the SQL around the groups has them."""
+    plain = None if last else plain_rows(query, groups, bands)
+    return plain if plain is not None else arranged_by_engine(query, groups, bands, last)
+
+
+def arranged_by_engine(
+    query: Query, groups: pyarrow.Table, bands: dict[int, Band], last: Sequence[str] = ()
+) -> pyarrow.Table:
+    """Return the same, whatever stands around the groups."""
+    emitter = Emitter(partial(_column_sql, bands))
+    sql = _select(query, emitter, bands, last)
+    return run_on_cells(sql, emitter.parameters, groups)
 
 
 def _merges_groups(query: Query) -> bool:
