@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from sanql.account import Balance, Ledger, Version
+from sanql.account import Balance, Door, Ledger, Version
 from sanql.ask import (
     EPSILON_TYPICAL,
     Request,
@@ -43,8 +43,13 @@ class San:
         *,
         sampler: Sampler | None = None,
         progress: Callable[[str], None] | None = None,
+        door: Door = "python",
     ) -> None:
-        """Open a policy's data for an analyst, or ask in a session that is open already."""
+        """Open a policy's data for an analyst, or ask in a session that is open already.
+
+        `door` is what the ledger says that questions came through.
+        """
+        self._door: Door = door
         self._shares_session = isinstance(policy, Session)
         self.analyst = _analyst(policy.policy if isinstance(policy, Session) else policy, analyst)
         if not isinstance(policy, Session):
@@ -92,7 +97,7 @@ class San:
         """
         typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
         price = parse_epsilon(epsilon)
-        return suggest_limits(self.session, self.analyst, table, by, price, typical)
+        return suggest_limits(self.session, self.analyst, table, by, price, typical, self._door)
 
     def refresh(self) -> Version:
         """Open the next version of the data: from now on questions are about the source as it is.
@@ -151,7 +156,8 @@ class San:
     ) -> Request:
         if self._closed:
             raise closed()
-        return read_request(QuestionText(sql, parameters), self.analyst, options)
+        asked = QuestionText(sql, parameters)
+        return read_request(asked, self.analyst, options, door=self._door)
 
 
 def open_policy(
@@ -159,10 +165,11 @@ def open_policy(
     analyst: str | None = None,
     *,
     progress: Callable[[str], None] | None = None,
+    door: Door = "python",
 ) -> San:
     """Return San for a policy file; `analyst` may be left out when the policy names at most one."""
     loaded = policy if isinstance(policy, Policy) else load(policy)
-    return San(loaded, analyst, progress=progress)
+    return San(loaded, analyst, progress=progress, door=door)
 
 
 def _analyst(policy: Policy, analyst: str | None) -> str:

@@ -397,7 +397,8 @@ class StoreContract:
         with journal.writing():
             asked: dict[str, object] = {"analyst": "ana", "question": digest(1)}
             time: dict[str, object] = {"time": "2026-01-01T00:00:00+00:00"}
-            journal.append("reserve", asked | time | {"charge": tenth().to_dict()})
+            said: dict[str, object] = {"asked": digest(0), "charge": tenth().to_dict()}
+            journal.append("reserve", asked | time | said)
         with Ledger.open(policy, TERMS, store=opened()) as ledger:
             assert ledger.balances()[0].spent_upper.epsilon == Fraction(1, 10)
         assert self.verified(opened).sound

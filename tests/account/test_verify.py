@@ -44,7 +44,7 @@ def question(text: str) -> str:
 
 def forge_charge(policy: Policy, charge: dict[str, object]) -> int:
     content = {"analyst": "ana", "charge": charge, "question": question("x"), "time": "2030-01-01"}
-    return forge(policy, "reserve", content)
+    return forge(policy, "reserve", content | {"asked": question("x")})
 
 
 def fault_of(policy: Policy) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from sanql.account.claims.owner import Owner
 from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
 from sanql.account.claims.registry import Registry, registries_chosen_by, registry_folders
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
+from sanql.account.ledger.asked import NOTHING_SAID, Asked, Door, packed
 from sanql.account.ledger.chain import (
     BEGINNING,
     RESTORE,
@@ -30,6 +31,7 @@ from sanql.account.ledger.chain import (
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
 from sanql.account.ledger.ledger import Ledger, Reservation
 from sanql.account.ledger.places import hindrance
+from sanql.account.ledger.questions import AskedQuestion, Outcome
 from sanql.account.ledger.refusals import check_never_pinned
 from sanql.account.ledger.scratch import check_no_scratch, never_releases, rehearsed
 from sanql.account.ledger.terms import account_terms
@@ -50,16 +52,20 @@ from sanql.results import Balance
 
 __all__ = [
     "BEGINNING",
+    "NOTHING_SAID",
     "ORDERS",
     "RELEASING",
     "RESTORE",
     "WHOLE",
     "Address",
+    "Asked",
+    "AskedQuestion",
     "Balance",
     "Charge",
     "Claim",
     "Claims",
     "ClosingStatement",
+    "Door",
     "EndedBy",
     "Event",
     "ExactBook",
@@ -74,6 +80,7 @@ __all__ = [
     "LedgerReader",
     "LedgerRecord",
     "Odometer",
+    "Outcome",
     "Owner",
     "Ownership",
     "People",
@@ -107,6 +114,7 @@ __all__ = [
     "open_store",
     "order_weights",
     "own_heads",
+    "packed",
     "read_head",
     "read_pinned_text",
     "reader_at",

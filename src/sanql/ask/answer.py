@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from sanql.account import Charge, total_charge
+from sanql.account import Charge, packed, total_charge
 from sanql.answer import MeasuredContent, check_plain, noise_by_column, show_levels
 from sanql.ask.answer_exactly import answer_exactly
 from sanql.ask.bounded_question import BoundedQuestion, whole_charge, with_bounds_certified
@@ -61,15 +61,14 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
         raise _rehearsal(session, request, parsed)
     question = find_bounds(session, request, parsed)
     plan = price_question(session, request, question)
-    certifying = _Certifying(plan, request, question)
+    certifying = Certifying(plan, request, question)
     cells = recorded(session, request.analyst, plan, fresh=request.options.fresh)
     if cells is None:
         if not question.paid:
             check_least_price(session.policy, plan.charge, question.epsilon_of_found_bounds)
-        cells = measure(
-            session, request.analyst, plan, certifying.make, fresh=request.options.fresh
-        )
-    return _show(session, request, certifying, cells)
+        fresh = request.options.fresh
+        cells = measure(session, request.analyst, plan, request.said, certifying.make, fresh=fresh)
+    return show(session, request, certifying, cells)
 
 
 def answer_publicly(session: Session, request: Request, query: PublicQuery) -> Answer:
@@ -107,11 +106,11 @@ def _rehearsal(session: Session, request: Request, parsed: ParsedQuestion) -> Re
         session.policy, whole_charge(question, plan), question.epsilon_of_found_bounds
     )
     plans: list[Plan] = [*(search.plan for search in question.missing_bounds), plan]
-    return rehearse(session, request.analyst, plans, fresh=request.options.fresh)
+    return rehearse(session, request.analyst, plans, request.said, fresh=request.options.fresh)
 
 
 @dataclass(frozen=True)
-class _Certifying:
+class Certifying:
     """What an answer needs besides its cells, computed while the engine is busy."""
 
     plan: Plan
@@ -123,18 +122,22 @@ class _Certifying:
         certificate = certify(self.plan, self.request.display.in_words())
         return with_bounds_certified(certificate, self.plan, self.question)
 
-    def make(self) -> None:
-        """Compute all of it; wheels and quantiles are remembered, draws made here thrown away."""
+    def make(self) -> bytes:
+        """Compute all of it; wheels and quantiles are remembered, draws made here thrown away.
+
+        Returns the certificate as the ledger keeps it: it depends on the plan alone.
+        """
         for noise in set(self.plan.noises):
             ExactSampler().sample(noise, 1)
             if isinstance(noise, SymmetricNoise):
                 noise.half_width(self.request.options.confidence)
-        self.certificate  # noqa: B018  (the property remembers it)
+        return packed(self.certificate.to_dict())
 
 
-def _show(
-    session: Session, request: Request, certifying: _Certifying, cells: RecordedCells
+def show(
+    session: Session, request: Request, certifying: Certifying, cells: RecordedCells
 ) -> Answer:
+    """Return the answer that noisy cells on record are, in the form that was asked for."""
     plan = certifying.plan
     shown = show_levels(plan, cells.cells, request.options.confidence, request.display)
     return Answer(

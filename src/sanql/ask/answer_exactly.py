@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sanql.ask.data import OpenVersion
@@ -18,6 +19,7 @@ from sanql.engines import Lease
 from sanql.errors import Refused
 from sanql.exact import (
     ExactPlan,
+    Released,
     cells_too_small,
     certificate_of,
     certified_claim,
@@ -47,19 +49,31 @@ def answer_exactly(session: Session, request: Request, explain_noisy: ExplainNoi
     with _noise_instead(session, request, explain_noisy):
         plan = _plan(session, request)
         exact, ledger, analyst = plan.exact, session.ledger, request.analyst
-        table = session.tables[exact.table]
         released = recorded_cells(exact, *session.data.known_as(), analyst, ledger)
         if released is None:
             opened = session.data.open()
-            sent = compile_exact_release(exact, table, opened.source)
+            sent = compile_exact_release(exact, session.tables[exact.table], opened.source)
             version = opened.version.number, opened.version.formerly
+            asked = replace(request.said, version=opened.version.number)
             with opened.workers.lease() as lease:  # ready before anything is on record
-                released = release_cells(
-                    exact, *version, analyst, ledger, lambda: _run(session, opened, lease, sent)
-                )
-        as_of = ledger.exact.version_of(released.entry)
-        balances = session.balances(analyst)
-        return exact_answer(plan, table, released, ledger.exact.entries(), balances, as_of)
+                run = partial(_run, session, opened, lease, sent)
+                released = release_cells(exact, *version, analyst, ledger, run, asked)
+        return _shown(session, analyst, plan, released)
+
+
+def recorded_exactly(session: Session, request: Request) -> ExactAnswer | None:
+    """Return the exact answer whose cells are on record, or None; no row is read."""
+    plan = _plan(session, request)
+    known_as = session.data.known_as()
+    released = recorded_cells(plan.exact, *known_as, request.analyst, session.ledger)
+    return None if released is None else _shown(session, request.analyst, plan, released)
+
+
+def _shown(session: Session, analyst: str, plan: ExactPlan, released: Released) -> ExactAnswer:
+    ledger, table = session.ledger, session.tables[plan.exact.table]
+    as_of = ledger.exact.version_of(released.entry)
+    balances = session.balances(analyst)
+    return exact_answer(plan, table, released, ledger.exact.entries(), balances, as_of)
 
 
 def explain_exactly(

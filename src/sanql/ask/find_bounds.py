@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from sanql.ask.bounded_question import BoundedQuestion, naming_found_bounds, whole_charge
-from sanql.ask.measure import measure, recorded
+from sanql.ask.measure import measure, recorded_of
 from sanql.ask.price import check_least_price, price_question
 from sanql.ask.request import Request
 from sanql.ask.session import Session
@@ -47,7 +47,8 @@ def find_bounds(session: Session, request: Request, parsed: ParsedQuestion) -> B
     check_least_price(session.policy, whole, question.epsilon_of_found_bounds)
     session.ledger.would_fit(request.analyst, whole)
     for search in question.missing_bounds:
-        measure(session, request.analyst, search.plan)
+        purpose = f"bounds of {'.'.join(search.place)}"
+        measure(session, request.analyst, search.plan, replace(request.said, purpose=purpose))
     bounded = look_up_bounds(session, request, parsed, just_paid=True)
     assert not bounded.missing_bounds  # noqa: S101  (all of them are on record now)
     return replace(bounded, paid=tuple(search.plan.charge for search in question.missing_bounds))
@@ -60,16 +61,22 @@ def look_up_bounds(
     *,
     just_paid: bool = False,
     width: int = 1,
+    known_as: tuple[int, str] | None = None,
 ) -> BoundedQuestion:
-    """Return the question with the bounds on record; the others are guessed, so many steps wide."""
+    """Return the question with the bounds on record; the others are guessed, so many steps wide.
+
+    They are of the newest version of the data, or of the one that is known by this number, and formerly
+    by that fingerprint.
+    """
     if not parsed.bounds_needed:
         return BoundedQuestion(parsed.question, parsed.tables)
     declared = session.tables
+    about = known_as or session.data.known_as()
     found: list[FoundBounds] = []
     missing: list[BoundsSearch] = []
     for place in parsed.bounds_needed:
         wanted = _search(session, place)
-        cells = recorded(session, request.analyst, wanted.plan)
+        cells = recorded_of(session, request.analyst, wanted.plan, *about)
         if cells is None:
             missing.append(wanted)
         else:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from sanql.account import Charge, total_charge
+from sanql.account import Asked, Charge, Door, total_charge
 from sanql.ask.measure import measure, recorded
 from sanql.ask.price import check_least_price
 from sanql.ask.session import Session
 from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
 from sanql.measurements import NoisyCells
+from sanql.numbers import show_upper
 from sanql.plan import (
     SIZE_EDGES,
     Plan,
@@ -36,6 +37,7 @@ def suggest_limits(
     by: str | None,
     epsilon: Fraction,
     epsilon_typical: Fraction = EPSILON_TYPICAL,
+    door: Door = "python",
 ) -> Suggestion:
     """Return limits for a table; with `by`, half of epsilon goes to groups of that column."""
     session.check_open()
@@ -45,12 +47,20 @@ def suggest_limits(
         unpaid = _check_price(session, analyst, plans.values())
         advice: list[Advice] = []
         for key, plan in plans.items():
-            known = recorded(session, analyst, plan) or measure(session, analyst, plan)
+            asked = _asked(name, by, epsilon, key, door)
+            known = recorded(session, analyst, plan) or measure(session, analyst, plan, asked)
             advice.append(
                 _advise(session, key, name, plan, known.levels[0], epsilon_typical, groups, advice)
             )
     charge, balances = total_charge(unpaid), session.balances(analyst)
     return Suggestion(name, by, tuple(advice), epsilon_typical, charge, not unpaid, balances)
+
+
+def _asked(table: str, by: str | None, epsilon: Fraction, key: str, door: Door) -> Asked:
+    """Return what was asked for, in the words of Python: it is no SQL."""
+    grouped = "" if by is None else f", by={by!r}"
+    text = f"suggest_limits({table!r}{grouped}, epsilon={show_upper(epsilon)})"
+    return Asked(text, normalised=text, door=door, purpose=f"{key} of {table}")
 
 
 def _check_price(session: Session, analyst: str, plans: Iterable[Plan]) -> list[Charge]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 
-from sanql.account import EndedBy
+from sanql.account import Asked, EndedBy, Reservation
 from sanql.answer import LevelCells
 from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
@@ -47,13 +47,16 @@ def recorded(
     session: Session, analyst: str, plan: Plan, *, fresh: bool = False
 ) -> RecordedCells | None:
     """Return the cells on record for an analyst's question about the newest version of the data."""
-    return None if fresh else _find(session, analyst, plan, *session.data.known_as())
+    return None if fresh else recorded_of(session, analyst, plan, *session.data.known_as())
 
 
-def _find(
-    session: Session, analyst: str, plan: Plan, version: int, formerly: str
+def recorded_of(
+    session: Session, analyst: str, plan: Plan, version: int, formerly: str = ""
 ) -> RecordedCells | None:
-    """Return the cells on record for a question about one version of the data."""
+    """Return the cells on record for a question about one version of the data.
+
+    `formerly` is the fingerprint by which version 0.1.0 knew it, where it may have recorded them.
+    """
     older = [plan.first_digest(formerly)] if formerly else []
     digest = plan.digest(session.name_of_data(version))
     content = session.ledger.find(analyst, digest, *older)
@@ -66,23 +69,25 @@ def measure(
     session: Session,
     analyst: str,
     plan: Plan,
-    meanwhile: Callable[[], None] = lambda: None,
+    asked: Asked,
+    certify: Callable[[], bytes] = lambda: b"",
     *,
     fresh: bool = False,
 ) -> RecordedCells:
-    """Return the cells of a plan that is not on record; `meanwhile` is done while the engine is busy.
+    """Return the cells of a plan that is not on record; the ledger keeps what was `asked` for them.
 
-    Nothing is charged before a worker has the data open, and can plan what it is asked.
+    `certify` makes the certificate that is kept with them; it is called while the engine is busy. Nothing
+    is charged before a worker has the data open, and can plan what it is asked.
     """
     if session.ledger.scratch:
-        raise rehearse(session, analyst, [plan], fresh=fresh)
+        raise rehearse(session, analyst, [plan], asked, fresh=fresh)
     opened = session.data.open()
     digest = plan.digest(session.name_of_data(opened.version.number))
     with session.ledger.asking(analyst, digest):
         # it may have been opened as another version than was looked for, or for the first time;
         # and whoever asked the same at the same time has left an answer
         about = opened.version
-        known = None if fresh else _find(session, analyst, plan, about.number, about.formerly)
+        known = None if fresh else recorded_of(session, analyst, plan, about.number, about.formerly)
         if known is not None:
             return known
         sent = [
@@ -91,23 +96,30 @@ def measure(
         for level, statement in zip(plan.levels, sent, strict=True):
             opened.trials.check(level, statement)
         with opened.workers.lease() as lease:
-            run = partial(_run, session, plan, opened, lease, sent, meanwhile)
-            cells = _charged(session, analyst, digest, plan, run)
+            certificate = cache(certify)  # made while the engine is busy, and once
+            run = partial(_run, session, plan, opened, lease, sent, certificate)
+            about_it = replace(asked, version=about.number, within=plan.within)
+            reserve = partial(session.ledger.reserve, analyst, digest, plan.charge, about_it)
+            cells = _charged(session, plan, reserve, run, certificate)
     return RecordedCells(cells, opened.version.number, cached=False)
 
 
 def _charged(
-    session: Session, analyst: str, digest: str, plan: Plan, run: Callable[[], LevelCells]
+    session: Session,
+    plan: Plan,
+    reserve: Callable[[], Reservation],
+    run: Callable[[], LevelCells],
+    certificate: Callable[[], bytes],
 ) -> LevelCells:
     """Reserve, run, spend; what fails keeps its charge."""
     if is_cancelled():
         raise cancelled(charged=False)
     noted = charging(plan.charge)
-    reservation = session.ledger.reserve(analyst, digest, plan.charge)
+    reservation = reserve()
     try:  # at once: an interrupt before it would leave the reservation open
         noted.stage = "charged"
         cells = run()
-        session.ledger.spend(reservation, cells.to_bytes())
+        session.ledger.spend(reservation, cells.to_bytes(), certificate())
         noted.stage = "answered"
     except Unavailable as fault:
         session.ledger.void(reservation, ended_by=_ended_by(session, fault))
@@ -131,7 +143,7 @@ def _run(
     opened: OpenVersion,
     lease: Lease,
     sent: Sequence[Statement],
-    meanwhile: Callable[[], None],
+    meanwhile: Callable[[], object],
 ) -> LevelCells:
     """Return noisy cells, or raise the one error there is; time shows only in steps."""
     started = time.monotonic()
@@ -155,7 +167,7 @@ def noisy_cells(
     plan: Plan,
     sent: Sequence[Statement],
     sampler: Sampler,
-    meanwhile: Callable[[], None],
+    meanwhile: Callable[[], object],
     deadline: float,
 ) -> LevelCells:
     """Return the noisy cells of every level; all of them have the time that one answer has."""

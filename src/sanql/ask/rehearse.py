@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanql.account import rehearsed
+from sanql.account import Asked, rehearsed
 from sanql.ask.session import Session
 from sanql.errors import Refused
 from sanql.plan import Plan
@@ -13,12 +13,12 @@ SCRATCH_VERSION = 1  # a scratch account knows of no versions
 
 
 def rehearse(
-    session: Session, analyst: str, plans: Sequence[Plan], *, fresh: bool = False
+    session: Session, analyst: str, plans: Sequence[Plan], asked: Asked, *, fresh: bool = False
 ) -> Refused:
     """Charge a scratch account for questions; return the refusal to answer them."""
     name = session.name_of_data(SCRATCH_VERSION)
     charges = {plan.digest(name): plan.charge for plan in plans}
-    session.ledger.rehearse(analyst, charges, afresh=list(charges)[-1] if fresh else "")
+    session.ledger.rehearse(analyst, charges, asked, afresh=list(charges)[-1] if fresh else "")
     return rehearsed(list(charges.values()))
 
 

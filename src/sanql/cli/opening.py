@@ -83,7 +83,7 @@ def open_here(policy: Path, analyst: str | None) -> San:
     """Return San on the data of a policy, which says what it prepares."""
     from sanql.san import open_policy
 
-    return open_policy(policy, analyst, progress=_progress)
+    return open_policy(policy, analyst, progress=_progress, door="command")
 
 
 def open_there(place: ServerChoice) -> RemoteSan:

@@ -1,7 +1,7 @@
 """Noiseless answers: declared releases, planned, certified and put on record."""
 
 from sanql.exact.answer import differences_from_sql, exact_answer
-from sanql.exact.cells import recorded_cells, release_cells
+from sanql.exact.cells import Released, recorded_cells, release_cells
 from sanql.exact.plan import ExactPlan, plan_exact
 from sanql.exact.terms import (
     Terms,
@@ -14,6 +14,7 @@ from sanql.exact.terms import (
 
 __all__ = [
     "ExactPlan",
+    "Released",
     "Terms",
     "cells_too_small",
     "certificate_of",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sanql.account import ExactEntry, Ledger
+from sanql.account import Asked, ExactEntry, Ledger
 from sanql.engines import unavailable
 from sanql.exact.terms import CELL_SMALL, cells_too_small, certified_claim, claim_of, terms_of
 from sanql.policy.exact import Exact, ExactHistogram
@@ -66,12 +66,13 @@ def release_cells(
     analyst: str,
     ledger: Ledger,
     run: Callable[[], pyarrow.Table],
+    asked: Asked,
 ) -> Released:
     """Return the cells of a declared release: from the ledger, or computed after it is reserved.
 
-    `run` computes the cells; it is called only when the reservation is on disk.
+    `run` computes the cells; it is called only when the reservation is on disk, with what was `asked`.
     """
-    entry = ledger.exact.reserve(analyst, certified_claim(exact, version, formerly))
+    entry = ledger.exact.reserve(analyst, certified_claim(exact, version, formerly), asked)
     if entry.refusal is not None:
         raise cells_too_small(exact)
     recorded = ledger.exact.answer_of(entry)

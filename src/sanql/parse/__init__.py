@@ -10,6 +10,7 @@ from sanql.parse.statistics.aggregates import AGGREGATES
 from sanql.parse.statistics.contributions import unclamped
 from sanql.parse.statistics.spellings import QUANTILES, canonical_spelling
 from sanql.parse.text.listing import asks_what_there_is
+from sanql.parse.text.normalised import normalised
 from sanql.parse.text.parameters import Parameters, QuestionText, Value
 from sanql.parse.text.places import places_within
 from sanql.parse.text.select import read_select, statements, syntax_tree
@@ -29,6 +30,7 @@ __all__ = [
     "derived_item",
     "groups_of_individuals",
     "names_key",
+    "normalised",
     "operator",
     "parse",
     "places_within",

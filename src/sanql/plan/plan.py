@@ -21,7 +21,7 @@ from sanql.plan.grouping_sets import (
 )
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.pricing import price_levels
-from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
+from sanql.policy import Budget, ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
 from sanql.question import Query
 
 
@@ -64,11 +64,15 @@ class Outline:
 
 @dataclass(frozen=True)
 class Plan:
-    """A bounded, priced answer that has only to be run; `charge` is what all its levels cost."""
+    """A bounded, priced answer that has only to be run; `charge` is what all its levels cost.
+
+    `within` is the epsilon and delta that it was priced for; the charge may be a little less.
+    """
 
     outline: Outline
     levels: tuple[Level, ...]
     charge: Charge
+    within: Budget
 
     @cached_property
     def query(self) -> Query:
@@ -151,7 +155,8 @@ def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
     _check_delta(outlined.selects_keys, delta)
     priced, charge = price_levels([level.measuring for level in outlined.levels], epsilon, delta)
-    return Plan(outlined, tuple(map(Level, outlined.levels, priced)), charge)
+    levels = tuple(map(Level, outlined.levels, priced))
+    return Plan(outlined, levels, charge, Budget(epsilon, delta))
 
 
 def _check_delta(selects_keys: bool, delta: Fraction) -> None:

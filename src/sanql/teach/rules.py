@@ -126,6 +126,12 @@ RULES = (
         ("source_changed", "stamps_missing"),
     ),
     RefusalRule(
+        "Answers are read again as they were given",
+        "what is on record belongs to whoever asked, and means what was asked then",
+        ("question_unknown", "question_unanswered", "question_inner", "text_erased",
+         "answer_not_rebuilt"),
+    ),
+    RefusalRule(
         "A scratch account never answers",
         "data have one account, and a rehearsal is no second budget",
         ("scratch_never_releases",),

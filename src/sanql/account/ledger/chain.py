@@ -60,10 +60,10 @@ RESTORE = (
 )
 
 
-LEDGER_FORMAT = 2
+LEDGER_FORMAT = 3
 """The format of the records that this version writes; docs/ledger_format.md lists them all."""
 
-LEDGER_FORMATS = (1, 2)
+LEDGER_FORMATS = (1, 2, 3)
 """Every format ever written: each is read, verified and honoured."""
 
 

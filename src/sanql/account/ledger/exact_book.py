@@ -228,7 +228,7 @@ class ExactBook:
         raise ValueError("no such reservation is open")
 
 
-_ASKED = ("analyst", "time")
+_ASKED = ("analyst", "asked", "time")
 
 
 def _source_changed(entry: ExactEntry) -> Refused:

@@ -6,25 +6,33 @@ Which claims are one release, and which a second one that is refused, the book d
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 
+from sanql.account.charge import Charge
 from sanql.account.ledger.answers import recorded_answer
+from sanql.account.ledger.asked import NOTHING_SAID, Asked
 from sanql.account.ledger.chain import EndedBy
 from sanql.account.ledger.exact_book import ExactClaim, ExactEntry
 from sanql.account.ledger.journal import Journal
-from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.preconditions import Preconditions
+from sanql.account.ledger.questions import Questions
 from sanql.account.ledger.refusals import check_exact_open
 from sanql.account.ledger.versions import number_of
 from sanql.errors import LedgerError
+
+NO_CHARGE = Charge((), Fraction(0), Fraction(0))
+"""What an exact release costs: its guarantee is another one, and no budget pays for it."""
 
 
 class ExactReleases:
     """The exact releases of one ledger."""
 
-    def __init__(self, journal: Journal, preconditions: Preconditions, clock: Clock) -> None:
+    def __init__(
+        self, journal: Journal, preconditions: Preconditions, questions: Questions
+    ) -> None:
         self._journal = journal
         self._preconditions = preconditions
-        self._clock = clock
+        self._questions = questions
 
     def find(self, analyst: str, claim: ExactClaim) -> ExactEntry | None:
         """Return the release that this claim repeats; None when it may be reserved.
@@ -51,7 +59,7 @@ class ExactReleases:
         with self._journal.reading():
             return number_of(self._journal.books.exact.source_of(entry.claim))
 
-    def reserve(self, analyst: str, claim: ExactClaim) -> ExactEntry:
+    def reserve(self, analyst: str, claim: ExactClaim, asked: Asked = NOTHING_SAID) -> ExactEntry:
         """Put on disk that these cells are released; after a crash, the reservation that is there.
 
         The entry that is returned may have been settled by another process meanwhile.
@@ -66,8 +74,7 @@ class ExactReleases:
             if earlier is not None:
                 claim = claim.repeating(earlier.claim)
             self._preconditions.settle(analyst)
-            asked: dict[str, object] = {"analyst": analyst, "time": record_time(self._clock)}
-            self._journal.append("exact", claim.to_dict() | asked)
+            self._questions.append("exact", analyst, claim.to_dict(), asked, NO_CHARGE)
             entry = books.exact.entries[claim.name]
         self._journal.pin()
         return entry

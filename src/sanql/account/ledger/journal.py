@@ -131,6 +131,15 @@ class Journal:
         self.additions += 1
         self._store.keep(reservation, answer)
 
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return a note beside the chain, or None; call it while reading or writing."""
+        return self._store.note(kind, key)
+
+    def write_note(self, kind: str, key: str, note: bytes | None) -> None:
+        """Add, replace or erase (None) a note beside the chain; call it while writing."""
+        self.additions += 1
+        self._store.write_note(kind, key, note)
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Hold one view of the ledger, caught up and checked."""

@@ -13,13 +13,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import cast
 
 from sanql.account.charge import Charge
 from sanql.account.claims.owner import Owner
 from sanql.account.ledger.answers import recorded_answer
+from sanql.account.ledger.asked import NOTHING_SAID, Asked
 from sanql.account.ledger.balances import (
     balances_after,
     balances_of,
@@ -32,9 +33,10 @@ from sanql.account.ledger.exact_releases import ExactReleases
 from sanql.account.ledger.failures import ORPHAN_GRACE, Failures
 from sanql.account.ledger.group_commit import WaitingWrite
 from sanql.account.ledger.journal import Journal
-from sanql.account.ledger.moments import Clock, record_time
+from sanql.account.ledger.moments import Clock
 from sanql.account.ledger.opening import Opening
 from sanql.account.ledger.preconditions import Preconditions
+from sanql.account.ledger.questions import Questions
 from sanql.account.stores.opening import open_store, own_heads
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
@@ -63,14 +65,14 @@ class Ledger:
         self.scratch = policy.scratch
         """Whether this is a scratch account, which never answers; checked when it was opened."""
         self._policy = policy
-        self._clock = clock
         self._journal = Journal(store)
         self._opening = Opening(self._journal, policy, terms, clock)
         self.owner = Owner(self._journal, clock)
         self.versions = DataVersions(self._journal, clock)
         self.failures = Failures(self._journal, policy, clock)
         self._preconditions = Preconditions(policy, self._opening, self.failures)
-        self.exact = ExactReleases(self._journal, self._preconditions, clock)
+        self.questions = Questions(self._journal, clock, self._running_max)
+        self.exact = ExactReleases(self._journal, self._preconditions, self.questions)
 
     @classmethod
     def open(
@@ -118,6 +120,10 @@ class Ledger:
         """Have something done before anything is charged: the data must be known to be this account's."""
         self._preconditions.before_charge = act
 
+    def check_analyst(self, analyst: str) -> None:
+        """Refuse whom the policy does not declare, where it declares any."""
+        self._preconditions.check_analyst(analyst)
+
     def find(self, analyst: str, question: str, *older: str) -> bytes | None:
         """Return the answer recorded for this analyst's identical question, or None.
 
@@ -132,15 +138,18 @@ class Ledger:
                     return recorded_answer(self._journal, recorded)
         return None
 
-    def reserve(self, analyst: str, question: str, charge: Charge) -> Reservation:
+    def reserve(
+        self, analyst: str, question: str, charge: Charge, asked: Asked = NOTHING_SAID
+    ) -> Reservation:
         """Put the charge on disk; it must fit every account that takes this analyst's charges.
 
-        Raises BudgetExceeded when it does not, Unavailable after too many failures.
+        `question` is its digest; what was `asked` in words is kept beside. Raises BudgetExceeded when
+        the charge does not fit, Unavailable after too many failures.
         """
         if not _DIGEST.fullmatch(question):
             raise ValueError("a question is named by a hexadecimal digest")
         self._preconditions.prepare(analyst)
-        turn = WaitingWrite(partial(self._reserve, analyst, question, charge))
+        turn = WaitingWrite(partial(self._reserve, analyst, question, charge, asked))
         try:
             record = self._journal.write(turn)
             return Reservation(record.sequence, analyst, question, charge)
@@ -155,9 +164,12 @@ class Ledger:
         with self._journal.reading():
             check_fits(self._journal.books, analyst, charge)
 
-    def spend(self, reservation: Reservation, answer: bytes) -> None:
-        """Record the answer of a reservation; it may leave once this returns."""
-        self._journal.write(WaitingWrite(partial(self._spend, reservation, answer)))
+    def spend(self, reservation: Reservation, answer: bytes, certificate: bytes = b"") -> None:
+        """Record the answer of a reservation; it may leave once this returns.
+
+        Its `certificate`, packed, is kept beside what was asked.
+        """
+        self._journal.write(WaitingWrite(partial(self._spend, reservation, answer, certificate)))
 
     def void(self, reservation: Reservation, *, ended_by: EndedBy) -> None:
         """Record that a reservation ended without an answer, and who ended it; its charge stays."""
@@ -180,10 +192,21 @@ class Ledger:
         Look for its answer within: whoever was first has left it there. Nobody is waited for much longer
         than an answer may take.
         """
-        seconds = self._policy.engine.deadline_seconds + ORPHAN_GRACE.total_seconds()
-        return self._journal.asking(analyst, question, seconds)
+        return self._journal.asking(analyst, question, self._running_max.total_seconds())
 
-    def rehearse(self, analyst: str, charges: Mapping[str, Charge], *, afresh: str = "") -> None:
+    @property
+    def _running_max(self) -> timedelta:
+        """How long a question may be running; what is open longer has lost its process."""
+        return ORPHAN_GRACE + timedelta(seconds=self._policy.engine.deadline_seconds)
+
+    def rehearse(
+        self,
+        analyst: str,
+        charges: Mapping[str, Charge],
+        asked: Asked = NOTHING_SAID,
+        *,
+        afresh: str = "",
+    ) -> None:
         """Charge a scratch account for these questions, which nobody will answer.
 
         One that was rehearsed before is free, as its repetition would be, unless it is asked `afresh`.
@@ -197,7 +220,7 @@ class Ledger:
             for question, charge in charges.items():
                 if (analyst, question) not in self._journal.books.rehearsed or question == afresh:
                     check_fits(self._journal.books, analyst, charge)
-                    record = self._append_charge(analyst, question, charge)
+                    record = self._append_charge(analyst, question, charge, asked)
                     ended: dict[str, object] = {"ended_by": "caller"}
                     self._journal.append("void", ended | {"reservation": record.sequence})
         self._journal.pin()
@@ -252,16 +275,18 @@ class Ledger:
         """Return every record, checked, oldest first."""
         return self._journal.records()
 
-    def _reserve(self, analyst: str, question: str, charge: Charge) -> LedgerRecord:
+    def _reserve(self, analyst: str, question: str, charge: Charge, asked: Asked) -> LedgerRecord:
         """Append a charge that fits; call it while writing."""
         self._preconditions.settle(analyst)
         check_fits(self._journal.books, analyst, charge)
-        return self._append_charge(analyst, question, charge)
+        return self._append_charge(analyst, question, charge, asked)
 
-    def _spend(self, reservation: Reservation, answer: bytes) -> LedgerRecord:
+    def _spend(self, reservation: Reservation, answer: bytes, certificate: bytes) -> LedgerRecord:
         """Append the answer of an open reservation; call it while writing."""
         self._check_pending(reservation)
         self._journal.keep(reservation.sequence, answer)
+        if certificate:
+            self.questions.keep_certificate(reservation.analyst, reservation.sequence, certificate)
         digest = hashlib.sha256(answer).hexdigest()
         spent: dict[str, object] = {"reservation": reservation.sequence, "sha256": digest}
         return self._journal.append("spend", spent)
@@ -272,10 +297,11 @@ class Ledger:
         content: dict[str, object] = {"ended_by": ended_by, "reservation": reservation.sequence}
         return self._journal.append("void", content)
 
-    def _append_charge(self, analyst: str, question: str, charge: Charge) -> LedgerRecord:
-        asked: dict[str, object] = {"analyst": analyst, "question": question}
-        when: dict[str, object] = {"time": record_time(self._clock)}
-        return self._journal.append("reserve", asked | when | {"charge": charge.to_dict()})
+    def _append_charge(
+        self, analyst: str, question: str, charge: Charge, asked: Asked
+    ) -> LedgerRecord:
+        content: dict[str, object] = {"question": question, "charge": charge.to_dict()}
+        return self.questions.append("reserve", analyst, content, asked, charge)
 
     def _check_pending(self, reservation: Reservation) -> None:
         pending = self._journal.books.pending.get(reservation.sequence)

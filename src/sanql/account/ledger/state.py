@@ -16,6 +16,7 @@ from typing import assert_never, cast
 from sanql.account.accountants.filter import Spent
 from sanql.account.charge import Charge
 from sanql.account.claims.ownership import Ownership
+from sanql.account.ledger.asked import asked_hash
 from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity
 from sanql.account.ledger.chain import (
     BEGINNING,
@@ -47,10 +48,11 @@ class PendingReservation:
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """Where an answer is kept, and the hash it must have."""
+    """Where an answer is kept, the hash it must have, and the digest of its question if it has noise."""
 
     reservation: int
     sha256: str
+    question: str = ""
 
 
 @dataclass
@@ -65,6 +67,8 @@ class Books:
     balances: dict[Identity, RunningBalance] = field(default_factory=dict)
     pending: dict[int, PendingReservation] = field(default_factory=dict)
     answers: dict[tuple[str, str], RecordedAnswer] = field(default_factory=dict)
+    spent: dict[int, RecordedAnswer] = field(default_factory=dict)
+    asked: dict[str, list[int]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
     failures_seen_until: int = 0
     exact: ExactBook = field(default_factory=ExactBook)
@@ -119,6 +123,10 @@ class Books:
         """
         return shown_of(self.accounts_of(analyst))
 
+    def is_open(self, sequence: int) -> bool:
+        """Return whether a reservation has neither been spent nor voided."""
+        return sequence in self.pending or self.exact.holds(sequence)
+
     @property
     def current_limits(self) -> BudgetLimits:
         """The limits in force."""
@@ -136,13 +144,7 @@ class Books:
             raise ValueError("a record that no scratch account has")
         match record.kind:
             case "open":
-                self.format = check_format(content.get("format"))
-                if content.get("scratch", True) is not True or (
-                    "scratch" in content and self.format < 2
-                ):
-                    raise ValueError("an account is a scratch account or says nothing of it")
-                self.terms = AccountTerms.opened(content, self.format)
-                self.opening = content
+                self._open(content)
             case "format":
                 self._set_format(content)
             case "limits":
@@ -153,19 +155,24 @@ class Books:
                 self._open_version(content)
             case "reserve":
                 self._reserve(record.sequence, content)
+                self._ask(record.sequence, content)
             case "exact":
                 self.exact.reserve(record.sequence, content)
+                self._ask(record.sequence, content)
             case "spend" if self.exact.holds(content["reservation"]):
                 sequence = cast(int, content["reservation"])
-                self.exact.spend(sequence, RecordedAnswer(sequence, _text(content["sha256"])))
+                answer = RecordedAnswer(sequence, _text(content["sha256"]))
+                self.exact.spend(sequence, answer)
+                self.spent[sequence] = answer
             case "void" if self.exact.holds(content["reservation"]):
                 failed = self.exact.void(cast(int, content["reservation"]), content.get("refusal"))
                 if failed is not None:
                     self._count_failure(failed, content)
             case "spend":
                 pending, sequence = self._settle(content)
-                answer = RecordedAnswer(sequence, _text(content["sha256"]))
+                answer = RecordedAnswer(sequence, _text(content["sha256"]), pending.question)
                 self.answers[pending.analyst, pending.question] = answer
+                self.spent[sequence] = answer
             case "void":
                 pending, _ = self._settle(content)
                 self._count_failure(pending.analyst, content)
@@ -175,6 +182,14 @@ class Books:
                 self._own(record.kind, content)
             case _:
                 assert_never(record.kind)
+
+    def _open(self, content: dict[str, object]) -> None:
+        self.format = check_format(content.get("format"))
+        marked = "scratch" in content
+        if content.get("scratch", True) is not True or (marked and self.format < 2):
+            raise ValueError("an account is a scratch account or says nothing of it")
+        self.terms = AccountTerms.opened(content, self.format)
+        self.opening = content
 
     def _own(self, kind: OwnershipKind, content: Mapping[str, object]) -> None:
         if self.format < 2 or self.limits is None:
@@ -266,6 +281,11 @@ class Books:
         if self.scratch:
             self.rehearsed.add((analyst, question))
         self._take(analyst, charge)
+
+    def _ask(self, sequence: int, content: Mapping[str, object]) -> None:
+        """Remember whose a reservation is, since there is something to be told of it."""
+        if asked_hash(content, self.format) is not None:
+            self.asked.setdefault(_text(content["analyst"]), []).append(sequence)
 
     def _take(self, analyst: str, charge: Charge) -> None:
         """Count a charge in every account that takes this analyst's."""

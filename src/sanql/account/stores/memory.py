@@ -153,6 +153,7 @@ class MemoryReader:
     def __init__(self, kept: MemoryContents) -> None:
         self._head, self._rows = kept.head, kept.rows[:]
         self._answers: dict[object, object] = dict(kept.answers.items())
+        self._notes = dict(kept.notes)
 
     def check_rights(self, fault: Exception) -> None:
         """Raise nothing: whoever has the store may read it."""
@@ -164,6 +165,10 @@ class MemoryReader:
     def answers(self) -> Mapping[object, object]:
         """Return every answer that is kept, by its reservation."""
         return self._answers
+
+    def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
+        """Return the notes of a kind, in the order of their keys."""
+        return [(key, note) for (own, key), note in sorted(self._notes.items()) if own == kind]
 
     def is_intact(self) -> bool:
         """Return that nothing is damaged: there is no medium that could be."""

@@ -279,6 +279,17 @@ class PostgresReader:
         found = self._connection.run(query, (self._begun(),))
         return {reservation: bytes(content) for reservation, content in found}
 
+    def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
+        """Yield the notes of a kind, in the order of their keys."""
+        ledger, after = self._begun(), b""
+        query = (
+            "SELECT key, content FROM sanql.note WHERE ledger = %s AND kind = %s AND key > %s"
+            " ORDER BY key LIMIT %s"
+        )
+        while found := self._connection.run(query, (ledger, kind.encode(), after, _ROWS_AT_ONCE)):
+            yield from ((bytes(key).decode(), bytes(note)) for key, note in found)
+            after = bytes(found[-1][0])
+
     def is_intact(self) -> bool:
         """Return whether the database has met no page whose checksum is wrong."""
         query = "SELECT coalesce(sum(checksum_failures), 0)::bigint FROM pg_stat_database"

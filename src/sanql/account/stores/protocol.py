@@ -115,6 +115,9 @@ class LedgerReader(Protocol):
     def answers(self) -> Mapping[object, object]:
         """Return every answer that is kept, by its reservation."""
 
+    def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
+        """Return keys and notes of a kind, in the order of keys."""
+
     def is_intact(self) -> bool:
         """Return whether the place itself finds nothing damaged."""
 

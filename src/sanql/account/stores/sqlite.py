@@ -218,6 +218,15 @@ class SqliteReader:
         self._begin()
         return dict(self._connection.execute("SELECT reservation, content FROM answer"))
 
+    def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
+        """Return the notes of a kind, in the order of their keys."""
+        self._begin()
+        has = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'note'"
+        if self._connection.execute(has).fetchone() is None:
+            return ()
+        query = "SELECT key, content FROM note WHERE kind = ? ORDER BY key"
+        return self._connection.execute(query, (kind,))
+
     def is_intact(self) -> bool:
         """Return whether SQLite finds every page in order."""
         (first, *_) = self._connection.execute("PRAGMA integrity_check").fetchone()

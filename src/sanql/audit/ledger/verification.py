@@ -35,6 +35,7 @@ from sanql.audit.ledger.exact import ExactAudit, VerifiedExact
 from sanql.audit.ledger.ownership import RECORD_KEYS as OWNERSHIP
 from sanql.audit.ledger.ownership import OwnershipAudit
 from sanql.audit.ledger.terms import TermsAudit
+from sanql.audit.ledger.texts import NO_TEXTS, TextsAudit, VerifiedTexts
 from sanql.audit.ledger.versions import VersionAudit
 from sanql.errors import LedgerError
 from sanql.numbers import show_upper
@@ -77,6 +78,7 @@ class Verification:
     exact: tuple[VerifiedExact, ...] = ()
     scratch: bool = False
     account: str | None = None
+    texts: VerifiedTexts = NO_TEXTS
 
     @property
     def sound(self) -> bool:
@@ -136,6 +138,7 @@ def verify_reader(
         audit.check_head(head)
         for place in elsewhere(audit.ownership.account):
             audit.check_pinned(_head(partial(read_pinned_text, place)))
+        texts = audit.check_texts(reader.notes("asked"))
     except _Wrong as wrong:
         fault = RecordFault(wrong.sequence, wrong.message, wrong.code)
         return Verification(path, audit.sequence, (), fault)
@@ -144,7 +147,9 @@ def verify_reader(
         fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
         return Verification(path, audit.sequence, (), fault)
     exact, account = audit.exact.found(), audit.ownership.account
-    return Verification(path, audit.sequence, audit.balances(), None, exact, audit.scratch, account)
+    return Verification(
+        path, audit.sequence, audit.balances(), None, exact, audit.scratch, account, texts
+    )
 
 
 def export(path: LedgerPlace) -> Iterator[str]:
@@ -191,6 +196,7 @@ class _Audit:
     versions: VersionAudit = field(default_factory=VersionAudit)
     ownership: OwnershipAudit = field(default_factory=OwnershipAudit)
     terms: TermsAudit = field(default_factory=TermsAudit)
+    texts: TextsAudit = field(default_factory=TextsAudit)
 
     def take(self, row: tuple[Any, ...]) -> None:
         sequence, kind, body, previous, digest = row
@@ -222,6 +228,13 @@ class _Audit:
         if kept:
             first = min(each for each in kept if isinstance(each, int))
             raise _Wrong(first, "an answer is kept that was never recorded as spent")
+
+    def check_texts(self, notes: Iterable[tuple[str, bytes]]) -> VerifiedTexts:
+        match self.texts.check(notes):
+            case VerifiedTexts() as found:
+                return found
+            case sequence, message:
+                raise _Wrong(sequence, message, "ledger_text_changed")
 
     def check_head(self, head: dict[str, Any] | None) -> None:
         if head is None:
@@ -299,11 +312,13 @@ class _Audit:
                 self._judge_ownership(sequence, kind, body)
             case _:
                 raise ValueError("unknown kind")
+        if kind in ("reserve", "exact"):
+            self.texts.take(sequence, body, self.format)
         if kind in ("spend", "void"):
             self.exact.settle(body["reservation"], kind, body)
 
     def _set_format(self, sequence: int, body: dict[str, Any]) -> None:
-        if type(body["format"]) is not int or body["format"] not in (1, 2):
+        if type(body["format"]) is not int or body["format"] not in (1, 2, 3):
             raise _Wrong(
                 sequence,
                 f"is written in format {str(body['format'])[:20]}, which this version does not know",
