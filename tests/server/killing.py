@@ -3,8 +3,8 @@
     cd tests && python -m server.killing --kills 500 --summary server/KILLS.md
 
 After each kill: what clients were told is one of the documented endings, the ledger is sound, answers
-that left are on record, the same and free, no more was charged than the budget holds, and the next start is
-clean. Everything is on loopback, bounded in count and time.
+that left are on record, the same and free, no more was charged than the budget holds, and the next
+start is clean. Everything is on loopback, bounded in count and time.
 """
 
 from __future__ import annotations
