@@ -104,6 +104,10 @@ def test_owners_have_policies_read_again_over_http(policy: Path) -> None:
         assert ana.post("/v1/reload", json={}).status_code == 403
         assert otto.post("/v1/reload", json={}).json() == {"policies": {"policy.toml": "loaded"}}
         assert ana.get("/v1/budget").json()["accounts"][0]["budget"]["epsilon"] == 2.0
+        token_file = policy.parent / "otto.token"
+        token_file.write_text(town.token("otto"), encoding="utf-8")
+        done = run("reload", "--server", town.url, "--token-file", token_file)
+        assert (done.exit_code, done.stdout) == (0, "policy.toml: unchanged\n")
 
 
 def test_several_datasets_each_with_its_own_people(tmp_path: Path, policy: Path) -> None:

@@ -33,6 +33,7 @@ COMMANDS = {
         "Show, move, merge or close the account of the data.",
     ),
     "serve": ("sanql.cli.serve", "serve", "Serve datasets to people who never touch the data."),
+    "reload": ("sanql.cli.serve", "reload", "Have a server read its policies again."),
     "user": ("sanql.cli.user", "user", "Let people ask: add, list, rotate or revoke them."),
     "demo": ("sanql.cli.demo", "demo", "Make a small hospital and ask it questions."),
     "theory": ("sanql.cli.theory", "theory", "Compute with definitions of privacy."),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from sanql.cli.failing import reported
-from sanql.cli.saying import say
+from sanql.cli.opening import anywhere, open_there, place_of
+from sanql.cli.saying import say, say_json
 
 
 @click.command()
@@ -92,6 +94,24 @@ def serve(
 
         server.run(ready)
         server.check()
+
+
+@click.command()
+@anywhere
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+def reload(form: str, **where: Any) -> None:
+    """Have a server read its policies again, as its owner; one with a fault changes nothing."""
+    with reported(form):
+        place = place_of(where)
+        if place is None:
+            raise click.UsageError("name the server with --server, or in SANQL_SERVER")
+        with open_there(place) as san:
+            outcomes = san.reload_policies()
+        if form == "json":
+            say_json({"policies": outcomes})
+        else:
+            for policy, outcome in outcomes.items():
+                say(f"{policy}: {outcome}")
 
 
 def _demo_policy(folder: Path) -> Path:

@@ -102,6 +102,11 @@ class RemoteSan:
         reply = self._transport.post("/v1/refresh", self._about({}), patient=True)
         return _rebuilt(OpenedVersion.from_dict, reply.shape)
 
+    def reload_policies(self) -> dict[str, str]:
+        """Have the server read its policies again, as its owner; return what became of each."""
+        reply = self._transport.post("/v1/reload", {}, patient=True)
+        return _rebuilt(lambda shape: dict(shape["policies"]), reply.shape)
+
     def budget(self) -> list[Balance]:
         """Return the accounts that whoever asks is shown: an owner all, an analyst their own."""
         shape = self._get("/v1/budget")

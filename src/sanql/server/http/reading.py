@@ -8,9 +8,20 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from sanql.account import Person
-from sanql.ask import schema_of
+from sanql.ask import HistoryEntry, history, read_again, recorded_certificate, schema_of
+from sanql.numbers import number_upper
+from sanql.server.caller import check_role
 from sanql.server.datasets import Dataset
-from sanql.server.http.exchange import caller_of, chosen, json_reply, query_values, queued
+from sanql.server.http.exchange import (
+    caller_of,
+    chosen,
+    json_reply,
+    query_values,
+    queued,
+    whole,
+)
+from sanql.server.http.forms import answer_bytes, answer_reply, form_wanted
+from sanql.server.questions import unknown_question
 
 
 async def datasets(http: HttpRequest) -> Response:
@@ -49,6 +60,73 @@ async def budget(http: HttpRequest) -> Response:
         return {"dataset": dataset.name, "accounts": [balance.to_dict() for balance in shown]}
 
     return json_reply(await queued(http, dataset, person, counted))
+
+
+async def list_history(http: HttpRequest) -> Response:
+    """List what the caller has asked and paid for, oldest first."""
+    values = query_values(http, "dataset", "after", "limit")
+    after, most = whole(values, "after", 0, 10**15), whole(values, "limit", 100, 10_000)
+    dataset, person = await _asker(http, values.get("dataset"))
+
+    def listed() -> dict[str, Any]:
+        found = history(dataset.session, person.name, after, most)
+        return {"dataset": dataset.name, "questions": [_entry(entry) for entry in found]}
+
+    return json_reply(await queued(http, dataset, person, listed))
+
+
+async def read_history(http: HttpRequest) -> Response:
+    """Return an answer of the caller's once more; nothing is charged, and no row is read."""
+    form = form_wanted(http.headers.get("accept", ""))
+    dataset, person = await _asker(http, query_values(http, "dataset").get("dataset"))
+    number, more = _number(http), {"dataset": dataset.name}
+
+    def read() -> bytes:
+        answer = read_again(dataset.session, person.name, number, "http")
+        return answer_bytes(answer, form, more | {"question": number})
+
+    return answer_reply(await queued(http, dataset, person, read), form, more)
+
+
+async def read_certificate(http: HttpRequest) -> Response:
+    """Return the certificate that came with an answer of the caller's."""
+    dataset, person = await _asker(http, query_values(http, "dataset").get("dataset"))
+    number = _number(http)
+
+    def read() -> dict[str, Any]:
+        return dict(recorded_certificate(dataset.session, person.name, number))
+
+    return json_reply(await queued(http, dataset, person, read))
+
+
+async def _asker(http: HttpRequest, wanted: str | None) -> tuple[Dataset, Person]:
+    dataset, person = chosen(http, await caller_of(http), wanted)
+    check_role(person, "analyst")
+    return dataset, person
+
+
+def _number(http: HttpRequest) -> int:
+    """Return the number of a question in an address; one that is none is as if it were not there."""
+    text = str(http.path_params["id"])
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise unknown_question(text)
+    return int(text)
+
+
+def _entry(entry: HistoryEntry) -> dict[str, Any]:
+    return {
+        "id": entry.number,
+        "time": entry.time.isoformat(),
+        "sql": entry.sql,
+        "door": entry.door,
+        "price": {
+            "epsilon": number_upper(entry.price.epsilon),
+            "delta": number_upper(entry.price.delta),
+        },
+        "outcome": entry.outcome,
+        "version": entry.version,
+        "purpose": entry.purpose,
+    }
 
 
 async def _about(http: HttpRequest) -> tuple[Dataset, Person]:
