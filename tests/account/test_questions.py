@@ -89,10 +89,7 @@ def test_each_analyst_has_numbers_of_their_own_that_tell_nothing_of_the_others(
         assert texts("bob", 0, 1) == [(1, "question 1")]
         assert texts("eve") == texts("ana", 2) == texts("ana", 0, 0) == []
         assert ledger.questions.numbered("ana", 3) is None
-        second = ledger.questions.numbered("ana", 2)
-        assert second is not None
-        assert ledger.questions.reserved("ana", second.sequence) == second
-        assert ledger.questions.reserved("bob", second.sequence) is None
+        assert ledger.questions.numbered("ana", 2) == ledger.questions.of("ana", 1)[0]
 
 
 def test_what_became_of_a_question_is_told_and_never_why_it_has_no_answer(

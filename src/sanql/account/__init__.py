@@ -29,6 +29,7 @@ from sanql.account.ledger.chain import (
     read_pinned_text,
 )
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
+from sanql.account.ledger.idempotency import IdempotencyKey, KeyTaken
 from sanql.account.ledger.ledger import Ledger, Reservation
 from sanql.account.ledger.places import hindrance
 from sanql.account.ledger.questions import AskedQuestion, Outcome
@@ -75,6 +76,8 @@ __all__ = [
     "GaussianEvent",
     "Head",
     "Holder",
+    "IdempotencyKey",
+    "KeyTaken",
     "LaplaceEvent",
     "Ledger",
     "LedgerReader",

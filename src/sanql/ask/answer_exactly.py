@@ -54,7 +54,7 @@ def answer_exactly(session: Session, request: Request, explain_noisy: ExplainNoi
             opened = session.data.open()
             sent = compile_exact_release(exact, session.tables[exact.table], opened.source)
             version = opened.version.number, opened.version.formerly
-            asked = replace(request.said, version=opened.version.number)
+            asked = replace(request.said, version=opened.version.number, idempotency=None)
             with opened.workers.lease() as lease:  # ready before anything is on record
                 run = partial(_run, session, opened, lease, sent)
                 released = release_cells(exact, *version, analyst, ledger, run, asked)

@@ -48,7 +48,8 @@ def find_bounds(session: Session, request: Request, parsed: ParsedQuestion) -> B
     session.ledger.would_fit(request.analyst, whole)
     for search in question.missing_bounds:
         purpose = f"bounds of {'.'.join(search.place)}"
-        measure(session, request.analyst, search.plan, replace(request.said, purpose=purpose))
+        asked = replace(request.said, purpose=purpose, idempotency=None)
+        measure(session, request.analyst, search.plan, asked)
     bounded = look_up_bounds(session, request, parsed, just_paid=True)
     assert not bounded.missing_bounds  # noqa: S101  (all of them are on record now)
     return replace(bounded, paid=tuple(search.plan.charge for search in question.missing_bounds))

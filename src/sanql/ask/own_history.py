@@ -14,13 +14,13 @@ from datetime import datetime
 
 from sanql.account import Asked, AskedQuestion, Door, Outcome
 from sanql.answer import LevelCells
-from sanql.ask.answer import Certifying, show
 from sanql.ask.answer_exactly import recorded_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import RecordedCells
 from sanql.ask.price import price_question
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session
+from sanql.ask.shown_answer import Certifying, show_recorded
 from sanql.ask.typed_values import NotReadable, from_plain
 from sanql.errors import Refused
 from sanql.parse import QuestionText
@@ -77,12 +77,19 @@ def rebuilt(session: Session, analyst: str, asked: AskedQuestion, door: Door) ->
     said = _said(asked)
     with _naming_what_changed(asked.number):
         request = _request(analyst, said, door)
-        if request.options.exact:
-            answer = recorded_exactly(session, request)
-            if answer is None:
-                raise _not_as_it_was(asked.number)
-            return answer
-        return _noisy(session, request, asked, said)
+        return rebuilt_as(session, request, asked)
+
+
+def rebuilt_as(session: Session, request: Request, asked: AskedQuestion) -> Answer:
+    """Return the answer to a question that has one, in the form of a request that measures the same."""
+    said = _said(asked)
+    with _naming_what_changed(asked.number):
+        if not request.options.exact:
+            return _noisy(session, request, asked, said)
+        answer = recorded_exactly(session, request)
+        if answer is None:
+            raise _not_as_it_was(asked.number)
+        return answer
 
 
 def _entry(asked: AskedQuestion) -> HistoryEntry | None:
@@ -171,7 +178,7 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, said: Asked
     if content is None or plan.digest(session.name_of_data(version)) != asked.question:
         raise _not_as_it_was(asked.number)
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
-    return show(session, request, Certifying(plan, request, question), cells)
+    return show_recorded(session, request, Certifying(plan, request, question), cells)
 
 
 @contextmanager

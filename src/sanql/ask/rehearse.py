@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sanql.account import Asked, rehearsed
 from sanql.ask.session import Session
@@ -18,6 +19,7 @@ def rehearse(
     """Charge a scratch account for questions; return the refusal to answer them."""
     name = session.name_of_data(SCRATCH_VERSION)
     charges = {plan.digest(name): plan.charge for plan in plans}
+    asked = replace(asked, idempotency=None)  # nothing is answered that could be had again
     session.ledger.rehearse(analyst, charges, asked, afresh=list(charges)[-1] if fresh else "")
     return rehearsed(list(charges.values()))
 

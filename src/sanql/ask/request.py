@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from sanql.account import Asked, Door
+from sanql.account import Asked, Door, IdempotencyKey
 from sanql.answer import Display
 from sanql.ask.typed_values import to_plain
+from sanql.errors import Refused
 from sanql.options import AnswerOptions, read_options
 from sanql.parse import QuestionText, normalised
+
+KEY_MAX = 200
 
 
 @dataclass(frozen=True)
 class Request:
     """One question of one analyst, and everything that is asked of its answer.
 
-    `typed` are the options that were passed beside the text, as they were typed.
+    `typed` are the options that were passed beside the text, as they were typed. What is sent again
+    under the same `idempotency_key` is one request, which is charged once.
     """
 
     asked: QuestionText
@@ -25,6 +29,7 @@ class Request:
     options: AnswerOptions
     typed: Mapping[str, object] = field(default_factory=dict)
     door: Door = "python"
+    idempotency_key: str | None = None
 
     @cached_property
     def display(self) -> Display:
@@ -36,7 +41,17 @@ class Request:
         """What was asked, as the ledger keeps it."""
         options = {name: to_plain(value) for name, value in self.typed.items()}
         parameters = to_plain(self.asked.parameters)
-        return Asked(self.asked.sql, parameters, options, normalised(self.asked), self.door)
+        key = self.idempotency_key
+        return Asked(
+            self.asked.sql,
+            parameters,
+            options,
+            normalised(self.asked),
+            self.door,
+            idempotency=None
+            if key is None
+            else IdempotencyKey.of(self.analyst, key, [self.asked.sql, parameters, options]),
+        )
 
 
 def read_request(
@@ -45,6 +60,7 @@ def read_request(
     passed: Mapping[str, object] | None = None,
     *,
     door: Door = "python",
+    idempotency_key: str | None = None,
 ) -> Request:
     """Return a request, its options read from the text and from what was passed beside it.
 
@@ -54,4 +70,16 @@ def read_request(
     """
     typed = {name: value for name, value in (passed or {}).items() if value is not None}
     options = read_options(asked.split[1], typed)
-    return Request(asked, analyst, options, typed, door)
+    if idempotency_key is not None:
+        _check_key(idempotency_key)
+    return Request(asked, analyst, options, typed, door, idempotency_key)
+
+
+def _check_key(key: str) -> None:
+    plain = key.isascii() and key.isprintable()
+    if not (plain and 0 < len(key) <= KEY_MAX):
+        raise Refused(
+            "idempotency_key_invalid",
+            f"an idempotency key has 1 to {KEY_MAX} printable letters of ASCII, and {key[:40]!r} has not",
+            "take a random number, or a UUID, for each request",
+        )

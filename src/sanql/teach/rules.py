@@ -126,6 +126,11 @@ RULES = (
         ("source_changed", "stamps_missing"),
     ),
     RefusalRule(
+        "A key is for one request",
+        "what is sent again under the same idempotency key is charged once",
+        ("idempotency_key_invalid", "idempotency_key_reused"),
+    ),
+    RefusalRule(
         "Answers are read again as they were given",
         "what is on record belongs to whoever asked, and means what was asked then",
         ("question_unknown", "question_unanswered", "question_inner", "text_erased",

@@ -18,6 +18,7 @@ from typing import Literal, cast, get_args
 
 from sanql.account.charge import Charge
 from sanql.account.ledger.chain import canonical_json
+from sanql.account.ledger.idempotency import IdempotencyKey
 from sanql.errors import LedgerError
 from sanql.mechanisms import OsEntropy
 from sanql.numbers import parse_rational, rational_text
@@ -39,7 +40,8 @@ class Asked:
     """What somebody asked, as typed: the text, its parameters and options as plain JSON values.
 
     `purpose` is what a charge is for that is not the answer itself, such as finding bounds for it;
-    `version` that of the data, and `within` the epsilon and delta that the answer was planned within.
+    `version` that of the data, and `within` the epsilon and delta that the answer was planned within;
+    `idempotency` is the key that the charge is bound to.
     """
 
     text: str = ""
@@ -50,6 +52,7 @@ class Asked:
     purpose: str = ""
     version: int | None = None
     within: Budget | None = None
+    idempotency: IdempotencyKey | None = None
 
     def said_hash(self, salt: str) -> str:
         """Return the salted hash of everything that was typed."""
@@ -72,13 +75,15 @@ class AskedNote:
     price: Budget
     asked: Asked | None = None
     salt: str = ""
+    key: str = ""  # the name of the idempotency key that the charge is bound to
 
     @classmethod
     def of(cls, asked: Asked, salt: str, charge: Charge, time: str) -> AskedNote:
         """Return the note of a charge that is about to be recorded."""
         price = Budget(charge.epsilon, charge.delta)
         moment = datetime.fromisoformat(time)
-        return cls(asked.door, asked.purpose, asked.version, moment, price, asked, salt)
+        key = asked.idempotency.name if asked.idempotency is not None else ""
+        return cls(asked.door, asked.purpose, asked.version, moment, price, asked, salt, key)
 
     def erased(self) -> AskedNote:
         """Return the note without what was typed and what would let anybody guess it."""
@@ -94,6 +99,8 @@ class AskedNote:
             "epsilon": rational_text(self.price.epsilon),
             "delta": rational_text(self.price.delta),
         }
+        if self.key:
+            shape["key"] = self.key
         if self.asked is not None:
             shape |= {
                 "salt": self.salt,
@@ -122,7 +129,8 @@ class AskedNote:
         price = Budget(parse_rational(shape["epsilon"]), parse_rational(shape["delta"]))
         door, purpose = check_door(shape["door"]), str(shape["purpose"])
         version = cast("int | None", shape["version"])
-        note = cls(door, purpose, version, datetime.fromisoformat(str(shape["time"])), price)
+        time, key = datetime.fromisoformat(str(shape["time"])), str(shape.get("key", ""))
+        note = cls(door, purpose, version, time, price, key=key)
         if "text" not in shape:
             return note
         asked = Asked(

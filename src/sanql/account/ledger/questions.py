@@ -23,6 +23,12 @@ from sanql.account.ledger.asked import (
     unpacked,
 )
 from sanql.account.ledger.chain import Kind, LedgerRecord
+from sanql.account.ledger.idempotency import (
+    IdempotencyKey,
+    bind,
+    bound_to,
+    check_free,
+)
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 
@@ -41,6 +47,14 @@ class AskedQuestion:
     note: AskedNote | None
 
 
+@dataclass(frozen=True)
+class ChargedUnderKey:
+    """The question that was charged under an idempotency key, and the hash of its request if kept."""
+
+    asked: AskedQuestion
+    request: str | None
+
+
 class Questions:
     """What was asked of one ledger, beside its chain."""
 
@@ -53,12 +67,30 @@ class Questions:
         self, kind: Kind, analyst: str, content: dict[str, object], asked: Asked, charge: Charge
     ) -> LedgerRecord:
         """Add the record of a charge and, beside it, what was asked; call it while writing."""
+        check_free(self._journal, asked.idempotency)
         time, salt = record_time(self._clock), fresh_salt()
         said: dict[str, object] = {"analyst": analyst, "time": time, "asked": asked.said_hash(salt)}
         record = self._journal.append(kind, content | said)
         note = AskedNote.of(asked, salt, charge, time)
         self._journal.write_note(ASKED, note_key(analyst, record.sequence), note.to_bytes())
+        if asked.idempotency is not None:
+            bind(self._journal, asked.idempotency, record.sequence)
         return record
+
+    def under(self, key: IdempotencyKey, analyst: str) -> ChargedUnderKey | None:
+        """Return the question that was charged under a key, or None."""
+        with self._journal.reading():
+            bound = bound_to(self._journal, key.name)
+            number = None if bound is None else self._number(analyst, bound.reservation)
+            if bound is None or number is None:
+                return None
+            asked = self._read(analyst, number, bound.reservation)
+            return ChargedUnderKey(asked, bound.request)
+
+    def again(self, analyst: str, asked: AskedQuestion) -> AskedQuestion:
+        """Return an analyst's question as it is by now."""
+        with self._journal.reading():
+            return self._read(analyst, asked.number, asked.sequence)
 
     def keep_certificate(self, analyst: str, sequence: int, certificate: bytes) -> None:
         """Keep the guarantee of an answer beside its question; call it while writing."""
@@ -76,15 +108,6 @@ class Questions:
         found = self.of(analyst, number - 1, 1) if number > 0 else []
         return found[0] if found else None
 
-    def reserved(self, analyst: str, sequence: int) -> AskedQuestion | None:
-        """Return an analyst's question by the sequence of its record, or None."""
-        with self._journal.reading():
-            own = self._journal.books.asked.get(analyst, [])
-            place = bisect_left(own, sequence)
-            if own[place : place + 1] != [sequence]:
-                return None
-            return self._read(analyst, place + 1, sequence)
-
     def answer(self, asked: AskedQuestion) -> bytes | None:
         """Return what was recorded for a question, unharmed; None where it has no answer."""
         with self._journal.reading():
@@ -97,6 +120,12 @@ class Questions:
             kept = self._journal.note(CERTIFICATE, note_key(analyst, asked.sequence))
             return None if kept is None else unpacked(kept)
 
+    def _number(self, analyst: str, sequence: int) -> int | None:
+        """Return the number of an analyst's question by the sequence of its record, or None."""
+        own = self._journal.books.asked.get(analyst, [])
+        place = bisect_left(own, sequence)
+        return place + 1 if own[place : place + 1] == [sequence] else None
+
     def _read(self, analyst: str, number: int, sequence: int) -> AskedQuestion:
         books = self._journal.books
         kept = self._journal.note(ASKED, note_key(analyst, sequence))
@@ -106,7 +135,9 @@ class Questions:
             return AskedQuestion(number, sequence, "answered", spent.question, note)
         running = books.is_open(sequence) and self._is_recent(note)
         outcome: Outcome = "running" if running else "unanswered"
-        return AskedQuestion(number, sequence, outcome, "", note)
+        pending = books.pending.get(sequence)
+        question = "" if pending is None else pending.question
+        return AskedQuestion(number, sequence, outcome, question, note)
 
     def _is_recent(self, note: AskedNote | None) -> bool:
         return note is not None and note.time > self._clock() - self._running_max

@@ -1,0 +1,63 @@
+"""Noisy cells on record → the answer that they are, certified and in the form that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sanql.account import packed, total_charge
+from sanql.answer import MeasuredContent, noise_by_column, show_levels
+from sanql.ask.bounded_question import BoundedQuestion, with_bounds_certified
+from sanql.ask.measure import RecordedCells
+from sanql.ask.price import is_at_least_price
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.certificate import certify
+from sanql.mechanisms import ExactSampler, SymmetricNoise
+from sanql.plan import Plan
+from sanql.results import Answer, Certificate
+
+
+@dataclass(frozen=True)
+class Certifying:
+    """What an answer needs besides its cells, computed while the engine is busy."""
+
+    plan: Plan
+    request: Request
+    question: BoundedQuestion
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        certificate = certify(self.plan, self.request.display.in_words())
+        return with_bounds_certified(certificate, self.plan, self.question)
+
+    def make(self) -> bytes:
+        """Compute all of it; wheels and quantiles are remembered, draws made here thrown away.
+
+        Returns the certificate as the ledger keeps it: it depends on the plan alone.
+        """
+        for noise in set(self.plan.noises):
+            ExactSampler().sample(noise, 1)
+            if isinstance(noise, SymmetricNoise):
+                noise.half_width(self.request.options.confidence)
+        return packed(self.certificate.to_dict())
+
+
+def show_recorded(
+    session: Session, request: Request, certifying: Certifying, cells: RecordedCells
+) -> Answer:
+    """Return the answer that noisy cells on record are, in the form that was asked for."""
+    plan = certifying.plan
+    shown = show_levels(plan, cells.cells, request.options.confidence, request.display)
+    return Answer(
+        content=MeasuredContent(shown.table, shown.intervals),
+        confidence=request.options.confidence,
+        noise=noise_by_column(plan),
+        charge=total_charge([*certifying.question.paid, plan.charge]),
+        remaining=session.balances(request.analyst),
+        certificate=certifying.certificate,
+        cached=cells.cached,
+        without_interval=shown.without,
+        version=cells.version,
+        raised=is_at_least_price(session.policy, request, plan),
+    )
