@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
@@ -97,6 +98,8 @@ def problem(error: SanqlError) -> dict[str, Any]:
             shape["place"] = {"line": error.place[0], "column": error.place[1]}
         shape |= {"nearest": error.nearest} if error.nearest else {}
         shape |= {"fill_in": error.fill_in} if error.fill_in else {}
+    if isinstance(error, PolicyError):
+        shape["faults"] = [asdict(fault) for fault in error.faults]
     return shape
 
 
