@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from sanql.client.problems import error_of
-from sanql.client.transport import Reply, Transport
+from sanql.client.problems import error_of, unreadable
+from sanql.client.transport import Transport
 from sanql.errors import SanqlError
 from sanql.interrupts import Terminated
 
@@ -24,22 +24,24 @@ def ask_server(
     key = secrets.token_hex(16)
     try:
         reply = transport.post("/v1/query", body, key=key, patient=True)
-        return _wait(transport, _path(reply), progress) if reply.later else reply.shape
+        return _wait(transport, reply.shape["id"], progress) if reply.later else reply.shape
+    except KeyError:
+        raise unreadable() from None
     except (KeyboardInterrupt, Terminated) as interrupt:
-        interrupt.add_note(_cancelled(transport, body, key))
+        interrupt.add_note(_cancelled(transport, key))
         raise
 
 
-def _path(reply: Reply) -> str:
-    """Return where a question is followed: on the same server, whatever else it says."""
-    return f"/v1/questions/{quote(str(reply.shape['id']), safe='')}"
+def _path(number: object) -> str:
+    """Return where a question is followed: on the same server, whatever it says."""
+    return f"/v1/questions/{quote(str(number), safe='')}"
 
 
-def _wait(transport: Transport, path: str, progress: Progress | None) -> Mapping[str, Any]:
+def _wait(transport: Transport, number: object, progress: Progress | None) -> Mapping[str, Any]:
     """Look how far a question has come, until it has an answer."""
     pause, said = WAIT_FIRST, ""
     while True:
-        state = transport.get(path)
+        state = transport.get(_path(number))
         match state["status"]:
             case "answered":
                 answer: Mapping[str, Any] = state["answer"]
@@ -53,13 +55,12 @@ def _wait(transport: Transport, path: str, progress: Progress | None) -> Mapping
         pause = min(WAIT_MOST, pause * 1.5)
 
 
-def _cancelled(transport: Transport, body: Mapping[str, Any], key: str) -> str:
-    """End a question on the server, and return what is to be said of it.
-
-    Under its key it is the same question: the server says which it is, and is told to end it.
-    """
+def _cancelled(transport: Transport, key: str) -> str:
+    """End a question on the server, where it runs under its key; return what is to be said of it."""
     try:
-        transport.delete(_path(transport.post("/v1/questions", body, key=key)))
-    except (SanqlError, KeyError):
+        transport.delete(_path(key))
+    except SanqlError as error:
+        if error.code == "question_unknown":
+            return "interrupted; no such question runs on the server, and what it was charged stays"
         return "interrupted; the server could not be told, and what the question was charged stays"
     return "interrupted; the question is cancelled on the server, and what it was charged stays"

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sanql.errors import AccessDenied, SanqlError, ServerError
+from sanql.errors import AccessDenied, Refused, SanqlError, ServerError
 from sanql.interrupts import Watch
 from sanql.mechanisms import OsEntropy
 
+Owner = tuple[str, str]  # dataset and person
+Start = Callable[[Watch], Future[Any]]
 QuestionStatus = Literal["queued", "running", "answered", "failed", "cancelled"]
 
 
@@ -24,9 +27,10 @@ class KeptQuestion:
     """One question of one person, from when it is asked until it is forgotten."""
 
     id: str
-    owner: tuple[str, str]  # dataset and person
-    future: Future[bytes]
+    owner: Owner
+    future: Future[Any]
     watch: Watch
+    asked: object = None  # by which another is told to be the same
 
     @property
     def status(self) -> QuestionStatus:
@@ -65,9 +69,10 @@ class KeptQuestions:
     def __init__(self, per_person_max: int) -> None:
         self._per_person_max = per_person_max
         self._mutex = threading.Lock()
-        self._kept: dict[tuple[str, str], OrderedDict[str, KeptQuestion]] = {}
+        self._kept: dict[Owner, OrderedDict[str, KeptQuestion]] = {}
+        self._running: dict[tuple[Owner, str], KeptQuestion] = {}  # by the keys they run under
 
-    def keep(self, owner: tuple[str, str], future: Future[bytes], watch: Watch) -> KeptQuestion:
+    def keep(self, owner: Owner, future: Future[bytes], watch: Watch) -> KeptQuestion:
         """Return a question under a number that nobody can guess."""
         kept = KeptQuestion(OsEntropy().bytes(16).hex(), owner, future, watch)
         with self._mutex:
@@ -78,10 +83,27 @@ class KeptQuestions:
                 del own[each.id]
         return kept
 
-    def find(self, owner: tuple[str, str], number: str) -> KeptQuestion:
-        """Return a question of a person; another's is as if it were not there."""
+    def under_key(self, owner: Owner, key: str, asked: object, start: Start) -> KeptQuestion:
+        """Return the question that runs under a key of its owner's; one is started where none does."""
+        with self._mutex:
+            running = self._running.get((owner, key))
+            if running is None:
+                watch = Watch()
+                running = KeptQuestion(key, owner, start(watch), watch, asked)
+                self._running[owner, key] = running
+            elif running.asked != asked:
+                raise _key_reused(key)
+        running.future.add_done_callback(lambda _: self._running.pop((owner, key), None))
+        return running
+
+    def find(self, owner: Owner, number: str) -> KeptQuestion:
+        """Return a question of a person, by its number or, while it runs, by its key.
+
+        Another's is as if it were not there.
+        """
         with self._mutex:
             found = self._kept.get(owner, OrderedDict()).get(number)
+            found = found or self._running.get((owner, number))
         if found is None:
             raise unknown_question(number)
         return found
@@ -93,6 +115,14 @@ def unknown_question(number: str) -> AccessDenied:
         "question_unknown",
         f"you have no question {number[:40]!r}",
         "GET /v1/history lists the questions that were charged",
+    )
+
+
+def _key_reused(key: str) -> Refused:
+    return Refused(
+        "idempotency_key_reused",
+        f"another request of yours runs under the idempotency key {key!r}",
+        "take a key of its own for each request, such as a random number",
     )
 
 

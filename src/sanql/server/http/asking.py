@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -33,11 +36,13 @@ from sanql.server.http.exchange import (
     line_of,
     queued,
     service_of,
+    waited_for,
 )
 from sanql.server.http.forms import JSON, answer_bytes, answer_reply, form_wanted
 from sanql.server.http.problems import problem
-from sanql.server.questions import KeptQuestion
+from sanql.server.questions import KeptQuestion, cancelled_before
 
+T = TypeVar("T")
 _SUGGEST = frozenset({"table", "by", "epsilon", "typical_epsilon", "dataset"})
 
 
@@ -47,7 +52,7 @@ async def query(http: HttpRequest) -> Response:
     dataset, person, request = await _asked(http)
     more = {"dataset": dataset.name}
     answered = partial(_answer, dataset, request, form, more)
-    content = await queued(http, dataset, person, answered)
+    content = await _once(http, dataset, person, (request, form), answered)
     return answer_reply(content, form, more)
 
 
@@ -86,11 +91,10 @@ async def begin_question(http: HttpRequest) -> Response:
     service, watch = service_of(http), Watch()
 
     def answered() -> bytes:
-        with dataset.used(), watched_by(watch):
-            answer = ask(dataset.session, request)
-            return answer_bytes(answer, JSON, {"dataset": dataset.name})
+        return answer_bytes(ask(dataset.session, request), JSON, {"dataset": dataset.name})
 
-    future = service.queue.submit(line_of(dataset, person), answered)
+    run = partial(_watched, dataset, watch, answered)
+    future = service.queue.submit(line_of(dataset, person), run)
     kept = service.kept.keep((dataset.name, person.name), future, watch)
     return json_reply(_state(kept), 202, location=f"/v1/questions/{kept.id}")
 
@@ -113,6 +117,44 @@ async def cancel_question(http: HttpRequest) -> Response:
     kept = await _kept(http)
     kept.cancel()
     return json_reply(_state(kept))
+
+
+async def _once(
+    http: HttpRequest,
+    dataset: Dataset,
+    person: Person,
+    asked: object,
+    answered: Callable[[], bytes | SpooledAnswer],
+) -> bytes | SpooledAnswer:
+    """Return what a question gives; sent again under its key while it runs, it is the same question."""
+    key = http.headers.get("idempotency-key")
+    if key is None:
+        return await queued(http, dataset, person, answered)
+    service, begun = service_of(http), False
+
+    def start(watch: Watch) -> Future[bytes | SpooledAnswer]:
+        nonlocal begun
+        begun = True
+        return service.queue.submit(
+            line_of(dataset, person), partial(_watched, dataset, watch, answered)
+        )
+
+    owner = dataset.name, person.name
+    running = service.kept.under_key(owner, key, asked, start)
+    try:
+        content: bytes | SpooledAnswer = await waited_for(running.future)
+    except asyncio.CancelledError:
+        if running.future.cancelled():
+            raise cancelled_before() from None
+        raise
+    if isinstance(content, SpooledAnswer) and not begun:  # which whoever began it reads
+        return await queued(http, dataset, person, answered)
+    return content
+
+
+def _watched(dataset: Dataset, watch: Watch, answered: Callable[[], T]) -> T:
+    with dataset.used(), watched_by(watch):
+        return answered()
 
 
 async def _kept(http: HttpRequest) -> KeptQuestion:

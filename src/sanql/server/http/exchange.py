@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
 
@@ -98,6 +99,11 @@ async def queued(request: Request, dataset: Dataset, person: Person, act: Callab
     """Return what something gives that is done in its person's turn, whoever still waits for it."""
     service = service_of(request)
     future = service.queue.submit(line_of(dataset, person), partial(_in_use, dataset, act))
+    return await waited_for(future)
+
+
+async def waited_for(future: Future[T]) -> T:
+    """Return what comes of something, which goes on when nobody waits for it any more."""
     return await asyncio.shield(asyncio.wrap_future(future))
 
 

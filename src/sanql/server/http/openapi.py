@@ -123,7 +123,7 @@ def _paths() -> dict[str, Any]:
             "limit", {"type": "integer", "minimum": 0, "maximum": 10_000}, "At most so many."
         ),
     ]
-    number = _parameter("id", _TEXT, "The number of a question.", "path")
+    number = _parameter("id", _TEXT, "The number of a question, or the key it runs under.", "path")
     key = _parameter(
         "Idempotency-Key",
         {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
