@@ -10,10 +10,11 @@ import ast
 from pathlib import Path
 
 import sanql
-from sanql.mechanisms import ExactSampler, OsEntropy
+from sanql.entropy import OsEntropy
+from sanql.mechanisms import ExactSampler
 
 SOURCE = Path(next(iter(sanql.__path__)))
-DOOR = SOURCE / "mechanisms" / "entropy.py"
+DOOR = SOURCE / "entropy.py"
 GAMES = SOURCE / "theory" / "attackers"
 PICTURE = SOURCE / "cli" / "certify_plots.py"  # simulates made-up tables, with a fixed seed
 MODULES = {"random", "secrets", "uuid", "numpy.random"}

@@ -282,7 +282,7 @@ ACCOUNTS = (
         "nothing is charged before a worker has the data open",
         "ask/measure.py",
         "        with opened.workers.lease() as lease:\n",
-        "        session.ledger.reserve(analyst, digest, plan.charge)\n"
+        "        session.ledger.reserve(analyst, digest, plan.charge, asked)\n"
         "        with opened.workers.lease() as lease:\n",
         f"{CHANGED}test_nothing_is_charged_where_no_worker_gets_ready",
     ),
@@ -326,7 +326,7 @@ ACCOUNTS = (
     Mutant(
         "whoever waited for the same question looks for its answer first",
         "ask/measure.py",
-        "known = None if fresh else _find(session, analyst, plan, about.number, about.formerly)",
+        "known = None if fresh else recorded_of(session, analyst, plan, about.number, about.formerly)",
         "known = None",
         f"{ONCE}test_two_hundred_repeats_from_threads_are_one_charge",
     ),

@@ -281,8 +281,9 @@ LIMITS = (
     Mutant(
         "what San finds out is charged before a row is read",
         "ask/measure.py",
-        "reservation = session.ledger.reserve(analyst, digest, plan.charge)",
-        "reservation = session.ledger.reserve(analyst, digest, type(plan.charge)((), 0, 0))",
+        "reserve = partial(session.ledger.reserve, analyst, digest, plan.charge, about_it)",
+        "free = type(plan.charge)((), 0, 0)\n"
+        "            reserve = partial(session.ledger.reserve, analyst, digest, free, about_it)",
         "ask/test_found_bounds.py::test_bounds_are_paid_once_and_every_question_the_rest",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.plan import Outline, Plan
+from sanql.policy import Budget
 
 
 def outline_of(level: LevelOutline) -> Outline:
@@ -11,4 +12,5 @@ def outline_of(level: LevelOutline) -> Outline:
 
 
 def plan_of(level: Level) -> Plan:
-    return Plan(outline_of(level.outline), (level,), level.charge)
+    within = Budget(level.charge.epsilon, level.charge.delta)
+    return Plan(outline_of(level.outline), (level,), level.charge, within)

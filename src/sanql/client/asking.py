@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from urllib.parse import quote
 
 from sanql.client.problems import error_of, unreadable
 from sanql.client.transport import Transport
+from sanql.entropy import OsEntropy
 from sanql.errors import SanqlError
 from sanql.interrupts import Terminated
 
@@ -21,7 +21,7 @@ def ask_server(
     transport: Transport, body: Mapping[str, Any], progress: Progress | None
 ) -> Mapping[str, Any]:
     """Return the plain data of an answer; sent twice, a question is still charged once."""
-    key = secrets.token_hex(16)
+    key = OsEntropy().bytes(16).hex()
     try:
         reply = transport.post("/v1/query", body, key=key, patient=True)
         return _wait(transport, reply.shape["id"], progress) if reply.later else reply.shape

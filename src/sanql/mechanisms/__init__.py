@@ -2,7 +2,6 @@
 
 from sanql.mechanisms.appearing import least_counts
 from sanql.mechanisms.deviations import deviation_upper
-from sanql.mechanisms.entropy import Entropy, OsEntropy
 from sanql.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -23,13 +22,11 @@ from sanql.mechanisms.wheel import Integers
 __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
-    "Entropy",
     "ExactSampler",
     "Geometric",
     "Integers",
     "NoNoise",
     "Noise",
-    "OsEntropy",
     "Sampler",
     "SymmetricNoise",
     "TruncatedGeometric",

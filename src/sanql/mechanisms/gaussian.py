@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sanql.entropy import Entropy
 from sanql.mechanisms.enclosure import exp_minus
-from sanql.mechanisms.entropy import Entropy
 from sanql.mechanisms.geometric import SATURATION
 from sanql.mechanisms.wheel import Integers, Weights, Wheel
 

@@ -17,8 +17,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from sanql.entropy import Entropy
 from sanql.mechanisms.enclosure import exp_minus
-from sanql.mechanisms.entropy import Entropy
 from sanql.mechanisms.wheel import Integers, Weights, Wheel
 
 SATURATION = 1 << 62

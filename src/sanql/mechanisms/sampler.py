@@ -14,7 +14,7 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
-from sanql.mechanisms.entropy import Entropy, OsEntropy
+from sanql.entropy import Entropy, OsEntropy
 from sanql.mechanisms.gaussian import draw_gaussian
 from sanql.mechanisms.geometric import (
     SATURATION,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sanql.mechanisms.entropy import Entropy
+from sanql.entropy import Entropy
 
 Integers = NDArray[np.int64]
 

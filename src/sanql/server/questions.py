@@ -13,9 +13,9 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sanql.entropy import OsEntropy
 from sanql.errors import AccessDenied, Refused, SanqlError, ServerError
 from sanql.interrupts import Watch
-from sanql.mechanisms import OsEntropy
 
 Owner = tuple[str, str]  # dataset and person
 Start = Callable[[Watch], Future[Any]]

@@ -24,9 +24,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sanql.entropy import OsEntropy
 from sanql.errors import Fault, PolicyError
 from sanql.kernel import FileIdentity, Stamp, stamp
-from sanql.mechanisms import OsEntropy
 from sanql.sources.kinds import changing_files, unreadable_file
 from sanql.sources.protocol import Source
 from sanql.sources.sightings import SETTLED_NS

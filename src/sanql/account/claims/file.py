@@ -15,8 +15,8 @@ from pathlib import Path
 
 from sanql.account.claims.address import Address, identity_of
 from sanql.account.ledger.chain import canonical_json, parse_body
+from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError
-from sanql.mechanisms import OsEntropy
 from sanql.policy import LedgerPlace, named_place
 
 SUFFIX = ".sanql-account"

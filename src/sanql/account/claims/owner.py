@@ -23,8 +23,8 @@ from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.pinning import second_head_missing
 from sanql.account.stores.opening import is_there, store_at
+from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError
-from sanql.mechanisms import OsEntropy
 from sanql.policy import LedgerPlace
 
 

@@ -19,8 +19,8 @@ from typing import Literal, cast, get_args
 from sanql.account.charge import Charge
 from sanql.account.ledger.chain import canonical_json
 from sanql.account.ledger.idempotency import IdempotencyKey
+from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError
-from sanql.mechanisms import OsEntropy
 from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Budget
 

@@ -13,7 +13,7 @@ import hmac
 import re
 from dataclasses import dataclass
 
-from sanql.mechanisms import OsEntropy
+from sanql.entropy import OsEntropy
 
 ITERATIONS = (
     4096  # the least that clients of SCRAM take; the secret is no word that could be guessed

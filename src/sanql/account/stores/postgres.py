@@ -26,8 +26,8 @@ from sanql.account.stores.postgres_connection import (
     unreachable,
 )
 from sanql.account.stores.protocol import StoredRow
+from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError, LedgerUnreadable
-from sanql.mechanisms import OsEntropy
 from sanql.policy import LedgerDatabase
 
 _SCHEMA = (

@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
-from sanql.mechanisms import OsEntropy
 from sanql.server.http.problems import account_unusable, internal, problem_reply
 from sanql.server.service import Service
 
