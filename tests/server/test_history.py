@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.serving import COUNT, Served, served
 
 
@@ -51,3 +53,27 @@ def test_reading_again_charges_nothing_also_after_a_new_version(policy: Path) ->
         again = ana.get(f"/v1/history/{number}").json()
         assert (again["rows"], again["version"]) == (first["rows"], 1)
         assert town.datasets[0].session.ledger.length == length
+
+
+def test_one_key_is_one_charge_also_for_a_question_asked_afresh(hospital: Served) -> None:
+    with hospital.client() as ana:
+        body = {"sql": COUNT, "epsilon": 0.05, "fresh": True}
+        replies = [
+            ana.post("/v1/query", json=body, headers={"idempotency-key": "one"}) for _ in range(3)
+        ]
+        assert [reply.status_code for reply in replies] == [200] * 3
+        assert len({str(reply.json()["rows"]) for reply in replies}) == 1
+        assert [reply.json()["cached"] for reply in replies] == [False, True, True]
+        other = ana.post(
+            "/v1/query", json=body | {"epsilon": 0.06}, headers={"idempotency-key": "one"}
+        )
+        assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "a\tb"])
+def test_a_key_that_is_none_is_refused(hospital: Served, key: str) -> None:
+    with hospital.client() as ana:
+        reply = ana.post(
+            "/v1/query", json={"sql": COUNT, "epsilon": 0.05}, headers={"idempotency-key": key}
+        )
+    assert reply.status_code == 422 and "idempotency" in reply.json()["code"]

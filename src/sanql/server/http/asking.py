@@ -183,7 +183,8 @@ async def _asked(http: HttpRequest) -> tuple[Dataset, Person, Request]:
     caller, body = await caller_of(http), await body_of(http)
     dataset, person = chosen(http, caller, take_text(body, "dataset"))
     check_role(person, "analyst")
-    return dataset, person, read_question_request(body, person.name)
+    key = http.headers.get("idempotency-key")
+    return dataset, person, read_question_request(body, person.name, key)
 
 
 def _answer(

@@ -69,14 +69,14 @@ def check_taken(body: Mapping[str, object], known: frozenset[str]) -> None:
         )
 
 
-def read_question_request(body: dict[str, Any], analyst: str) -> Request:
+def read_question_request(body: dict[str, Any], analyst: str, key: str | None) -> Request:
     """Return the request that a body describes, asked by whoever the credential says."""
     sql = take_text(body, "sql", needed=True)
     parameters = body.pop("parameters", None)
     options = {name: _option(body.pop(name)) for name in PASSED if name in body}
     check_taken(body, PASSED | {"sql", "dataset", "parameters"})
     asked = QuestionText(cast(str, sql), _parameters(parameters))
-    return read_request(asked, analyst, options, door="http")
+    return read_request(asked, analyst, options, door="http", idempotency_key=key)
 
 
 def _option(value: object) -> object:
