@@ -154,16 +154,16 @@ def test_two_processes_make_one_release(ledger: Ledger) -> None:
     ledger.exact.spend(second, b"cells")
     with pytest.raises(LedgerError, match="different results"):
         ledger.exact.spend(second, b"other cells")
-    ledger.exact.void(second, None, ended_by="engine")
+    ledger.exact.void(second, None, reason="engine")
     assert recorded(ledger, "ana", INCOME) == b"cells"
 
 
 def test_a_failure_may_be_tried_again_and_a_refusal_may_not(ledger: Ledger, policy: Policy) -> None:
     failed = ledger.exact.reserve("ana", INCOME)
-    ledger.exact.void(failed, None, ended_by="engine")
+    ledger.exact.void(failed, None, reason="engine")
     again = ledger.exact.reserve("ana", INCOME)
     assert again.sequence > failed.sequence
-    ledger.exact.void(again, "a cell is too small", ended_by="engine")
+    ledger.exact.void(again, "a cell is too small", reason="refused")
     entry = ledger.exact.reserve("ana", INCOME)
     assert (entry.sequence, entry.refusal) == (again.sequence, "a cell is too small")
     found = verify(policy.ledger)
@@ -172,7 +172,7 @@ def test_a_failure_may_be_tried_again_and_a_refusal_may_not(ledger: Ledger, poli
 
 def test_failures_are_rationed(ledger: Ledger, policy: Policy) -> None:
     for _ in range(policy.failures_max):
-        ledger.exact.void(ledger.exact.reserve("ana", INCOME), None, ended_by="engine")
+        ledger.exact.void(ledger.exact.reserve("ana", INCOME), None, reason="engine")
     with pytest.raises(Exception, match="have failed"):
         ledger.exact.reserve("ana", INCOME)
 
@@ -271,7 +271,7 @@ def test_a_release_of_an_older_ledger_is_repeated_under_its_older_name(ledger: L
 def test_a_release_of_an_older_ledger_that_failed_is_tried_again_in_its_own_words(
     policy: Policy, ledger: Ledger
 ) -> None:
-    ledger.exact.void(ledger.exact.reserve("ana", OLDER), None, ended_by="engine")
+    ledger.exact.void(ledger.exact.reserve("ana", OLDER), None, reason="engine")
     release(ledger, NEWER)
     assert verify(policy.ledger).sound
     with Ledger.open(policy, TERMS) as again:

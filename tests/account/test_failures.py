@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from account.forging import forge
+from sanql.account import VoidReason
 from sanql.account.charge import Charge
-from sanql.account.ledger.chain import EndedBy
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.ledger.terms import account_terms
 from sanql.audit.ledger import verify
@@ -33,15 +33,15 @@ def digest(number: int) -> str:
     return f"{number:064x}"
 
 
-def fail(ledger: Ledger, charge: Charge, analyst: str, who: EndedBy, times: int = 1) -> None:
+def fail(ledger: Ledger, charge: Charge, analyst: str, who: VoidReason, times: int = 1) -> None:
     for number in range(times):
-        ledger.void(ledger.reserve(analyst, digest(number), charge), ended_by=who)
+        ledger.void(ledger.reserve(analyst, digest(number), charge), reason=who)
 
 
 def quota(ledger: Ledger, charge: Charge, analyst: str) -> str | None:
     """What the refusal of one more question says, or None where it is taken."""
     try:
-        ledger.void(ledger.reserve(analyst, digest(99), charge), ended_by="caller")
+        ledger.void(ledger.reserve(analyst, digest(99), charge), reason="cancelled")
     except Unavailable as refused:
         assert refused.code == "failure_quota"
         assert "reset-failures" in refused.remedy
@@ -49,9 +49,15 @@ def quota(ledger: Ledger, charge: Charge, analyst: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("who", ["caller", "operator"])
+@pytest.mark.parametrize(
+    "who",
+    [
+        *("cancelled", "disconnected", "interrupted", "rehearsed"),
+        *("stopped", "storage", "fault"),
+    ],
+)
 def test_what_a_caller_breaks_off_or_an_operator_stops_is_no_failure(
-    who: EndedBy, make_policy: MakePolicy, laplace: Laplace
+    who: VoidReason, make_policy: MakePolicy, laplace: Laplace
 ) -> None:
     policy = make_policy(failures_max=1)
     with Ledger.open(policy, TERMS) as ledger:
@@ -59,7 +65,7 @@ def test_what_a_caller_breaks_off_or_an_operator_stops_is_no_failure(
         assert ledger.failures.count() == 0
         assert quota(ledger, laplace("0.01"), "ana") is None
         voids = [record.content for record in ledger.records() if record.kind == "void"]
-        assert [void["ended_by"] for void in voids] == [who] * 5 + ["caller"]
+        assert [void["reason"] for void in voids] == [who] * 5 + ["cancelled"]
         assert ledger.balances_of("ana")[0].spent_upper.epsilon == 6 * laplace("0.01").epsilon
     assert verify(policy.ledger).sound
 
@@ -143,7 +149,11 @@ def test_the_command_resets_failures(tmp_path: Path, laplace: Laplace) -> None:
     ("kind", "content"),
     [
         ("void", {"reservation": 3}),
-        ("void", {"reservation": 3, "ended_by": "nobody"}),
+        ("void", {"reservation": 3, "ended_by": "engine"}),
+        ("void", {"reservation": 3, "reason": "engine", "ended_by": "engine"}),
+        ("void", {"reservation": 3, "reason": "unknown"}),
+        ("void", {"reservation": 3, "reason": "refused"}),
+        ("void", {"reservation": 3, "reason": "engine", "refusal": "a cell is too small"}),
         ("failures_reset", {}),
         ("failures_reset", {"time": "yesterday"}),
     ],

@@ -98,7 +98,7 @@ def test_the_first_write_appends_the_new_format_and_what_was_spent_stays_spent(
 ) -> None:
     with opened(town) as ledger:
         before = {balance.account: balance.spent_upper for balance in ledger.balances()}
-        ledger.void(ledger.reserve("ana", "a" * 64, laplace("0.01")), ended_by="caller")
+        ledger.void(ledger.reserve("ana", "a" * 64, laplace("0.01")), reason="cancelled")
         ledger.reserve("ana", "b" * 64, laplace("0.01"))
         after = {balance.account: balance.spent_upper for balance in ledger.balances()}
     assert kinds(town) == [*recorded(town)["kinds"], "format", "reserve", "void", "reserve"]

@@ -158,7 +158,7 @@ def test_those_who_wait_share_one_commit_and_one_pin(
     assert many.ledger.balances()[0].spent_upper.epsilon == 9
     many.together(
         *(lambda r=r: many.ledger.spend(r, r.question.encode()) for r in made[:8]),
-        lambda: many.ledger.void(made[8], ended_by="caller"),
+        lambda: many.ledger.void(made[8], reason="cancelled"),
     )
     assert many.store.commits == [1, 8, 1, 8] and many.store.pins == 4
     for number in range(8):
@@ -187,7 +187,7 @@ def test_who_is_refused_hurts_nobody_in_the_same_batch(
     many = crowd(budget=10)
     ledger = many.ledger
     open_one, closed = (ledger.reserve("ana", digest(n), laplace("1")) for n in (100, 101))
-    ledger.void(closed, ended_by="caller")
+    ledger.void(closed, reason="cancelled")
     many.store.commits.clear()
     done = many.together(
         lambda: ledger.reserve("ana", digest(1), laplace("1")),
@@ -196,7 +196,7 @@ def test_who_is_refused_hurts_nobody_in_the_same_batch(
         lambda: ledger.reserve("ana", digest(3), laplace("7")),
         lambda: ledger.reserve("ana", digest(4), laplace("1")),  # and now none
         lambda: ledger.spend(open_one, b"answer"),
-        lambda: ledger.void(closed, ended_by="engine"),
+        lambda: ledger.void(closed, reason="engine"),
     )
     faults = [each.exception() for each in done]
     assert [type(fault) for fault in faults] == [

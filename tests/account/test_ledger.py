@@ -183,7 +183,7 @@ def test_a_charge_stays_whether_it_is_spent_voided_or_forgotten(
 ) -> None:
     with Ledger.open(make_policy(), TERMS) as ledger:
         ledger.spend(ledger.reserve("ana", question("1"), laplace("0.25")), b"answer")
-        ledger.void(ledger.reserve("ana", question("2"), laplace("0.25")), ended_by="caller")
+        ledger.void(ledger.reserve("ana", question("2"), laplace("0.25")), reason="cancelled")
         ledger.reserve("ana", question("3"), laplace("0.25"))
         spent = {b.account: (b.spent_upper.epsilon, b.reserved) for b in ledger.balances()}
         assert spent == {
@@ -198,13 +198,13 @@ def test_a_reservation_is_settled_once(make_policy: MakePolicy, laplace: Laplace
         spent = ledger.reserve("ana", question("1"), laplace("0.1"))
         ledger.spend(spent, b"answer")
         voided = ledger.reserve("ana", question("2"), laplace("0.1"))
-        ledger.void(voided, ended_by="engine")
+        ledger.void(voided, reason="engine")
         never = replace(spent, sequence=99)
         before = list(ledger.records())
         for reservation in (spent, voided, never):
             for settle in (
                 lambda r=reservation: ledger.spend(r, b"other"),
-                lambda r=reservation: ledger.void(r, ended_by="engine"),
+                lambda r=reservation: ledger.void(r, reason="engine"),
             ):
                 with pytest.raises(LedgerError) as error:
                     settle()
@@ -237,7 +237,7 @@ def test_where_no_analyst_is_declared_any_name_asks_and_only_the_dataset_counts(
         assert [balance.account for balance in ledger.balances()] == ["hospital"]
         with pytest.raises(BudgetExceeded, match="dataset account 'hospital' has epsilon 0"):
             ledger.would_fit("a third", laplace("0.6"))
-        ledger.void(reservation, ended_by="engine")
+        ledger.void(reservation, reason="engine")
         with pytest.raises(Unavailable):  # a new name does not start a new ration of failures
             ledger.reserve("a third", question("1"), laplace("0.1"))
 

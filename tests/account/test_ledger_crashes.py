@@ -246,6 +246,8 @@ def test_killed_at_lines_throughout_the_creation_of_a_ledger_it_can_still_be_ope
     generous: Policy, laplace: Laplace
 ) -> None:
     policy = generous
+    Ledger.open(policy, TERMS).close()  # what is imported on the way is there
+    remove(policy)
     numbers = first_visits(lambda: None, lambda _: Ledger.open(policy, TERMS).close())
     assert len(numbers) > 100
     for number in numbers[::2]:

@@ -139,7 +139,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), reservation=consumes(reservations))
     def void(self, which: int, reservation: Reservation) -> None:
-        self.ledgers[which].void(reservation, ended_by="engine")
+        self.ledgers[which].void(reservation, reason="engine")
         self.failures[reservation.analyst] += 1
         self.open -= 1
 

@@ -119,7 +119,7 @@ def test_the_head_is_pinned_in_a_second_place_with_every_charge(
     policy = make_policy(head=tmp_path / "disk" / "hospital.head")
     for digest in "ab":
         with opened(policy) as ledger:
-            ledger.void(ledger.reserve("ana", digest * 64, laplace("0.1")), ended_by="caller")
+            ledger.void(ledger.reserve("ana", digest * 64, laplace("0.1")), reason="cancelled")
         assert policy.head.read_bytes() == head_path(policy.ledger).read_bytes()  # type: ignore[union-attr]
     assert verify(policy.ledger).sound
 

@@ -99,8 +99,8 @@ def test_what_became_of_a_question_is_told_and_never_why_it_has_no_answer(
     with Ledger.open(make_policy(), TERMS, clock=lambda: now[0]) as ledger:
         made = [ledger.reserve("ana", digest(str(n)), laplace("0.1")) for n in range(4)]
         ledger.spend(made[0], b"cells", packed({"epsilon": 0.1}))
-        ledger.void(made[1], ended_by="engine")
-        ledger.void(made[2], ended_by="caller")
+        ledger.void(made[1], reason="engine")
+        ledger.void(made[2], reason="cancelled")
 
         def outcomes() -> list[str]:
             return [question.outcome for question in ledger.questions.of("ana")]

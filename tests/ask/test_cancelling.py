@@ -55,9 +55,7 @@ def ask(session: Session, watch: Watch, sql: str = COUNT) -> Answer:
 
 def ended(session: Session) -> list[object]:
     return [
-        record.content.get("ended_by")
-        for record in session.ledger.records()
-        if record.kind == "void"
+        record.content.get("reason") for record in session.ledger.records() if record.kind == "void"
     ]
 
 
@@ -83,7 +81,7 @@ def test_one_that_is_cancelled_while_it_runs_is_charged_and_no_failure(session: 
         with pytest.raises(Unavailable, match="the charge stays") as cancelled:
             asked.result(60)
     assert cancelled.value.code == "question_cancelled"
-    assert ended(session) == ["caller"] and session.ledger.failures.count() == 0
+    assert ended(session) == ["cancelled"] and session.ledger.failures.count() == 0
     assert spent(session) == Fraction(1, 5)
     again = ask(session, Watch())
     assert not again.cached, "there is another worker, and the question is charged anew"
@@ -98,7 +96,7 @@ def test_one_that_is_ended_by_stopping_the_session_is_the_operators(session: Ses
         session.stop()
         with pytest.raises(Unavailable):
             asked.result(60)
-    assert ended(session) == ["operator"] and session.ledger.failures.count() == 0
+    assert ended(session) == ["stopped"] and session.ledger.failures.count() == 0
 
 
 def test_a_watch_that_nobody_cancels_changes_nothing(session: Session) -> None:

@@ -177,11 +177,11 @@ def test_questions_without_an_answer_are_refused_alike_whoever_ended_them(sessio
     charge = session.ledger.questions.of("ana")[0]
     assert charge.note is not None
     said = set()
-    for who in ("engine", "caller", "operator"):
+    for who in ("engine", "cancelled", "stopped", "storage"):
         digest = f"{len(said):064x}"
         plan = San(session, "ana").explain("SELECT COUNT(*) FROM people", epsilon=0.1)
         made = session.ledger.reserve("ana", digest, plan.charge, replace(NOTHING_SAID, text="x"))
-        session.ledger.void(made, ended_by=who)
+        session.ledger.void(made, reason=who)
         number = len(history(session, "ana"))
         with pytest.raises(Refused) as refused:
             read_again(session, "ana", number)

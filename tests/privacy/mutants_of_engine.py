@@ -77,7 +77,7 @@ ENGINE = (
     Mutant(
         "what a caller breaks off is no failure",
         "account/ledger/state.py",
-        'if ended_by(content, self.format) == "engine":',
+        'if who_ended(content, self.format) == "engine":',
         "if True:",
         "account/test_failures.py::"
         "test_what_a_caller_breaks_off_or_an_operator_stops_is_no_failure",

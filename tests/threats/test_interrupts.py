@@ -73,7 +73,7 @@ def settled(policy: Policy) -> Counter[str]:
         record.kind for record in records if record.kind in {"reserve", "spend", "void"}
     )
     voids = [record.content for record in records if record.kind == "void"]
-    assert {void["ended_by"] for void in voids} <= {"caller"}
+    assert {void["reason"] for void in voids} <= {"interrupted"}
     assert verify(policy.ledger).sound
     return kinds
 

@@ -16,7 +16,6 @@ from sanql.account.ledger.asked import NOTHING_SAID, Asked, Door, packed
 from sanql.account.ledger.chain import (
     BEGINNING,
     RESTORE,
-    EndedBy,
     Head,
     LedgerRecord,
     canonical_json,
@@ -44,6 +43,7 @@ from sanql.account.ledger.versions import (
     stamps_missing,
     version_name,
 )
+from sanql.account.ledger.void_reasons import VoidReason
 from sanql.account.people.people import People
 from sanql.account.people.person import Person, Role
 from sanql.account.stores.opening import is_there, open_store, own_heads, reader_at, set_aside
@@ -67,7 +67,6 @@ __all__ = [
     "Claims",
     "ClosingStatement",
     "Door",
-    "EndedBy",
     "Event",
     "ExactBook",
     "ExactClaim",
@@ -94,6 +93,7 @@ __all__ = [
     "SelectionEvent",
     "Site",
     "Version",
+    "VoidReason",
     "account_terms",
     "accountant_for",
     "address_of",

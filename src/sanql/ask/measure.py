@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from sanql.account import Asked, EndedBy, Reservation
+from sanql.account import Asked, Reservation, VoidReason
 from sanql.answer import LevelCells
 from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
@@ -122,7 +122,7 @@ def _charged(
         session.ledger.spend(reservation, cells.to_bytes(), certificate())
         noted.stage = "answered"
     except Unavailable as fault:
-        session.ledger.void(reservation, ended_by=_ended_by(session, fault))
+        session.ledger.void(reservation, reason=_reason(session, fault))
         raise
     except BaseException as fault:
         session.ledger.give_up(reservation, fault)
@@ -130,11 +130,11 @@ def _charged(
     return cells
 
 
-def _ended_by(session: Session, fault: Unavailable) -> EndedBy:
-    """Return who ended a question: whoever cancelled it, whoever stops the server, or the engine."""
+def _reason(session: Session, fault: Unavailable) -> VoidReason:
+    """Return why a question ended: it was cancelled, or the server stopped, or the engine failed."""
     if fault.code == "question_cancelled":
-        return "caller"
-    return "operator" if session.stopping else "engine"
+        return "cancelled"
+    return "stopped" if session.stopping else "engine"
 
 
 def _run(

@@ -157,6 +157,8 @@ def _content(record: dict[str, Any], end: str) -> str:
             why = f": {body['refusal']}" if "refusal" in body else ""
             if not why and "ended_by" in body:
                 why = f", ended by the {body['ended_by']}"
+            if not why and "reason" in body:
+                why = f": {body['reason']}"
             return f"of record {body.get('reservation')}{why}"
         case "format":
             return f"goes on in format {body['format']}"

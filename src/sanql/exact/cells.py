@@ -91,13 +91,13 @@ def _computed(
         cells = _read(exact, run())
     except Exception:
         # whatever happened must not be told: it could depend on a row
-        ledger.exact.void(entry, None, ended_by="engine")
+        ledger.exact.void(entry, None, reason="engine")
         raise unavailable() from None
     if isinstance(exact, ExactHistogram):
         shown = tuple(count if count >= least else 0 for count in cells.records)
         return ExactCells(shown, cells.totals)
     if min(cells.records) < least:
-        ledger.exact.void(entry, CELL_SMALL, ended_by="engine")
+        ledger.exact.void(entry, CELL_SMALL, reason="refused")
         raise cells_too_small(exact)
     return cells
 

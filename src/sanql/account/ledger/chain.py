@@ -42,9 +42,6 @@ SCRATCH_KINDS: frozenset[Kind] = frozenset(
 )
 """What a scratch account may record: charges, never an answer, a version of the data or a claim."""
 
-EndedBy = Literal["caller", "operator", "engine"]
-"""Who ended a question without an answer; only what the engine ends is a failure."""
-
 CREATION_RECORDS = 2
 """A new ledger is committed with this many records; with more, its head may not be missing."""
 

@@ -11,13 +11,13 @@ from fractions import Fraction
 from sanql.account.charge import Charge
 from sanql.account.ledger.answers import recorded_answer
 from sanql.account.ledger.asked import NOTHING_SAID, Asked
-from sanql.account.ledger.chain import EndedBy
 from sanql.account.ledger.exact_book import ExactClaim, ExactEntry
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.preconditions import Preconditions
 from sanql.account.ledger.questions import Questions
 from sanql.account.ledger.refusals import check_exact_open
 from sanql.account.ledger.versions import number_of
+from sanql.account.ledger.void_reasons import VoidReason
 from sanql.errors import LedgerError
 
 NO_CHARGE = Charge((), Fraction(0), Fraction(0))
@@ -100,11 +100,11 @@ class ExactReleases:
                 )
         self._journal.pin()
 
-    def void(self, entry: ExactEntry, refusal: str | None, *, ended_by: EndedBy) -> None:
+    def void(self, entry: ExactEntry, refusal: str | None, *, reason: VoidReason) -> None:
         """Record that an exact release ended without cells: refused for a reason, or failed."""
         with self._journal.writing():
             if self._journal.books.exact.holds(entry.sequence):
-                content: dict[str, object] = {"reservation": entry.sequence, "ended_by": ended_by}
+                content: dict[str, object] = {"reservation": entry.sequence, "reason": reason}
                 if refusal is not None:
                     content["refusal"] = refusal
                 self._journal.append("void", content)

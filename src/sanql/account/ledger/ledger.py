@@ -27,7 +27,7 @@ from sanql.account.ledger.balances import (
     check_fits,
     spent_without_budget,
 )
-from sanql.account.ledger.chain import EndedBy, LedgerRecord
+from sanql.account.ledger.chain import LedgerRecord
 from sanql.account.ledger.data_versions import DataVersions
 from sanql.account.ledger.exact_releases import ExactReleases
 from sanql.account.ledger.failures import ORPHAN_GRACE, Failures
@@ -37,6 +37,7 @@ from sanql.account.ledger.moments import Clock
 from sanql.account.ledger.opening import Opening
 from sanql.account.ledger.preconditions import Preconditions
 from sanql.account.ledger.questions import Questions
+from sanql.account.ledger.void_reasons import VoidReason, reason_of
 from sanql.account.stores.opening import open_store, own_heads
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
@@ -171,9 +172,9 @@ class Ledger:
         """
         self._journal.write(WaitingWrite(partial(self._spend, reservation, answer, certificate)))
 
-    def void(self, reservation: Reservation, *, ended_by: EndedBy) -> None:
-        """Record that a reservation ended without an answer, and who ended it; its charge stays."""
-        self._journal.write(WaitingWrite(partial(self._void, reservation, ended_by)))
+    def void(self, reservation: Reservation, *, reason: VoidReason) -> None:
+        """Record that a reservation ended without an answer, and why; its charge stays."""
+        self._journal.write(WaitingWrite(partial(self._void, reservation, reason)))
 
     def give_up(self, reservation: Reservation, fault: BaseException) -> None:
         """Void a reservation that something other than the engine has ended, if it is still open.
@@ -182,9 +183,7 @@ class Ledger:
         ledger itself may have failed: then the reservation stays as it is.
         """
         with suppress(LedgerError):
-            self.void(
-                reservation, ended_by="operator" if isinstance(fault, Exception) else "caller"
-            )
+            self.void(reservation, reason=reason_of(fault))
 
     def asking(self, analyst: str, question: str) -> AbstractContextManager[None]:
         """Hold a question against all who ask the same at once, so that it is charged once.
@@ -221,7 +220,7 @@ class Ledger:
                 if (analyst, question) not in self._journal.books.rehearsed or question == afresh:
                     check_fits(self._journal.books, analyst, charge)
                     record = self._append_charge(analyst, question, charge, asked)
-                    ended: dict[str, object] = {"ended_by": "caller"}
+                    ended: dict[str, object] = {"reason": "rehearsed"}
                     self._journal.append("void", ended | {"reservation": record.sequence})
         self._journal.pin()
 
@@ -291,10 +290,10 @@ class Ledger:
         spent: dict[str, object] = {"reservation": reservation.sequence, "sha256": digest}
         return self._journal.append("spend", spent)
 
-    def _void(self, reservation: Reservation, ended_by: EndedBy) -> LedgerRecord:
+    def _void(self, reservation: Reservation, reason: VoidReason) -> LedgerRecord:
         """Append the end of an open reservation; call it while writing."""
         self._check_pending(reservation)
-        content: dict[str, object] = {"ended_by": ended_by, "reservation": reservation.sequence}
+        content: dict[str, object] = {"reason": reason, "reservation": reservation.sequence}
         return self._journal.append("void", content)
 
     def _append_charge(

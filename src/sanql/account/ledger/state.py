@@ -21,7 +21,6 @@ from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity
 from sanql.account.ledger.chain import (
     BEGINNING,
     SCRATCH_KINDS,
-    EndedBy,
     Head,
     LedgerRecord,
     OwnershipKind,
@@ -33,6 +32,7 @@ from sanql.account.ledger.format_1 import spent_in_format_1
 from sanql.account.ledger.running_balance import RunningBalance
 from sanql.account.ledger.terms import AccountTerms
 from sanql.account.ledger.versions import Version, version_after
+from sanql.account.ledger.void_reasons import who_ended
 from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Budget
 
@@ -165,6 +165,7 @@ class Books:
                 self.exact.spend(sequence, answer)
                 self.spent[sequence] = answer
             case "void" if self.exact.holds(content["reservation"]):
+                who_ended(content, self.format)
                 failed = self.exact.void(cast(int, content["reservation"]), content.get("refusal"))
                 if failed is not None:
                     self._count_failure(failed, content)
@@ -294,7 +295,7 @@ class Books:
             self.balances[account.identity].take(charge)
 
     def _count_failure(self, analyst: str, content: Mapping[str, object]) -> None:
-        if ended_by(content, self.format) == "engine":
+        if who_ended(content, self.format) == "engine":
             self.failures[analyst] += 1
 
     def _reset_failures(self, content: Mapping[str, object]) -> None:
@@ -309,17 +310,6 @@ class Books:
         if not isinstance(sequence, int):
             raise ValueError("a reservation is named by its sequence")
         return self.pending.pop(sequence), sequence
-
-
-def ended_by(content: Mapping[str, object], written_in: int) -> EndedBy:
-    """Return who ended a voided reservation; format 1 does not say, and it counts as the engine."""
-    match content.get("ended_by"):
-        case None if written_in == 1:
-            return "engine"
-        case "caller" | "operator" | "engine" as who:
-            return who
-        case _:
-            raise ValueError("a void says who ended it")
 
 
 def shown_of(charged: list[Account]) -> list[Account]:

@@ -37,6 +37,7 @@ from sanql.audit.ledger.ownership import OwnershipAudit
 from sanql.audit.ledger.terms import TermsAudit
 from sanql.audit.ledger.texts import NO_TEXTS, TextsAudit, VerifiedTexts
 from sanql.audit.ledger.versions import VersionAudit
+from sanql.audit.ledger.voids import ends_as_it_should
 from sanql.errors import LedgerError
 from sanql.numbers import show_upper
 from sanql.policy import LedgerPlace
@@ -304,8 +305,8 @@ class _Audit:
                 self.answers[body["reservation"]] = (sequence, body["sha256"])
             case "void":
                 self.open_reservations.remove(body["reservation"])
-                if self.format > 1 and body["ended_by"] not in ("caller", "operator", "engine"):
-                    raise ValueError("a void says who ended it")
+                if not ends_as_it_should(body, self.format):
+                    raise ValueError("a void says who ended it, or why")
             case "failures_reset" if self.format > 1:
                 datetime.fromisoformat(body["time"])
             case _ if kind in OWNERSHIP and self.format >= 2:
