@@ -15,7 +15,10 @@ from sanql.ask import (
     ask,
     closed,
     explain_request,
+    history,
+    read_again,
     read_request,
+    recorded_certificate,
     schema_of,
     suggest_limits,
 )
@@ -25,7 +28,17 @@ from sanql.numbers import parse_epsilon
 from sanql.options import Number, Options
 from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
-from sanql.results import Answer, ExactExplanation, Explanation, Schema, Suggestion
+from sanql.results import (
+    Answer,
+    Certificate,
+    ExactCertificate,
+    ExactExplanation,
+    Explanation,
+    HistoryEntry,
+    Schema,
+    Suggestion,
+    certificate_from_dict,
+)
 
 
 class San:
@@ -98,6 +111,18 @@ class San:
         typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
         price = parse_epsilon(epsilon)
         return suggest_limits(self.session, self.analyst, table, by, price, typical, self._door)
+
+    def history(self, *, after: int = 0, limit: int = 100) -> tuple[HistoryEntry, ...]:
+        """Return what this analyst has asked and paid for, oldest first, those after a number."""
+        return history(self.session, self.analyst, after, limit)
+
+    def read_again(self, number: int) -> Answer:
+        """Return an answer on record, by its number in the history; it is free, and no row is read."""
+        return read_again(self.session, self.analyst, number)
+
+    def certificate(self, number: int) -> Certificate | ExactCertificate:
+        """Return the certificate that came with an answer, by its number in the history."""
+        return certificate_from_dict(recorded_certificate(self.session, self.analyst, number))
 
     def refresh(self) -> Version:
         """Open the next version of the data: from now on questions are about the source as it is.

@@ -31,6 +31,12 @@ class Door(Protocol):
 
     def schema(self) -> Shape: ...
 
+    def history(self, after: int) -> list[Shape]: ...
+
+    def read_again(self, number: int) -> Shape: ...
+
+    def certificate(self, number: int) -> Shape: ...
+
 
 class PythonDoor:
     """San in Python: on the data, or on a server."""
@@ -57,6 +63,15 @@ class PythonDoor:
 
     def schema(self) -> Shape:
         return plain(self.san.schema().to_dict())
+
+    def history(self, after: int) -> list[Shape]:
+        return [plain(entry.to_dict()) for entry in self.san.history(after=after, limit=1000)]
+
+    def read_again(self, number: int) -> Shape:
+        return plain(self.san.read_again(number).to_dict())
+
+    def certificate(self, number: int) -> Shape:
+        return plain(self.san.certificate(number).to_dict())
 
 
 class HttpDoor:
@@ -85,6 +100,17 @@ class HttpDoor:
     def schema(self) -> Shape:
         shape: Shape = self._client.get("/v1/schema").json()
         return shape
+
+    def history(self, after: int) -> list[Shape]:
+        address = f"/v1/history?after={after}&limit=1000"
+        questions: list[Shape] = _told(self._client.get(address))["questions"]
+        return questions
+
+    def read_again(self, number: int) -> Shape:
+        return _told(self._client.get(f"/v1/history/{number}"))
+
+    def certificate(self, number: int) -> Shape:
+        return _told(self._client.get(f"/v1/certificate/{number}"))
 
     def _post(self, path: str, sql: str, parameters: Any, options: dict[str, Any]) -> Shape:
         body: Shape = {"sql": sql, **{name: _option(value) for name, value in options.items()}}

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from client.doors import Door, Shape, plain
-from sanql import Accuracy, BudgetExceeded, Refused, San
+from sanql import Accuracy, BudgetExceeded, Refused, San, SanqlError
 
 CLAUSE = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=2)"
 COUNT = "SELECT COUNT(*) AS n FROM people"
@@ -182,6 +182,28 @@ class SanContract:
         assert first["limits"] == again["limits"] and again["cached"]
         local = here.suggest_limits("visits", epsilon="0.5", by="kind")
         assert again == plain(local.to_dict() | {"text": str(local)})
+
+    def test_what_was_asked_is_in_the_history_and_read_again_for_free(
+        self, door: Door, here: San
+    ) -> None:
+        known = len(here.history(limit=1000))
+        first = door.query("SELECT SUM(score) AS total FROM people", epsilon="0.35")
+        (entry,) = door.history(known)
+        assert [entry] == [plain(each.to_dict()) for each in here.history(after=known)]
+        assert entry["sql"] == "SELECT SUM(score) AS total FROM people"
+        assert (entry["outcome"], entry["price"]["epsilon_exact"]) == ("answered", "7/20")
+        before = door.budget()
+        again = door.read_again(entry["id"])
+        assert unpriced(again) == unpriced(first) and again["cached"]
+        assert again == plain(here.read_again(entry["id"]).to_dict())
+        assert door.certificate(entry["id"]) == first["certificate"]
+        assert door.budget() == before
+
+    def test_what_was_never_asked_cannot_be_read_again(self, door: Door) -> None:
+        for read in (door.read_again, door.certificate):
+            with pytest.raises(SanqlError) as caught:
+                read(999_999)
+            assert caught.value.code == "question_unknown"
 
     def test_the_accounts_that_are_shown_are_those_of_here(self, door: Door, here: San) -> None:
         assert door.budget() == [plain(balance.to_dict()) for balance in here.balances()]

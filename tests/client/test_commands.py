@@ -96,6 +96,33 @@ def test_the_schema_of_a_server_is_that_of_here(
     assert run_without_engine(town, "schema").stdout == "\n".join(lines) + "\n"
 
 
+def test_the_history_of_a_server_is_that_of_here(
+    town: Served, town_policy: Path, remote: list[object]
+) -> None:
+    sql = f"{COUNT}\nWHERE score > 1 AND score > 2 AND score > 3 AND score > 4 -- a long question"
+    run("query", *remote, "-e", "0.4", sql)
+    local = ["-p", town_policy, "-a", "ana"]
+    for form in ("table", "json"):
+        there = run("history", *remote, "--format", form)
+        assert (there.exit_code, there.stdout) == (
+            0,
+            run("history", *local, "--format", form).stdout,
+        )
+    last = json.loads(there.stdout)["questions"][-1]
+    assert last["sql"] == sql and last["price"]["epsilon"] == 0.4
+    number = last["id"]
+    for form in ("table", "json", "csv"):
+        there = run("history", *remote, "--format", form, number)
+        assert there.stdout == run("query", *remote, "-e", "0.4", "--format", form, sql).stdout
+        assert there.stdout == run("history", *local, "--format", form, number).stdout
+    assert (
+        run("history", *remote, "--after", number).stdout == "nothing has been asked and paid for\n"
+    )
+    assert "WHERE score > 1 AND score > 2" in run("history", *remote).stdout
+    assert run("history", *remote, "--format", "csv").exit_code == 2
+    assert run_without_engine(town, "history").stdout == run("history", *remote).stdout
+
+
 def test_an_owner_refreshes_and_an_analyst_does_not(
     town: Served, remote: list[object], tmp_path: Path
 ) -> None:

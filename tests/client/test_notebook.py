@@ -100,6 +100,8 @@ def test_another_server_is_connected_by_name(
     assert done.success
     _, shown = run(shell, "%sanql budget")
     assert "analyst pat" in shown and "analyst ana" not in shown
+    assert "score" in run(shell, "%sanql schema")[1]
+    assert "nothing has been asked" in run(shell, "%sanql history")[1]
 
 
 def test_an_interrupt_says_that_the_charge_stays(

@@ -3,7 +3,7 @@
 from sanql.ask.answer import ask, ask_with
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
-from sanql.ask.own_history import HistoryEntry, history, read_again, recorded_certificate
+from sanql.ask.own_history import history, read_again, recorded_certificate
 from sanql.ask.request import Request, read_request
 from sanql.ask.schema import schema_of
 from sanql.ask.session import Session, closed
@@ -11,7 +11,6 @@ from sanql.ask.spooled_rows import SpooledAnswer, spool_publicly
 
 __all__ = [
     "EPSILON_TYPICAL",
-    "HistoryEntry",
     "Request",
     "Session",
     "SpooledAnswer",

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
-from sanql.account import Asked, AskedQuestion, Door, Outcome
+from sanql.account import Asked, AskedQuestion, Door
 from sanql.answer import LevelCells
 from sanql.ask.answer_exactly import recorded_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
@@ -24,28 +23,10 @@ from sanql.ask.shown_answer import Certifying, show_recorded
 from sanql.ask.typed_values import NotReadable, from_plain
 from sanql.errors import Refused
 from sanql.parse import QuestionText
-from sanql.policy import Budget
-from sanql.results import Answer
+from sanql.results import Answer, HistoryEntry
 
 ENTRIES_MAX = 1000
 """How many entries are listed at once, at most."""
-
-
-@dataclass(frozen=True)
-class HistoryEntry:
-    """One question of an analyst: `sql` is None where its text was erased.
-
-    `purpose` says what was paid for where it was not the answer itself, such as finding bounds.
-    """
-
-    number: int
-    time: datetime
-    sql: str | None
-    door: Door
-    price: Budget
-    outcome: Outcome
-    version: int | None
-    purpose: str
 
 
 def history(

@@ -84,10 +84,11 @@ def query(
         values = typed(parameters)
         with open_here(policy, analyst) if place is None else open_there(place) as san:
             answer = san.query(_text(sql), parameters=values, **options)
-        _write(answer, form)
+        write_answer(answer, form)
 
 
-def _write(answer: Answer, form: str) -> None:
+def write_answer(answer: Answer, form: str) -> None:
+    """Write an answer in a form to the standard output, and beside it what the form does not carry."""
     match form:
         case "json":
             click.echo(answer.to_json())

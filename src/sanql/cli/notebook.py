@@ -22,6 +22,7 @@ import click
 
 from sanql.cli.ask import question_options
 from sanql.cli.failing import words_of
+from sanql.cli.history import print_history
 from sanql.cli.opening import ServerChoice, open_there
 from sanql.cli.parameters import typed
 from sanql.client import RemoteSan, connect_to_server
@@ -110,6 +111,9 @@ class _Magics:
 
         print_balances(self._connected().budget())
 
+    def _history(self, rest: str) -> None:
+        print_history(self._connected().history())
+
     def _schema(self, rest: str) -> object:
         return self._connected().schema()
 
@@ -117,6 +121,7 @@ class _Magics:
 _ACTIONS: dict[str, Callable[[_Magics, str], object]] = {
     "connect": _Magics._connect,
     "budget": _Magics._budget,
+    "history": _Magics._history,
     "schema": _Magics._schema,
 }
 

@@ -23,6 +23,7 @@ from sanql.results import (
     ExactCertificate,
     ExactExplanation,
     Explanation,
+    HistoryEntry,
     Schema,
     Suggestion,
     answer_from_dict,
@@ -120,13 +121,18 @@ class RemoteSan:
         """Return the accounts that whoever asks is shown."""
         return tuple(self.budget())
 
-    def answer(self, question: int) -> Answer:
-        """Return an answer of one's own again, by its number in the history; it is free."""
-        return _rebuilt(answer_from_dict, self._get(f"/v1/history/{int(question)}"))
+    def history(self, *, after: int = 0, limit: int = 100) -> tuple[HistoryEntry, ...]:
+        """Return what whoever asks has asked and paid for, oldest first, those after a number."""
+        shape = self._get("/v1/history", after=after, limit=limit)
+        return _rebuilt(lambda shape: (*map(HistoryEntry.from_dict, shape["questions"]),), shape)
 
-    def certificate(self, question: int) -> Certificate | ExactCertificate:
-        """Return the certificate of an answer of one's own, by its number in the history."""
-        return _rebuilt(certificate_from_dict, self._get(f"/v1/certificate/{int(question)}"))
+    def read_again(self, number: int) -> Answer:
+        """Return an answer on record, by its number in the history; it is free."""
+        return _rebuilt(answer_from_dict, self._get(f"/v1/history/{int(number)}"))
+
+    def certificate(self, number: int) -> Certificate | ExactCertificate:
+        """Return the certificate that came with an answer, by its number in the history."""
+        return _rebuilt(certificate_from_dict, self._get(f"/v1/certificate/{int(number)}"))
 
     def close(self) -> None:
         """End the connection; the server goes on."""

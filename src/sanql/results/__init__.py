@@ -7,6 +7,7 @@ from sanql.results.certificate import UNKNOWN_KEYS, Certificate, ExactCertificat
 from sanql.results.content import Interval, ShownColumn
 from sanql.results.exact import ExactAnswer, ExactExplanation
 from sanql.results.explanation import Expected, Explanation, LevelExplained
+from sanql.results.history import HistoryEntry
 from sanql.results.needed import need
 from sanql.results.price import LEAST_PRICE
 from sanql.results.reading import answer_from_dict, certificate_from_dict, explanation_from_dict
@@ -27,6 +28,7 @@ __all__ = [
     "ExactExplanation",
     "Expected",
     "Explanation",
+    "HistoryEntry",
     "Interval",
     "LevelExplained",
     "LimitChoice",

@@ -48,7 +48,7 @@ class Balance:
             "account": self.account,
             "kind": self.kind,
             "budget": _to_dict(self.budget, _down, number_lower),
-            "spent_upper": _to_dict(self.spent_upper, _up, number_upper),
+            "spent_upper": spent_to_dict(self.spent_upper),
             "remaining_lower": _to_dict(self.remaining_lower, _down, number_lower),
             "reserved": self.reserved,
         }
@@ -59,9 +59,9 @@ class Balance:
         return cls(
             str(shape["account"]),
             shape["kind"],
-            _from_dict(shape["budget"]),
-            _from_dict(shape["spent_upper"]),
-            _from_dict(shape["remaining_lower"]),
+            budget_from_dict(shape["budget"]),
+            budget_from_dict(shape["spent_upper"]),
+            budget_from_dict(shape["remaining_lower"]),
             int(shape["reserved"]),
         )
 
@@ -98,6 +98,11 @@ def balances_from_dicts(shapes: Iterable[Mapping[str, Any]]) -> tuple[Balance, .
     return tuple(map(Balance.from_dict, shapes))
 
 
+def spent_to_dict(spent: Budget) -> dict[str, Any]:
+    """Return what was spent as plain data: numbers rounded up, and exact fractions."""
+    return _to_dict(spent, _up, number_upper)
+
+
 def _named(balance: Balance) -> str:
     return f"{balance.kind} {balance.account}"
 
@@ -115,7 +120,8 @@ def _to_dict(
     }
 
 
-def _from_dict(shape: Mapping[str, Any]) -> Budget:
+def budget_from_dict(shape: Mapping[str, Any]) -> Budget:
+    """Return an epsilon and delta that were written exactly."""
     return Budget(parse_rational(shape["epsilon_exact"]), parse_rational(shape["delta_exact"]))
 
 

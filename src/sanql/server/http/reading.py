@@ -8,8 +8,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from sanql.account import Person
-from sanql.ask import HistoryEntry, history, read_again, recorded_certificate, schema_of
-from sanql.numbers import number_upper
+from sanql.ask import history, read_again, recorded_certificate, schema_of
 from sanql.server.caller import check_role
 from sanql.server.datasets import Dataset
 from sanql.server.http.exchange import (
@@ -70,7 +69,7 @@ async def list_history(http: HttpRequest) -> Response:
 
     def listed() -> dict[str, Any]:
         found = history(dataset.session, person.name, after, most)
-        return {"dataset": dataset.name, "questions": [_entry(entry) for entry in found]}
+        return {"dataset": dataset.name, "questions": [entry.to_dict() for entry in found]}
 
     return json_reply(await queued(http, dataset, person, listed))
 
@@ -111,22 +110,6 @@ def _number(http: HttpRequest) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
         raise unknown_question(text)
     return int(text)
-
-
-def _entry(entry: HistoryEntry) -> dict[str, Any]:
-    return {
-        "id": entry.number,
-        "time": entry.time.isoformat(),
-        "sql": entry.sql,
-        "door": entry.door,
-        "price": {
-            "epsilon": number_upper(entry.price.epsilon),
-            "delta": number_upper(entry.price.delta),
-        },
-        "outcome": entry.outcome,
-        "version": entry.version,
-        "purpose": entry.purpose,
-    }
 
 
 async def _about(http: HttpRequest) -> tuple[Dataset, Person]:
