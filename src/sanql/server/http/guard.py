@@ -6,8 +6,8 @@ down, and nothing is told.
 
 from __future__ import annotations
 
+import re
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -26,6 +26,8 @@ STRICT_HEADERS = {
     "x-frame-options": "DENY",
 }
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_ONCE = ("authorization", "content-type", "origin", "sec-fetch-site")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", re.ASCII)
 
 
 class Guard:
@@ -71,20 +73,20 @@ class Guard:
         )
 
     def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        names = self._service.settings.names
-        if len(headers.getlist("host")) != 1 or _host(headers["host"]) not in names:
+        headers, settings = Headers(scope=scope), self._service.settings
+        host = headers.getlist("host")
+        if len(host) != 1 or _name_in(host[0]) not in settings.names:
             raise ServerError(
                 "host_unknown",
                 "the server is not asked for by a name of its own",
                 "use the name that its operator has given out; they list it under hosts",
             )
-        if len(headers.getlist("authorization")) > 1 or len(headers.getlist("content-type")) > 1:
+        proxy = () if settings.proxy is None else (settings.proxy.header,)
+        if any(len(headers.getlist(name)) > 1 for name in (*_ONCE, *proxy)):
             raise ServerError("header_twice", "a header is there twice", "send it once")
-        origin = headers.get("origin")
-        if origin is not None and _host(urlsplit(origin).netloc) not in names:
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None and not _is_own(origin, host[0], settings.hosts):
             raise _foreign()
-        site = headers.get("sec-fetch-site", "none")
         if scope["method"] not in _SAFE and site not in ("none", "same-origin"):
             raise _foreign()
 
@@ -120,15 +122,21 @@ def _route(scope: Scope) -> str:
     return f"{scope['method']} {getattr(endpoint, '__name__', 'unknown')}"[:80]
 
 
-def _host(netloc: str) -> str:
-    """Return the name in a Host or Origin, without its port.
+def _name_in(authority: str) -> str | None:
+    """Return the name in a Host, without its port; None where it is anything else.
 
-    >>> _host("LocalHost:80"), _host("[::1]:8080"), _host("127.0.0.1")
-    ('localhost', '::1', '127.0.0.1')
+    >>> _name_in("LocalHost:80"), _name_in("[::1]:8080"), _name_in("127.0.0.1:80@evil")
+    ('localhost', '::1', None)
     """
-    if netloc.startswith("["):
-        return netloc[1:].partition("]")[0].lower()
-    return netloc.partition(":")[0].lower()
+    found = _HOST.fullmatch(authority.lower())
+    return None if found is None else found[1].strip("[]")
+
+
+def _is_own(origin: str, host: str, hosts: tuple[str, ...]) -> bool:
+    """Return whether a page is of this server: asked for under the same name, or one it was given."""
+    scheme, _, authority = origin.lower().partition("://")
+    own = authority == host.lower() or _name_in(authority) in {name.lower() for name in hosts}
+    return scheme in ("http", "https") and own
 
 
 def _not_found(fault: HTTPException, scope: Scope) -> ServerError:
