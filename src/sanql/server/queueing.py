@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import TypeVar
 
 from sanql.errors import ServerError
@@ -61,6 +62,7 @@ class FairQueue:
             job: _Job = (future, contextvars.copy_context(), act)  # type: ignore[assignment]
             self._lines.setdefault(person, deque()).append(job)
             self._changed.notify()
+        future.add_done_callback(partial(self._leave, person))
         return future
 
     @property
@@ -112,10 +114,28 @@ class FairQueue:
     def _done(self, person: str) -> None:
         with self._changed:
             self._running -= 1
-            self._held[person] -= 1
-            if not self._held[person]:
-                del self._held[person]
+            self._let_go(person)
             self._finished.notify_all()
+
+    def _leave(self, person: str, ended: Future[T]) -> None:
+        """Take what was cancelled out of its line at once: another may stand there."""
+        if not ended.cancelled():
+            return
+        with self._changed:
+            line = self._lines.get(person, deque())
+            found = next((job for job in line if job[0] is ended), None)
+            if found is None:  # a thread has taken it meanwhile
+                return
+            line.remove(found)
+            if not line:
+                del self._lines[person]
+            self._waiting -= 1
+            self._let_go(person)
+
+    def _let_go(self, person: str) -> None:
+        self._held[person] -= 1
+        if not self._held[person]:
+            del self._held[person]
 
 
 def stopping() -> ServerError:
