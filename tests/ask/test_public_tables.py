@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from sanql.errors import Refused
 from sanql.policy import load
+from sanql.results import answer_from_dict
 from sanql.san import San
 from support.policies import dataset
 
@@ -69,3 +71,17 @@ def test_an_exact_release_of_public_rows_is_needless(san: San) -> None:
         san.query(ROWS, exact=True)
     assert (caught.value.code, caught.value.remedy) == ("public_only", NEEDLESS)
     assert san.query(ROWS).rows  # as the remedy says
+
+
+def test_whole_numbers_stay_whole_numbers_whatever_is_computed_with_them(san: San) -> None:
+    """Arithmetic is done in 128 bits; what fits 64 is shown so, what may not travels as text."""
+    small = san.query("SELECT price FROM products WHERE price < 3 ORDER BY price")
+    assert small.rows == [(1,), (2,)] and str(small.to_arrow().schema.types[0]) == "int64"
+    large = san.query("SELECT price * 9223372036854775807 AS n FROM products ORDER BY price")
+    assert large.rows[1] == (18446744073709551614,)
+    shape = json.loads(large.to_json())
+    assert shape["columns"] == [{"name": "n", "type": "decimal"}]
+    assert shape["rows"][1] == ["18446744073709551614"]
+    rebuilt = answer_from_dict(shape)
+    assert rebuilt.rows == large.rows and rebuilt.to_arrow() == large.to_arrow()
+    assert rebuilt.to_csv() == large.to_csv()

@@ -54,4 +54,6 @@ def _type_name(arrow: str) -> str:
         return "timestamp"
     if arrow.startswith("date"):
         return "date"
+    if arrow.startswith("decimal"):
+        return "decimal"
     return TYPE_NAMES.get(arrow, arrow)

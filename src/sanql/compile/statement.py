@@ -19,6 +19,7 @@ instead (`quantile_bins.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from sanql.catalog import Layout
 from sanql.compile.cells import CellWriter
@@ -32,7 +33,7 @@ from sanql.kernel import Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, PublicKeys
 from sanql.policy import ColumnUnit, Table
-from sanql.question import PublicQuery
+from sanql.question import BIGINT_RANGE, Field, PublicQuery, Type
 
 
 def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
@@ -56,7 +57,7 @@ def compile_public_query(
 ) -> Statement:
     """Return the statement that reads public tables as they are."""
     relations = RelationWriter(layout, tables)
-    columns = ", ".join(f"rows_in.c{index}" for index in range(query.width))
+    columns = ", ".join(_shown(index, field) for index, field in enumerate(query.shown))
     order = ", ".join(
         f"rows_in.c{place.index} {'DESC' if place.descending else 'ASC'} "
         f"NULLS {'FIRST' if place.nulls_first else 'LAST'}"
@@ -67,6 +68,16 @@ def compile_public_query(
     sql += f" LIMIT {query.limit}" if query.limit is not None else ""
     sql += f" OFFSET {query.offset}" if query.offset else ""
     return Statement(sql, tuple(relations.emitter.parameters))
+
+
+def _shown(index: int, field: Field) -> str:
+    """Return a column of the answer; arithmetic widens whole numbers, also those that need no more."""
+    column, facts = f"rows_in.c{index}", None if field.value is None else field.value.facts
+    if facts is None or facts.type is not Type.INTEGER:
+        return column
+    ends, (least, most) = (facts.low, facts.high), BIGINT_RANGE
+    fits = all(isinstance(end, Fraction) and least <= end <= most for end in ends)
+    return f"CAST({column} AS BIGINT)" if fits else column
 
 
 def _limited(level: Level, cells: CellWriter, secret: str) -> list[str]:

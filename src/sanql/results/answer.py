@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -111,10 +112,13 @@ class Answer:
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data: the JSON form of an answer, from which it can be rebuilt."""
+        """Return everything as plain data: the JSON form of an answer, from which it can be rebuilt.
+
+        Exact decimals, and whole numbers beyond 64 bits, travel as text.
+        """
         return {
             "columns": [{"name": c.name, "type": c.type} for c in self.content.columns],
-            "rows": [[plain(value) for value in row] for row in self.rows],
+            "rows": [[_in_json(value) for value in row] for row in self.rows],
             "intervals": {
                 name: [list(interval) for interval in column]
                 for name, column in self.intervals.items()
@@ -247,3 +251,7 @@ class Answer:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)) for row in table]
         return "\n".join([*lines, *self.footer()])
+
+
+def _in_json(value: object) -> object:
+    return str(value) if isinstance(value, Decimal) else plain(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from sanql.results.answer import Answer
@@ -20,14 +19,8 @@ class ExactAnswer(Answer):
     certificate: ExactCertificate  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; exact decimals travel as text."""
-        plain = super().to_dict()
-        plain["release"] = "exact"
-        plain["rows"] = [[_plain(value) for value in row] for row in plain["rows"]]
-        for column in plain["columns"]:
-            if column["type"].startswith("decimal"):
-                column["type"] = "decimal"
-        return plain
+        """Return everything as plain data."""
+        return super().to_dict() | {"release": "exact"}
 
     @classmethod
     def _certificate_from_dict(cls, shape: Mapping[str, Any]) -> Any:
@@ -103,7 +96,3 @@ class ExactExplanation:
             ]
         )
         return visible(lines, lines=True)
-
-
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, Decimal) else value
