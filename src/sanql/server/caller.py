@@ -17,6 +17,11 @@ class Caller:
     name: str
     known_to: Mapping[str, tuple[Dataset, Person]]
 
+    @property
+    def key(self) -> str:
+        """What tells them from everybody else: a name is one person's in one dataset only."""
+        return next(f"{dataset}/{person.name}" for dataset, (_, person) in self.known_to.items())
+
     def dataset(self, wanted: str | None) -> tuple[Dataset, Person]:
         """Return the dataset that is meant; one that does not know the caller is not there for them."""
         if wanted is None and len(self.known_to) == 1:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from sanql.errors import ServerError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_LIMIT_MAX = 10**9
+_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*", re.ASCII)
+_HEADERS_TAKEN = frozenset({"authorization", "content-length", "content-type", "host", "origin"})
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,26 @@ class TrustedProxy:
     addresses: tuple[str, ...]
     header: str
 
+    def __post_init__(self) -> None:
+        """Refuse a header that says something else, and addresses of nobody or everybody."""
+        if not _HEADER.fullmatch(self.header) or self.header.lower() in _HEADERS_TAKEN:
+            raise _wrong("proxy.header", "is no header that a proxy can add", "write X-Remote-User")
+        if not self.addresses:
+            raise _wrong("proxy.addresses", "is empty", "write the addresses of the proxy")
+        for each in self.addresses:
+            try:
+                everybody = ipaddress.ip_network(each).prefixlen == 0
+            except ValueError:
+                raise _wrong(
+                    "proxy.addresses", "has what is no address", "write 10.0.0.7"
+                ) from None
+            if everybody:
+                raise _wrong("proxy.addresses", "has everybody's address", "write the proxy's own")
+
     def trusts(self, address: str) -> bool:
         """Return whether what comes from an address is the proxy's."""
         try:
-            from_there = ipaddress.ip_address(address)
+            from_there = plain_address(address)
         except ValueError:
             return False
         return any(from_there in ipaddress.ip_network(each) for each in self.addresses)
@@ -57,6 +79,15 @@ class SignOnProvider:
     audience: str
     claim: str = "email"
     keys: str = ""  # where its keys are; found from the issuer where it is empty
+
+    def __post_init__(self) -> None:
+        """Refuse keys that anybody on the way could have put there, and tokens made for anybody."""
+        for name, address in (("issuer", self.issuer), ("keys", self.keys or self.issuer)):
+            if not is_safe_to_fetch(address):
+                raise _wrong(f"sign_on.{name}", "is no https address", "write https://…")
+        for name, text in (("audience", self.audience), ("claim", self.claim)):
+            if not text:
+                raise _wrong(f"sign_on.{name}", "is empty", "write what the provider says there")
 
 
 @dataclass(frozen=True)
@@ -100,6 +131,32 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def plain_address(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address; one of IPv4 that is written in IPv6 as what it is. ValueError of another.
+
+    >>> plain_address("::ffff:10.0.0.7"), plain_address("::1")
+    (IPv4Address('10.0.0.7'), IPv6Address('::1'))
+    """
+    found = ipaddress.ip_address(address)
+    return (isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped) or found
+
+
+def is_safe_to_fetch(address: str) -> bool:
+    """Return whether nobody on the way can change what is fetched from an address.
+
+    >>> [is_safe_to_fetch(f"{each}/keys") for each in ("https://a.org", "http://a.org", "http://[::1]")]
+    [True, False, True]
+    """
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return bool(host) and (
+        parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    )
+
+
 def parse_address(typed: str) -> tuple[str, int]:
     """Return host and port of an address.
 
@@ -123,17 +180,17 @@ def read_settings(path: Path, settings: ServerSettings) -> ServerSettings:
     """Return settings with what a TOML file says of limits, proxy, sign-on and names."""
     try:
         written = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as fault:
+    except (OSError, UnicodeError, RecursionError, tomllib.TOMLDecodeError) as fault:
         raise _wrong(path.name, "cannot be read as TOML", "see docs/serving.md") from fault
     parts: dict[str, Any] = {}
     for section, content in written.items():
         match section, content:
             case "hosts", list(hosts) if all(isinstance(host, str) for host in hosts):
-                parts["hosts"] = tuple(hosts)
+                parts["hosts"] = tuple(map(_host_name, hosts))
             case "limits", dict():
                 parts["limits"] = replace(settings.limits, **_limits(content))
             case "proxy", {"addresses": list(addresses), "header": str(header), **rest} if not rest:
-                parts["proxy"] = TrustedProxy(tuple(map(_network, addresses)), header.lower())
+                parts["proxy"] = TrustedProxy(tuple(map(str, addresses)), header.lower())
             case "sign_on", {"issuer": str(), "audience": str(), **rest} if rest.keys() <= {
                 "claim",
                 "keys",
@@ -155,17 +212,24 @@ def _limits(content: Mapping[str, object]) -> dict[str, Any]:
     for name, value in content.items():
         if name not in known:
             raise _wrong(f"limits.{name}", "is no limit", f"there are: {', '.join(known)}")
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            raise _wrong(f"limits.{name}", "is not a number above 0", "write one")
+        kinds = (int,) if known[name] is int else (int, float)
+        plain = isinstance(value, kinds) and not isinstance(value, bool)
+        if not plain or not 0 < value <= _LIMIT_MAX:  # type: ignore[operator]
+            number = "whole number" if kinds == (int,) else "number"
+            raise _wrong(f"limits.{name}", f"is no {number} above 0, up to 10^9", "write one")
         read[name] = known[name](value)
     return read
 
 
-def _network(written: object) -> str:
+def _host_name(written: str) -> str:
     try:
-        return str(ipaddress.ip_network(str(written)))
+        return str(ipaddress.ip_address(written))
     except ValueError:
-        raise _wrong("proxy.addresses", "has what is no address", "write 10.0.0.0/24") from None
+        if _NAME.fullmatch(written):
+            return written
+    raise _wrong(
+        "hosts", f"has {written[:60]!r}, which is no name of a host", "leave out scheme and port"
+    )
 
 
 def _wrong(name: str, what: str, remedy: str) -> ServerError:

@@ -6,18 +6,24 @@ not expired. What it says is an identity; whose that is, and what they may do, a
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from sanql.server.settings import SignOnProvider, is_loopback
+from sanql.server.settings import SignOnProvider, is_safe_to_fetch
 
 if TYPE_CHECKING:
     from jwt import PyJWKClient
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 _SECONDS = 5.0
-_RETRY_SECONDS = 30.0
+KEYS_SECONDS = 300.0
+"""How long keys are believed that the provider may have withdrawn meanwhile."""
+RETRY_SECONDS = 30.0
+"""How long a provider is left alone that could not be reached, or has no key of that name."""
+_REMEMBERED_MAX = 10_000
 
 
 class SignOn:
@@ -28,14 +34,14 @@ class SignOn:
         self._mutex = threading.Lock()
         self._keys: PyJWKClient | None = None
         self._failed_at = float("-inf")
+        self._believed: OrderedDict[bytes, None] = OrderedDict()
 
     def identity(self, token: str) -> str | None:
         """Return who a token is about, or None where it is not to be believed."""
-        import httpx
         import jwt
 
         try:
-            key = self._client().get_signing_key_from_jwt(token).key
+            key = self._key(jwt.get_unverified_header(token)["kid"])
             said: dict[str, Any] = jwt.decode(
                 token,
                 key,
@@ -44,32 +50,64 @@ class SignOn:
                 issuer=self._provider.issuer,
                 options={"require": ["exp", "iat", "iss", "aud"]},
             )
-        except (jwt.PyJWTError, httpx.HTTPError, OSError, ValueError, KeyError):
+        except (jwt.PyJWTError, OSError, ValueError, KeyError, TypeError, ArithmeticError):
             return None
-        if self._provider.claim == "email" and said.get("email_verified") is False:
+        except RecursionError:  # brackets in brackets
             return None
         identity = said.get(self._provider.claim)
-        return identity if isinstance(identity, str) and identity else None
+        if not isinstance(identity, str) or not self._is_verified(said):
+            return None
+        self._remember(token)
+        return identity
 
-    def _client(self) -> PyJWKClient:
+    def remembers(self, token: str) -> bool:
+        """Return whether a token was seen and believed, whatever became of it since."""
+        return _digest(token) in self._believed
+
+    def _is_verified(self, said: dict[str, Any]) -> bool:
+        """Return whether the provider has seen that an address is somebody's: people can type others'."""
+        return self._provider.claim != "email" or said.get("email_verified") in (True, "true")
+
+    def _remember(self, token: str) -> None:
+        with self._mutex:
+            self._believed[_digest(token)] = None
+            while len(self._believed) > _REMEMBERED_MAX:
+                self._believed.popitem(last=False)
+
+    def _key(self, name: str) -> Any:
+        """Return a key of the provider; whoever waits for another's look at it looks no more."""
+        import httpx
         import jwt
 
         with self._mutex:
-            if self._keys is None:
-                if time.monotonic() - self._failed_at < _RETRY_SECONDS:
-                    raise OSError("the provider could not be reached a moment ago")
+            if time.monotonic() - self._failed_at < RETRY_SECONDS:
+                raise OSError("the provider could not be reached a moment ago")
+            try:
+                if self._keys is None:
+                    self._keys = self._found()
+                return self._keys.get_signing_key(name).key
+            except (jwt.PyJWKClientConnectionError, httpx.HTTPError, ValueError, KeyError) as fault:
                 self._failed_at = time.monotonic()
-                address = self._provider.keys or self._discovered()
-                _check_address(address)
-                self._keys = jwt.PyJWKClient(address, cache_keys=True, timeout=int(_SECONDS))
-            return self._keys
+                raise OSError("the provider cannot be reached") from fault
+
+    def _found(self) -> PyJWKClient:
+        import jwt
+
+        address = self._provider.keys or self._discovered()
+        if not is_safe_to_fetch(address):
+            raise ValueError("keys are fetched over TLS")
+        return jwt.PyJWKClient(
+            address,
+            lifespan=KEYS_SECONDS,
+            timeout=_SECONDS,
+            cooldown_duration=RETRY_SECONDS,
+        )
 
     def _discovered(self) -> str:
         """Return where the provider says that its keys are."""
         import httpx
 
         issuer = self._provider.issuer.rstrip("/")
-        _check_address(issuer)
         found = httpx.get(f"{issuer}/.well-known/openid-configuration", timeout=_SECONDS)
         said = found.raise_for_status().json()
         if not isinstance(said, dict) or said.get("issuer") != self._provider.issuer:
@@ -77,12 +115,5 @@ class SignOn:
         return str(said["jwks_uri"])
 
 
-def _check_address(address: str) -> None:
-    """Raise ValueError for keys that anybody on the way could have put there."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(address)
-    if parts.scheme != "https" and not (
-        parts.scheme == "http" and is_loopback(parts.hostname or "")
-    ):
-        raise ValueError("keys are fetched over TLS")
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from ipaddress import ip_network
 
-from sanql.account import Person
+from sanql.account import People, Person
 from sanql.errors import AccessDenied, ServerError
 from sanql.server.caller import Caller
-from sanql.server.datasets import Dataset, Datasets
+from sanql.server.datasets import Datasets
 from sanql.server.rates import RateLimit
-from sanql.server.settings import ServerSettings
+from sanql.server.settings import ServerSettings, plain_address
 from sanql.server.sign_on import SignOn
 
 RECENT_SECONDS = 0.1
 _RECENT_MAX = 10_000
+_WAITING_MAX = 4
 _MINUTE = 60.0
 
 
@@ -46,6 +49,14 @@ class SigningIn:
         self._failures = RateLimit(failures / _MINUTE, failures)
         self._uses = RateLimit(1 / _MINUTE, 1)  # of each person one a minute is written down
         self._recent: OrderedDict[Credential, tuple[float, int, Caller]] = OrderedDict()
+        self._waiting = ThreadPoolExecutor(_WAITING_MAX, "sign-on")
+
+    def threads(self, credential: Credential) -> Executor | None:
+        """Return where to look a credential up, None of the usual place.
+
+        Those that wait for a provider wait apart, so that a slow one keeps nobody else from asking.
+        """
+        return self._waiting if self._is_sign_on(credential) else None
 
     def credential(self, headers: Mapping[str, str], address: str) -> Credential:
         """Return what a request's headers say; a proxy's are read only where it is the proxy's."""
@@ -65,13 +76,14 @@ class SigningIn:
         """Return whoever a credential is of; AccessDenied, always the same, where it is nobody's."""
         state, moment = self._datasets.state, time.monotonic()
         self._check_rate(credential)
+        find = self._finding(credential)
         known = {
             dataset.name: (dataset, person)
             for dataset in self._datasets
-            if (person := self._person(dataset, credential)) is not None
+            if (person := find(dataset.people)) is not None
         }
         if not known:
-            if self._failures.take(credential.address):
+            if self._failures.take(_neighbourhood(credential.address)):
                 raise _too_many()
             raise denied()
         for dataset, person in known.values():
@@ -86,20 +98,40 @@ class SigningIn:
 
     def _check_rate(self, credential: Credential) -> None:
         """Compare nothing for an address that had too many failures, unless the token was seen good."""
-        if credential.said_by_proxy or self._failures.left(credential.address) >= 1:
+        if credential.said_by_proxy or self._failures.left(_neighbourhood(credential.address)) >= 1:
             return
-        if not any(dataset.people.remembers(credential.bearer) for dataset in self._datasets):
+        places = [dataset.people for dataset in self._datasets]
+        if self._sign_on is not None and self._sign_on.remembers(credential.bearer):
+            return
+        if not any(people.remembers(credential.bearer) for people in places):
             raise _too_many()
 
-    def _person(self, dataset: Dataset, credential: Credential) -> Person | None:
-        people = dataset.people
-        if credential.said_by_proxy:
-            return people.with_identity(credential.said_by_proxy)
-        bearer = credential.bearer
-        if self._sign_on is not None and bearer.count(".") == 2:
-            identity = self._sign_on.identity(bearer)
-            return None if identity is None else people.with_identity(identity)
-        return people.verify(bearer)
+    def _finding(self, credential: Credential) -> Callable[[People], Person | None]:
+        """Return what finds whoever a credential is of among people."""
+        identity: str | None = credential.said_by_proxy
+        if not identity and self._is_sign_on(credential) and self._sign_on is not None:
+            identity = self._sign_on.identity(credential.bearer)
+        elif not identity:
+            return lambda people: people.verify(credential.bearer)
+        return lambda people: None if identity is None else people.with_identity(identity)
+
+    def _is_sign_on(self, credential: Credential) -> bool:
+        """Return whether a provider's word is to be asked for: San's own tokens have no dots."""
+        own = not credential.said_by_proxy and credential.bearer.count(".") == 2
+        return own and self._sign_on is not None
+
+
+def _neighbourhood(address: str) -> str:
+    """Return what failures are counted by: with IPv6 one machine has more addresses than can be kept.
+
+    >>> _neighbourhood("10.0.0.7"), _neighbourhood("::ffff:10.0.0.7"), _neighbourhood("2001:db8::7:1")
+    ('10.0.0.7', '10.0.0.7', '2001:db8::/64')
+    """
+    try:
+        found = plain_address(address)
+    except ValueError:
+        return address
+    return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))
 
 
 def denied() -> AccessDenied:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from sanql.account.ledger.moments import Clock
-from sanql.account.people.person import Person, Role, check_identity, check_name
+from sanql.account.people.person import Person, Role, check_identity, check_name, is_identity
 from sanql.account.people.tokens import TokenVerifier, make_token, name_of_token, verifier_of
 from sanql.account.stores.protocol import Store
 from sanql.errors import AccessDenied, LedgerError
@@ -126,6 +126,8 @@ class People:
 
     def with_identity(self, identity: str) -> Person | None:
         """Return the person of somebody who was signed on elsewhere and may ask now, or None."""
+        if not is_identity(identity):
+            return None
         with self._reading() as store:
             name = store.note(_IDENTITY, identity)
             person = None if name is None else self._person(store, name.decode())

@@ -94,9 +94,14 @@ def check_name(name: str) -> str:
     )
 
 
+def is_identity(identity: str) -> bool:
+    """Return whether a text can be how a person is known to whoever signs them on."""
+    return 0 < len(identity) <= IDENTITY_MAX and identity.isascii() and identity.isprintable()
+
+
 def check_identity(identity: str) -> str:
     """Return how a person is known to whoever signs them on; refuse what cannot be compared."""
-    if 0 < len(identity) <= IDENTITY_MAX and identity.isascii() and identity.isprintable():
+    if is_identity(identity):
         return identity
     raise AccessDenied(
         "person_identity",

@@ -36,9 +36,11 @@ async def caller_of(request: Request) -> Caller:
     credential = service.signing_in.credential(request.headers, address)
     caller = service.signing_in.recent_caller(credential)
     if caller is None:
-        caller = await asyncio.to_thread(service.signing_in.caller, credential)
+        caller = await asyncio.get_running_loop().run_in_executor(
+            service.signing_in.threads(credential), service.signing_in.caller, credential
+        )
     request.scope["sanql.person"] = caller.name
-    service.check_rate(caller.name)
+    service.check_rate(caller.key)
     return caller
 
 

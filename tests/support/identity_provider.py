@@ -1,0 +1,112 @@
+"""A small provider of OpenID Connect on loopback, with keys of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+
+PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A key, and how it signs."""
+
+    name: str
+    algorithm: str
+    private: PrivateKey
+
+    def published(self) -> dict[str, Any]:
+        """Return what others may know of it."""
+        public = self.private.public_key()
+        kinds: dict[str, Any] = {"RS": RSAAlgorithm, "PS": RSAAlgorithm, "ES": ECAlgorithm}
+        shape = kinds.get(self.algorithm[:2], OKPAlgorithm).to_jwk(public, as_dict=True)
+        return shape | {"kid": self.name, "use": "sig"}
+
+
+def rsa_key(name: str, algorithm: str = "RS256") -> SigningKey:
+    return SigningKey(name, algorithm, rsa.generate_private_key(65537, 2048))
+
+
+def ec_key(name: str) -> SigningKey:
+    return SigningKey(name, "ES256", ec.generate_private_key(ec.SECP256R1()))
+
+
+def ed_key(name: str) -> SigningKey:
+    return SigningKey(name, "EdDSA", ed25519.Ed25519PrivateKey.generate())
+
+
+@dataclass
+class Provider:
+    """What it publishes, and how often it was asked for it."""
+
+    url: str
+    keys: list[SigningKey] = field(default_factory=list)
+    issuer: str = ""
+    broken: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def page(self, path: str) -> dict[str, Any] | None:
+        """Return what is at an address of it."""
+        self.asked.append(path)
+        if self.broken:
+            return None
+        if path == "/.well-known/openid-configuration":
+            return {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"}
+        return {"keys": [key.published() for key in self.keys]} if path == "/keys" else None
+
+    def claims(self, **changed: Any) -> dict[str, Any]:
+        """Return what a good token says, with changes; None leaves a claim out."""
+        now = int(time.time())
+        said: dict[str, Any] = {
+            "iss": self.issuer,
+            "aud": "san",
+            "iat": now - 10,
+            "exp": now + 600,
+            "sub": "007",
+            "email": "ana@example.org",
+            "email_verified": True,
+        } | changed
+        return {name: value for name, value in said.items() if value is not None}
+
+    def token(self, key: SigningKey, header: dict[str, Any] | None = None, **changed: Any) -> str:
+        """Return a token that a key signs."""
+        named = {"kid": key.name} | (header or {})
+        said = json.dumps(self.claims(**changed)).encode()  # whatever it says
+        return jwt.PyJWS().encode(said, key.private, key.algorithm, named)
+
+
+@contextmanager
+def provided(*keys: SigningKey) -> Iterator[Provider]:
+    """Hold a provider with some keys."""
+
+    class Pages(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = provider.page(self.path)
+            self.send_response(503 if found is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        def log_message(self, format: str, *parts: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        provider = Provider(url, [*keys], issuer=url)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield provider
+        finally:
+            server.shutdown()
+            thread.join()
