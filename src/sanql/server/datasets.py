@@ -7,7 +7,7 @@ finish in the old one, which then closes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -112,7 +112,7 @@ class Datasets:
     @property
     def state(self) -> int:
         """A number that grows when a dataset is replaced, or its people are changed through it."""
-        return self._replaced + sum(dataset.people.changes for dataset in self._open.values())
+        return self._replaced + sum(dataset.people.changes for dataset in self)
 
     def prepare(self) -> None:
         """Have all data open and all workers ready."""
@@ -120,13 +120,15 @@ class Datasets:
             if not dataset.policy.scratch:
                 dataset.prepare()
 
-    def reload(self) -> dict[str, str]:
-        """Read every policy again; return by file what became of it.
+    def reload(self, wanted: Collection[str] | None = None) -> dict[str, str]:
+        """Read every policy again, or those of some datasets; return by file what became of it.
 
         One with a fault changes nothing: the dataset goes on under the policy before.
         """
         with self._mutex:
-            return {path.name: self._reload(path) for path in self._paths}
+            names = {each.policy.path: each.name for each in self}
+            paths = [path for path in self._paths if wanted is None or names.get(path) in wanted]
+            return {path.name: self._reload(path) for path in paths}
 
     def close(self) -> None:
         """Close all of them."""

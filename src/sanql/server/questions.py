@@ -1,7 +1,7 @@
 """Questions that are asked now and read later: how far each has come, and its answer once it is there.
 
-They are kept in memory: an answer that was charged is in the ledger besides, and in the history of
-whoever asked.
+They are kept in memory, so many of each person and so large: an answer that was charged is in the ledger
+besides, and in the history of whoever asked.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +19,17 @@ from sanql.interrupts import Watch
 
 Owner = tuple[str, str]  # dataset and person
 Start = Callable[[Watch], Future[Any]]
-QuestionStatus = Literal["queued", "running", "answered", "failed", "cancelled"]
+_KEPT_BYTES_MAX = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class QuestionState:
+    """How far a question has come, and its answer, or why there is none, once it has ended."""
+
+    status: Literal["queued", "running", "answered", "failed", "cancelled"]
+    progress: str = ""
+    answer: bytes | None = None
+    error: SanqlError | None = None
 
 
 @dataclass(frozen=True)
@@ -33,29 +43,22 @@ class KeptQuestion:
     asked: object = None  # by which another is told to be the same
 
     @property
-    def status(self) -> QuestionStatus:
-        """How far it has come."""
-        if self.future.cancelled():
-            return "cancelled"
+    def state(self) -> QuestionState:
+        """How far it has come, as it was at one moment."""
+        running = self.future.running()  # looked at first: what is done does not run any more
         if not self.future.done():
-            return "running" if self.future.running() else "queued"
-        if self.future.exception() is None:
-            return "answered"
-        return "cancelled" if self.watch.cancelled else "failed"
-
-    @property
-    def progress(self) -> str:
-        """How far it has come, in words."""
-        return self.watch.stage if self.status == "running" else self.status
-
-    @property
-    def error(self) -> SanqlError | None:
-        """Why it has no answer, if it ended without one."""
-        try:
-            found = self.future.exception(timeout=0) if self.future.done() else None
-        except CancelledError:
-            return cancelled_before()
-        return found if isinstance(found, SanqlError) or found is None else _fault()
+            return (
+                QuestionState("running", self.watch.stage) if running else QuestionState("queued")
+            )
+        if self.future.cancelled():
+            return QuestionState("cancelled", error=cancelled_before())
+        fault = self.future.exception()
+        if fault is None:
+            kept = self.future.result() if self.asked is None else None  # another waits for it
+            return QuestionState("answered", answer=kept)
+        error = fault if isinstance(fault, SanqlError) else _fault()
+        cancelled = error.code == "question_cancelled"
+        return QuestionState("cancelled" if cancelled else "failed", error=error)
 
     def cancel(self) -> None:
         """End it: before it runs nothing is charged; a charge that was made stays."""
@@ -79,8 +82,11 @@ class KeptQuestions:
             own = self._kept.setdefault(owner, OrderedDict())
             own[kept.id] = kept
             done = [each for each in own.values() if each.future.done()]
-            for each in done[: max(0, len(own) - self._per_person_max)]:
-                del own[each.id]
+            size = sum(map(_size, done))
+            for each in done:
+                if len(own) <= self._per_person_max and size <= _KEPT_BYTES_MAX:
+                    break
+                size -= _size(own.pop(each.id))
         return kept
 
     def under_key(self, owner: Owner, key: str, asked: object, start: Start) -> KeptQuestion:
@@ -107,6 +113,10 @@ class KeptQuestions:
         if found is None:
             raise unknown_question(number)
         return found
+
+
+def _size(kept: KeptQuestion) -> int:
+    return len(kept.state.answer or b"")
 
 
 def unknown_question(number: str) -> AccessDenied:

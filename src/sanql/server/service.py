@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sanql.errors import ServerError
+from sanql.errors import SanqlError, ServerError
 from sanql.server.datasets import Datasets
 from sanql.server.logs import Log
 from sanql.server.questions import KeptQuestions
@@ -34,6 +36,17 @@ class Service:
         self.requests = RateLimit(limits.requests_per_second, 2 * limits.requests_per_second)
         self.started = datetime.now(UTC)
         self.ready = False
+
+    @contextmanager
+    def noting_faults(self) -> Iterator[None]:
+        """Write down that a fault was met which nobody foresaw, and its kind alone."""
+        try:
+            yield
+        except SanqlError:
+            raise
+        except Exception as fault:
+            self.log("fault", kind=type(fault).__name__)
+            raise
 
     def check_rate(self, person: str) -> None:
         """Refuse whoever asks faster than one may."""

@@ -16,7 +16,6 @@ from sanql.ask import (
     EPSILON_TYPICAL,
     Request,
     SpooledAnswer,
-    ask,
     ask_with,
     explain_request,
     spool_publicly,
@@ -27,7 +26,7 @@ from sanql.interrupts import Watch, watched_by
 from sanql.numbers import parse_epsilon
 from sanql.server.caller import check_role
 from sanql.server.datasets import Dataset
-from sanql.server.http.bodies import check_taken, read_question_request, take_text
+from sanql.server.http.bodies import check_taken, plain_option, read_question_request, take_text
 from sanql.server.http.exchange import (
     body_of,
     caller_of,
@@ -38,9 +37,9 @@ from sanql.server.http.exchange import (
     service_of,
     waited_for,
 )
-from sanql.server.http.forms import JSON, answer_bytes, answer_reply, form_wanted
+from sanql.server.http.forms import JSON, answer_bytes, answer_reply, form_wanted, kept_bytes
 from sanql.server.http.problems import problem
-from sanql.server.questions import KeptQuestion, cancelled_before
+from sanql.server.questions import KeptQuestion, QuestionState, cancelled_before
 
 T = TypeVar("T")
 _SUGGEST = frozenset({"table", "by", "epsilon", "typical_epsilon", "dataset"})
@@ -48,8 +47,8 @@ _SUGGEST = frozenset({"table", "by", "epsilon", "typical_epsilon", "dataset"})
 
 async def query(http: HttpRequest) -> Response:
     """Answer a question, and charge it."""
-    form = form_wanted(http.headers.get("accept", ""))
     dataset, person, request = await _asked(http)
+    form = form_wanted(http.headers.get("accept", ""))
     more = {"dataset": dataset.name}
     answered = partial(_answer, dataset, request, form, more)
     content = await _once(http, dataset, person, (request, form), answered)
@@ -91,32 +90,32 @@ async def begin_question(http: HttpRequest) -> Response:
     service, watch = service_of(http), Watch()
 
     def answered() -> bytes:
-        return answer_bytes(ask(dataset.session, request), JSON, {"dataset": dataset.name})
+        with service.noting_faults():
+            more = {"dataset": dataset.name}
+            return kept_bytes(_answer(dataset, request, JSON, more), more)
 
     run = partial(_watched, dataset, watch, answered)
     future = service.queue.submit(line_of(dataset, person), run)
     kept = service.kept.keep((dataset.name, person.name), future, watch)
-    return json_reply(_state(kept), 202, location=f"/v1/questions/{kept.id}")
+    return json_reply(_shape(kept, kept.state), 202, location=f"/v1/questions/{kept.id}")
 
 
 async def question_state(http: HttpRequest) -> Response:
     """Say how far a question has come; its answer, once it is there."""
     kept = await _kept(http)
-    shape, error = _state(kept), kept.error
-    if error is not None:
-        return json_reply(shape | {"error": problem(error)})
-    if kept.status != "answered":
+    state = kept.state
+    shape = _shape(kept, state)
+    if state.answer is None:
         return json_reply(shape)
-    answer = kept.future.result().decode("ascii")
     text = json_reply(shape).body.decode("ascii")  # type: ignore[union-attr]
-    return Response(f'{text[:-1]}, "answer": {answer}}}', media_type=JSON)
+    return Response(f'{text[:-1]}, "answer": {state.answer.decode("ascii")}}}', media_type=JSON)
 
 
 async def cancel_question(http: HttpRequest) -> Response:
     """End a question; what it was charged stays."""
     kept = await _kept(http)
     kept.cancel()
-    return json_reply(_state(kept))
+    return json_reply(_shape(kept, kept.state))
 
 
 async def _once(
@@ -169,13 +168,14 @@ async def _kept(http: HttpRequest) -> KeptQuestion:
     raise error
 
 
-def _state(kept: KeptQuestion) -> dict[str, Any]:
-    return {
+def _shape(kept: KeptQuestion, state: QuestionState) -> dict[str, Any]:
+    shape = {
         "id": kept.id,
         "dataset": kept.owner[0],
-        "status": kept.status,
-        "progress": kept.progress,
+        "status": state.status,
+        "progress": state.progress or state.status,
     }
+    return shape if state.error is None else shape | {"error": problem(state.error)}
 
 
 async def _asked(http: HttpRequest) -> tuple[Dataset, Person, Request]:
@@ -195,4 +195,5 @@ def _answer(
 
 
 def _typed(value: object) -> Any:
-    return value if isinstance(value, str | int) else str(value)
+    plain = plain_option(value)
+    return plain if isinstance(plain, str | int) else str(plain)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, cast
 
 from sanql.ask import Request, read_request
@@ -17,11 +18,8 @@ PASSED = frozenset(option.name for option in OPTIONS if option.flags)
 """The options that may be passed beside a question, by whichever door."""
 
 _DIGITS_MAX = 400
-_TYPED: dict[str, Callable[[str], Value]] = {
-    "date": date.fromisoformat,
-    "timestamp": datetime.fromisoformat,
-    "decimal": Decimal,
-}
+_DEPTH_MAX = 8
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def read_body(body: bytes, media: str) -> dict[str, Any]:
@@ -73,20 +71,20 @@ def read_question_request(body: dict[str, Any], analyst: str, key: str | None) -
     """Return the request that a body describes, asked by whoever the credential says."""
     sql = take_text(body, "sql", needed=True)
     parameters = body.pop("parameters", None)
-    options = {name: _option(body.pop(name)) for name in PASSED if name in body}
+    options = {name: plain_option(body.pop(name)) for name in PASSED if name in body}
     check_taken(body, PASSED | {"sql", "dataset", "parameters"})
     asked = QuestionText(cast(str, sql), _parameters(parameters))
     return read_request(asked, analyst, options, door="http", idempotency_key=key)
 
 
-def _option(value: object) -> object:
+def plain_option(value: object, depth: int = 0) -> object:
     """Return an option as San's readers take it: a decimal as its digits."""
     if isinstance(value, Decimal):
-        return str(value)
+        return f"{value:f}"
+    if isinstance(value, list) or depth > _DEPTH_MAX:
+        raise _invalid("has a list, or objects in objects, where an option is one value")
     if isinstance(value, dict):
-        return {name: _option(part) for name, part in value.items()}
-    if isinstance(value, list):
-        raise _invalid("has a list where an option is one value")
+        return {name: plain_option(part, depth + 1) for name, part in value.items()}
     return value
 
 
@@ -111,7 +109,7 @@ def _value(written: object) -> Value:
             text = written[name]
             try:
                 return _TYPED[name](text if isinstance(text, str) else "")
-            except (ValueError, InvalidOperation):
+            except ValueError:
                 raise _invalid(f"has a parameter that is no {name}") from None
         case _:
             raise _invalid(
@@ -132,16 +130,33 @@ def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _decimal(text: str) -> Decimal:
-    value = Decimal(text)
-    if len(text) > _DIGITS_MAX or abs(value.adjusted()) > _DIGITS_MAX:
+    """Return a number as JSON writes them, all of whose digits could be written down."""
+    _, _, exponent = text.lower().partition("e")
+    if len(text) > _DIGITS_MAX or len(exponent.lstrip("+-0")) > 3:
         raise _Unreadable("has a number that is too long")
-    return value
+    return Decimal(text)
+
+
+def _typed_decimal(text: str) -> Decimal:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("not a number as JSON writes them")
+    try:
+        return _decimal(text)
+    except _Unreadable as fault:
+        raise _invalid(str(fault)) from None
 
 
 def _whole(text: str) -> int:
     if len(text) > _DIGITS_MAX:
         raise _Unreadable("has a number that is too long")
     return int(text)
+
+
+_TYPED: dict[str, Callable[[str], Value]] = {
+    "date": date.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+    "decimal": _typed_decimal,
+}
 
 
 def _no_constant(text: str) -> object:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -15,6 +16,7 @@ from sanql.visible import json_text
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 FORMS = (JSON, CSV, ARROW)
+_KEPT_MAX = 8 * 1024 * 1024
 _NO_ROWS = '"rows": []'
 
 
@@ -56,7 +58,25 @@ def answer_reply(content: bytes | SpooledAnswer, form: str, more: dict[str, Any]
     return StreamingResponse(_streamed(content, form, more), media_type=media)
 
 
-def _streamed(spooled: SpooledAnswer, form: str, more: dict[str, Any]) -> Iterator[bytes]:
+def kept_bytes(content: bytes | SpooledAnswer, more: dict[str, Any]) -> bytes:
+    """Return an answer as JSON that is kept for later; long rows of public tables are not."""
+    if isinstance(content, bytes):
+        return content
+    parts, size = [], 0
+    with closing(_streamed(content, JSON, more)) as streamed:
+        for part in streamed:
+            parts.append(part)
+            size += len(part)
+            if size > _KEPT_MAX:
+                raise ServerError(
+                    "answer_too_large",
+                    "rows of public tables are too many to be kept for later; nothing was charged",
+                    "ask with POST /v1/query, which sends them as they are read",
+                )
+    return b"".join(parts)
+
+
+def _streamed(spooled: SpooledAnswer, form: str, more: dict[str, Any]) -> Generator[bytes]:
     try:
         match form:
             case "text/csv":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -11,7 +12,7 @@ from starlette.responses import Response
 
 from sanql.account import Person, Role
 from sanql.audit.ledger import export, verify_account
-from sanql.server.caller import check_role
+from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
 from sanql.server.http.bodies import check_taken, take_text
 from sanql.server.http.exchange import (
@@ -30,10 +31,10 @@ _RECORDS_MAX = 10_000
 
 async def ledger(http: HttpRequest) -> Response:
     """List the records of the account, checked, from one on."""
-    values = query_values(http, "dataset", "after", "limit")
+    caller, values = await caller_of(http), query_values(http, "dataset", "after", "limit")
     after = whole(values, "after", 0, 10**15)
     most = whole(values, "limit", 1_000, _RECORDS_MAX)
-    dataset, person = await _overseen(http, values.get("dataset"), "officer", "owner")
+    dataset, person = _overseen(http, caller, values.get("dataset"), "officer", "owner")
 
     def listed() -> dict[str, Any]:
         records = map(json.loads, export(dataset.policy.ledger_place))
@@ -45,8 +46,8 @@ async def ledger(http: HttpRequest) -> Response:
 
 async def verify(http: HttpRequest) -> Response:
     """Recompute every hash and balance by an independent path."""
-    values = query_values(http, "dataset")
-    dataset, person = await _overseen(http, values.get("dataset"), "officer", "owner")
+    caller, values = await caller_of(http), query_values(http, "dataset")
+    dataset, person = _overseen(http, caller, values.get("dataset"), "officer", "owner")
 
     def verified() -> dict[str, Any]:
         return {"dataset": dataset.name} | verify_account(dataset.policy).to_dict()
@@ -56,10 +57,10 @@ async def verify(http: HttpRequest) -> Response:
 
 async def refresh(http: HttpRequest) -> Response:
     """Open the next version of the data: the owner's word that they are new."""
-    body = await body_of(http)
+    caller, body = await caller_of(http), await body_of(http)
     wanted = take_text(body, "dataset")
     check_taken(body, frozenset({"dataset"}))
-    dataset, person = await _overseen(http, wanted, "owner")
+    dataset, person = _overseen(http, caller, wanted, "owner")
 
     def refreshed() -> dict[str, Any]:
         return {"dataset": dataset.name, "version": dataset.session.data.refresh().number}
@@ -68,19 +69,18 @@ async def refresh(http: HttpRequest) -> Response:
 
 
 async def reload(http: HttpRequest) -> Response:
-    """Read the policies again."""
-    body = await body_of(http)
+    """Read the policies of the datasets that the caller owns again; of others nothing is said."""
+    caller, body = await caller_of(http), await body_of(http)
     check_taken(body, frozenset())
-    await _overseen(http, None, "owner", several=True)
-    return json_reply({"policies": await asyncio.to_thread(service_of(http).datasets.reload)})
+    owned = [name for name, (_, person) in caller.known_to.items() if person.role == "owner"]
+    _overseen(http, caller, next(iter(owned or caller.known_to)), "owner")
+    again = partial(service_of(http).datasets.reload, owned)
+    return json_reply({"policies": await asyncio.to_thread(again)})
 
 
-async def _overseen(
-    http: HttpRequest, wanted: str | None, *roles: Role, several: bool = False
+def _overseen(
+    http: HttpRequest, caller: Caller, wanted: str | None, *roles: Role
 ) -> tuple[Dataset, Person]:
-    caller = await caller_of(http)
-    if several and wanted is None:
-        wanted = next(iter(caller.known_to))
     dataset, person = chosen(http, caller, wanted)
     check_role(person, *roles)
     return dataset, person
