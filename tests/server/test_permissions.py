@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,16 +19,18 @@ from support.commands import run
 
 
 @pytest.fixture
-def policy(tmp_path: Path) -> Path:
-    """A hospital that has been asked, in a folder that everybody may look into."""
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        if folder.stat().st_uid == os.geteuid() and folder != Path("/tmp"):
-            folder.chmod(0o755)
-    made = make_hospital(tmp_path / "hospital")
-    made.parent.chmod(0o755)
-    with San(load(made), "ana") as san:
-        san.query("SELECT COUNT(*) FROM people", epsilon=0.1)
-    return made
+def policy() -> Iterator[Path]:
+    """A hospital that has been asked, in a folder that everybody may look into.
+
+    It is not below pytest's own folder, which each run closes to others when it begins.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        made = make_hospital(Path(folder) / "hospital")
+        made.parent.chmod(0o755)
+        with San(load(made), "ana") as san:
+            san.query("SELECT COUNT(*) FROM people", epsilon=0.1)
+        yield made
 
 
 def open_to_all(path: Path) -> bool:
