@@ -64,7 +64,13 @@ class PostgresServer:
         (self._data / "pg_hba.conf").write_text("\n".join((*_ACCESS, "")))
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers; what is left of one that was killed may take a moment."""
+        deadline = time.monotonic() + 60
+        while not self._started(deadline):
+            time.sleep(0.1)
+
+    def _started(self, deadline: float) -> bool:
+        """Return whether it answers; False where it has ended because another one has not."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*_as_other_user(), str(self._binaries / "postgres"), "-D", str(self._data)],
@@ -73,16 +79,19 @@ class PostgresServer:
                 cwd=self.folder,
                 env=_environment(),
             )
-        deadline = time.monotonic() + 60
         while True:
             try:
                 psycopg.connect(self.as_owner(), connect_timeout=5).close()
             except psycopg.OperationalError:
-                if self._process.poll() is not None or time.monotonic() > deadline:
+                ended = self._process.poll() is not None
+                in_use = "is still in use" in self.log()[-2000:]
+                if ended and in_use and time.monotonic() < deadline:
+                    return False
+                if ended or time.monotonic() > deadline:
                     raise RuntimeError(f"it does not start: {self.log()[-2000:]}") from None
                 time.sleep(0.02)
             else:
-                return
+                return True
 
     def stop(self) -> None:
         """Stop it at once, as an operator would, with every connection."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sanql.account.ledger.chain import check_readable, head_path
+from sanql.account.ledger.chain import check_readable, head_path, read_pinned
 from sanql.account.ledger.refusals import check_never_pinned
 from sanql.account.stores.postgres import PostgresStore, is_kept, read_database, rename
 from sanql.account.stores.protocol import LedgerReader, Store
@@ -16,9 +16,10 @@ from sanql.policy import LedgerPlace, Policy
 
 def open_store(policy: Policy) -> Store:
     """Return the store of a policy's ledger, made where neither it nor a head of it exists."""
-    for place in own_heads(policy):
-        if not is_there(policy.ledger_place):
-            check_never_pinned(place)
+    # heads are looked for first: a process that is creating the ledger makes them last
+    pinned = [place for place in own_heads(policy) if read_pinned(place) is not None]
+    if pinned and not is_there(policy.ledger_place):
+        check_never_pinned(pinned[0])
     return store_at(policy.ledger_place)
 
 

@@ -358,7 +358,9 @@ def explained(fault: PostgresFault, sequence: int, place: LedgerDatabase) -> Led
 
 
 def _has_tables(connection: LedgerConnection) -> bool:
-    return connection.run("SELECT to_regclass('sanql.note') IS NOT NULL") == [(True,)]
+    """Return whether there are tables now; `to_regclass` may remember that there were none."""
+    query = "SELECT 1 FROM pg_tables WHERE schemaname = 'sanql' AND tablename = 'note'"
+    return bool(connection.run(query))
 
 
 def _head(found: list[tuple[object, ...]]) -> Head | None:

@@ -106,13 +106,20 @@ class HeldClaim:
 
 
 def check_not_begun(policy: Policy) -> None:
-    """Refuse to start an account where there has been one; call it where the ledger is missing."""
+    """Refuse to start an account where there has been one; call it where the ledger is missing.
+
+    Whoever is starting it at the same moment has not started another.
+    """
     claims = None if policy.scratch else claims_on(policy)
-    if claims is not None:
-        claims.check_absent(policy.ledger_place)
-    check_not_lost(policy.ledger)
-    for place in own_heads(policy):
-        check_never_pinned(place)
+    try:
+        if claims is not None:
+            claims.check_absent(policy.ledger_place)
+        check_not_lost(policy.ledger)
+        for place in own_heads(policy):
+            check_never_pinned(place)
+    except LedgerError:
+        if _is_folder(policy.ledger) or not is_there(policy.ledger_place):
+            raise
 
 
 def faults_of_ledger_places(policy: Policy) -> list[Fault]:
