@@ -69,7 +69,14 @@ def __getattr__(name: str) -> object:
         from importlib import import_module
 
         module, attribute = _LATE[name]
-        return getattr(import_module(module), attribute)
+        try:
+            return getattr(import_module(module), attribute)
+        except ModuleNotFoundError as missing:
+            raise ModuleNotFoundError(
+                f"sanql.{name} needs {missing.name}, which is not installed: install the extra"
+                " sanql[local], or ask a server with sanql.connect",
+                name=missing.name,
+            ) from None
     raise AttributeError(f"module 'sanql' has no attribute {name!r}")
 
 

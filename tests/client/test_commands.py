@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import sanql
 from support.commands import run
 from support.serving import Served
 
@@ -207,6 +208,46 @@ def test_the_command_asks_where_no_engine_is_installed(town: Served, remote: lis
     assert run_without_engine(town, "budget").returncode == 0
     arrow = run_without_engine(town, "query", "-e", "0.5", "--format", "arrow", BY_REGION)
     assert arrow.returncode == 2 and "pyarrow is not installed" in arrow.stderr
+
+
+PYTHON_ONLY = f"""
+import sys
+for name in {HEAVY!r}:
+    sys.modules[name] = None
+import sanql
+with sanql.connect() as san:
+    answer = san.query({BY_REGION!r}, epsilon="0.5")
+    assert isinstance(answer, sanql.Answer)
+    print(answer)
+    for convert in (answer.to_arrow, answer.to_pandas, answer.to_polars):
+        try:
+            convert()
+        except sanql.Refused as refused:
+            print(refused.message)
+try:
+    sanql.open("policy.toml")
+except ModuleNotFoundError as missing:
+    print(missing)
+"""
+
+
+def test_python_asks_where_no_engine_is_installed(town: Served, ana: sanql.RemoteSan) -> None:
+    ana.query(BY_REGION, epsilon="0.5")
+    done = subprocess.run(
+        [sys.executable, "-c", PYTHON_ONLY],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "SANQL_SERVER": town.url, "SANQL_TOKEN": town.token("ana")},
+    )
+    shown = str(ana.query(BY_REGION, epsilon="0.5"))
+    *rest, arrow, pandas, polars, opening = done.stdout.splitlines()
+    assert "\n".join(rest) == shown
+    assert [arrow, pandas, polars] == [
+        f"{name} is not installed" for name in ("pyarrow", "pandas", "polars")
+    ]
+    assert "install the extra sanql[local]" in opening
 
 
 def test_data_here_need_an_engine_and_that_is_said(town: Served, town_policy: Path) -> None:

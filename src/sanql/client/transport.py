@@ -68,23 +68,29 @@ class Transport:
         Whoever is `patient` waits as long as the server works on it.
         """
         named = {"idempotency-key": key} if key else {}
+        seconds = None if patient else READ_SECONDS
         more: dict[str, Any] = {"json": body, "headers": named, "again": bool(key)}
-        return self._exchange("POST", path, patient=patient, **more)
+        return self._exchange("POST", path, seconds=seconds, **more)
 
     def delete(self, path: str) -> Mapping[str, Any]:
-        """Return what comes of ending something."""
-        return self._exchange("DELETE", path, again=True).shape
+        """Return what comes of ending something; whoever gives up does not wait for long."""
+        return self._exchange("DELETE", path, again=True, seconds=CONNECT_SECONDS).shape
 
     def close(self) -> None:
         """End the connection."""
         self._client.close()
 
     def _exchange(
-        self, method: str, path: str, *, again: bool, patient: bool = False, **more: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        again: bool,
+        seconds: float | None = READ_SECONDS,
+        **more: Any,
     ) -> Reply:
         request = self._client.build_request(method, path, **more)
-        if patient:
-            request.extensions["timeout"]["read"] = None
+        request.extensions["timeout"]["read"] = seconds
         with self._faults_in_words(again):
             try:
                 response = self._client.send(request, stream=True)
