@@ -50,7 +50,9 @@ def opened(number: int, stamps: dict[str, str], **more: str) -> dict[str, Any]:
 
 def begin(policy: Policy, form: int) -> None:
     forge_opening(policy, {"dataset": policy.name, "format": form, "terms": TERMS})
-    forge(policy, "limits", BudgetLimits.of(policy).to_dict())
+    limits = BudgetLimits.of(policy).to_dict()
+    del limits["second_signature"]  # a word that these formats do not have
+    forge(policy, "limits", limits)
     if form == 1:
         forge(policy, "exact", RELEASED.to_dict() | {"analyst": "ana", "time": TIME})
         forge(policy, "format", {"format": 2})

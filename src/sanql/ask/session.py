@@ -29,11 +29,12 @@ class Session:
         *,
         sampler: Sampler | None = None,
         progress: Callable[[str], None] | None = None,
+        author: str | None = None,
     ) -> None:
         policy = policy if isinstance(policy, Policy) else load(policy)
         self.policy = policy
         self.sampler: Sampler = sampler or ExactSampler()
-        self.ledger: Ledger = open_claimed(policy, account_terms(policy))
+        self.ledger: Ledger = open_claimed(policy, account_terms(policy), author)
         self.ledger.call_before_charges(self._claim)
         self.data = Data(policy, self.ledger, progress)
         self._claim_held = HeldClaim(self.ledger, policy)

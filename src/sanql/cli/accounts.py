@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +13,11 @@ import click
 from sanql.cli.account import FORM
 from sanql.cli.failing import reported
 from sanql.cli.opening import POLICY
+from sanql.cli.saying import say, say_json
 from sanql.visible import visible
 
 if TYPE_CHECKING:
+    from sanql.policy import Policy
     from sanql.sources import AccountStatus
 
 
@@ -75,6 +79,49 @@ def merge(other: str, policy: Path) -> None:
         click.echo(
             f"{charges} charges of {place} count in {loaded.ledger_place} now; {place} is closed"
         )
+
+
+@account.command()
+@POLICY
+@FORM
+def approve(policy: Path, form: str) -> None:
+    """Sign, as an officer, what the policy gives more than the account's record.
+
+    Only where the record asks for it (second_signature = true in the policy). SANQL_TOKEN has the token.
+    """
+    with reported(form):
+        from sanql.account import account_terms
+        from sanql.policy import load
+        from sanql.sources import approve_limits
+
+        loaded = load(policy)
+        officer = _officer(loaded)
+        given = approve_limits(loaded, account_terms(loaded), officer)
+        if form == "json":
+            say_json({"dataset": loaded.name, "officer": officer, "signed": given})
+            return
+        say(f"{officer} signs for {loaded.name}:")
+        for line in given:
+            say(f"  {line}")
+
+
+def _officer(policy: Policy) -> str:
+    """Return the name of the officer whose token was given; anybody else is refused."""
+    from sanql.account import People, is_there, open_store
+    from sanql.errors import AccessDenied
+
+    token = os.environ.get("SANQL_TOKEN") or click.prompt("token", hide_input=True, err=True)
+    person = None
+    if is_there(policy.ledger_place):
+        with closing(People(open_store(policy))) as people:
+            person = people.verify(token)
+    if person is None or person.role != "officer":
+        raise AccessDenied(
+            "role_needed",
+            "only an officer of this dataset signs, by a token that is good",
+            "`sanql user add NAME --role officer` makes one, and prints the token",
+        )
+    return person.name
 
 
 @account.command()

@@ -202,7 +202,7 @@ def _lasting(typed: str) -> timedelta | None:
 
 def _say_token(person: Person, token: str, datasets: list[str], form: str) -> None:
     if form == "json":
-        say_json({"token": token, "datasets": datasets} | _shape(person))
+        say_json(_shape(person) | {"token": token, "datasets": datasets})
         return
     until = "" if person.expires is None else f", until {person.expires:%Y-%m-%d %H:%M} UTC"
     say(f"{person.name} may ask {', '.join(datasets)} as {person.role}{until}", err=True)

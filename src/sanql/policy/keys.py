@@ -19,6 +19,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "neighbours",
         "budget",
         "accounting",
+        "second_signature",
         "delta_per_query",
         "failures_max",
         "failures_total_max",

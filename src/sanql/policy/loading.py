@@ -113,6 +113,9 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         one_of(_ACCOUNTING),
         'write "pure" to add up epsilons, "renyi" to get more from a budget with a delta',
     )
+    signed = dataset.read(
+        "second_signature", parse_flag, "write second_signature = true, or leave it out"
+    )
     failures_max = dataset.read(
         "failures_max", integer_between(1, FAILURES_MOST), "write how many failures are borne"
     )
@@ -201,6 +204,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         epsilon_per_query_min=EPSILON_PER_QUERY_MIN_DEFAULT if least is None else least,
         head=None if head is None or scratch else file.parent / head,
         scratch=bool(scratch),
+        second_signature=bool(signed),
         ledger_database=database,
     )
 

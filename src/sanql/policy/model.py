@@ -179,6 +179,7 @@ class Policy:
     epsilon_per_query_min: Fraction = Fraction(1, 1000)
     head: Path | None = None
     scratch: bool = False
+    second_signature: bool = False
     ledger_database: LedgerDatabase | None = None
 
     @property

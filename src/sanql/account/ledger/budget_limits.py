@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, cast
 
@@ -37,10 +38,11 @@ class Account:
 
 @dataclass(frozen=True)
 class BudgetLimits:
-    """All the accounts of a ledger and the way they are counted."""
+    """All the accounts of a ledger, how they are counted, and whether what gives more is signed."""
 
     accounting: Accounting
     accounts: tuple[Account, ...]
+    second_signature: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> BudgetLimits:
@@ -55,7 +57,8 @@ class BudgetLimits:
             Account("coalition", coalition.name, coalition.members, coalition.budget)
             for _, coalition in sorted(policy.coalitions.items())
         ]
-        return cls(policy.accounting, (dataset, *analysts, *coalitions))
+        signed = policy.second_signature and not policy.scratch  # which promises nothing
+        return cls(policy.accounting, (dataset, *analysts, *coalitions), signed)
 
     def accountant_of(self, account: Account) -> Accountant:
         """Return who counts one account."""
@@ -65,6 +68,7 @@ class BudgetLimits:
         """Return the limits in the ledger's words."""
         return {
             "accounting": self.accounting,
+            "second_signature": self.second_signature,
             "accounts": [
                 {
                     "kind": account.kind,
@@ -78,14 +82,41 @@ class BudgetLimits:
         }
 
     @classmethod
-    def from_dict(cls, shape: Mapping[str, object]) -> BudgetLimits:
-        """Return the limits these words describe; anything else is a ValueError."""
+    def from_dict(cls, shape: Mapping[str, object], written_in: int) -> BudgetLimits:
+        """Return the limits these words describe; anything else is a ValueError.
+
+        Since format 3 they say when and by whom they were declared, and whether they are signed.
+        """
+        if (written_in >= 3) != (set(shape) >= _LATER) or (written_in < 3 and _LATER & set(shape)):
+            raise ValueError(
+                "limits have a time, an author and a word on signatures since format 3"
+            )
         match dict(shape):
-            case {"accounting": accounting, "accounts": list(accounts)}:
+            case {"accounting": accounting, "accounts": list(accounts), **later}:
                 parsed = tuple(_account(account) for account in accounts)
-                return cls(known_accounting(accounting), parsed)
+                return cls(known_accounting(accounting), parsed, _read_later(later))
             case _:
                 raise ValueError("not the limits of a ledger")
+
+
+_LATER = {"author", "second_signature", "time"}
+
+
+def _read_later(shape: Mapping[str, object]) -> bool:
+    """Return whether limits are signed, after a look at who declared them, and when."""
+    match dict(shape):
+        case {
+            "author": str(),
+            "second_signature": bool(signed),
+            "time": str(time),
+            **rest,
+        } if not rest:
+            datetime.fromisoformat(time)
+            return signed
+        case {**rest} if not rest:
+            return False
+        case _:
+            raise ValueError("not the limits of a ledger")
 
 
 def _account(shape: object) -> Account:

@@ -26,6 +26,7 @@ Kind = (
         "open",
         "format",
         "limits",
+        "approve",
         "tables",
         "version",
         "reserve",

@@ -61,13 +61,18 @@ class Ledger:
     """The account of one dataset, shared by all processes that answer from it."""
 
     def __init__(
-        self, policy: Policy, terms: Mapping[str, str], store: Store, clock: Clock
+        self,
+        policy: Policy,
+        terms: Mapping[str, str],
+        store: Store,
+        clock: Clock,
+        author: str | None = None,
     ) -> None:
         self.scratch = policy.scratch
         """Whether this is a scratch account, which never answers; checked when it was opened."""
         self._policy = policy
         self._journal = Journal(store)
-        self._opening = Opening(self._journal, policy, terms, clock)
+        self._opening = Opening(self._journal, policy, terms, clock, author)
         self.owner = Owner(self._journal, clock)
         self.versions = DataVersions(self._journal, clock)
         self.failures = Failures(self._journal, policy, clock)
@@ -84,6 +89,7 @@ class Ledger:
         clock: Clock = lambda: datetime.now(UTC),
         head_lost: bool = False,
         store: Store | None = None,
+        author: str | None = None,
     ) -> Ledger:
         """Open the policy's ledger, or create it when neither it nor its head exists.
 
@@ -91,9 +97,10 @@ class Ledger:
         more may join them with the next charge. Limits can change: a policy with other budgets or
         accounting appends a record of them. `head_lost` is the owner's
         word that the second head, where it was pinned until now, is gone for good. The ledger is
-        kept where the policy says, or in the store that is given.
+        kept where the policy says, or in the store that is given. `author` is who declares the limits,
+        the user of the operating system if nobody is named.
         """
-        ledger = cls(policy, terms, store or open_store(policy), clock)
+        ledger = cls(policy, terms, store or open_store(policy), clock, author)
         shared = policy.ledger_database is not None
         try:
             for place in own_heads(policy) if shared else ():
@@ -106,6 +113,25 @@ class Ledger:
             ledger.close()
             raise
         return ledger
+
+    @classmethod
+    def approve(
+        cls,
+        policy: Policy,
+        terms: Mapping[str, str],
+        officer: str,
+        *,
+        clock: Clock = lambda: datetime.now(UTC),
+        store: Store | None = None,
+    ) -> list[str]:
+        """Record an officer's signature under a policy's limits, which are not in force before.
+
+        Returns, each in words, what they give more. Who the officer is must have been seen to.
+        """
+        with cls(policy, terms, store or open_store(policy), clock) as ledger:
+            for place in own_heads(policy):
+                ledger.owner.check_pinned(place)
+            return ledger._opening.approve(officer)
 
     def close(self) -> None:
         """Let go of the store; nothing is left to be written."""

@@ -12,9 +12,16 @@ from sanql.account.ledger.budget_limits import BudgetLimits
 from sanql.account.ledger.chain import LEDGER_FORMAT
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
+from sanql.account.ledger.raising import (
+    author_named,
+    check_signed,
+    digest_of_limits,
+    needs_signature,
+)
 from sanql.account.ledger.refusals import check_terms
 from sanql.account.ledger.scratch import check_scratch
 from sanql.account.ledger.terms import DeclaredTerms
+from sanql.errors import LedgerError
 from sanql.policy import Policy
 
 
@@ -22,8 +29,14 @@ class Opening:
     """The side of one ledger that a policy declares."""
 
     def __init__(
-        self, journal: Journal, policy: Policy, terms: Mapping[str, str], clock: Clock
+        self,
+        journal: Journal,
+        policy: Policy,
+        terms: Mapping[str, str],
+        clock: Clock,
+        author: str | None = None,
     ) -> None:
+        self._author = author
         self._journal = journal
         self._policy = policy
         self._declared = DeclaredTerms.of(policy, terms)
@@ -42,10 +55,29 @@ class Opening:
                     journal.append("open", self._first_record())
                 known = self._goes_on()
                 if journal.books.limits != limits:
-                    journal.append("limits", journal.books.limits_content(limits))
+                    check_signed(journal.books.limits, limits, journal.books.signed)
+                    journal.append("limits", journal.books.limits_content(limits) | self._said())
                 if not known:
                     self._append_tables({}, journal.books.terms.lacking(self._declared)[1])
         journal.pin()
+
+    def approve(self, officer: str) -> list[str]:
+        """Put an officer's signature under the policy's limits on record; return what they give more."""
+        journal, limits = self._journal, BudgetLimits.of(self._policy)
+        with journal.writing():
+            if journal.books.opening:
+                self._goes_on()
+            wanted = needs_signature(journal.books.limits, limits)
+            if not wanted:
+                raise LedgerError(
+                    "signature_needless",
+                    "the policy gives nothing that would need an officer's signature",
+                    "open the policy as it is",
+                )
+            signed: dict[str, object] = {"limits": digest_of_limits(limits), "officer": officer}
+            journal.append("approve", signed | {"time": record_time(self._clock)})
+        journal.pin()
+        return wanted
 
     def keep_tables(self) -> None:
         """Put tables on record that the policy has and the account lacks; call it while writing.
@@ -71,6 +103,10 @@ class Opening:
         check_terms(books.terms, self._declared)
         closed = books.ownership.retired is not None  # nothing joins it any more
         return closed or not books.terms.lacking(self._declared)[1]
+
+    def _said(self) -> dict[str, object]:
+        """Return by whom and when limits are declared."""
+        return {"author": author_named(self._author), "time": record_time(self._clock)}
 
     def _append_tables(self, private: dict[str, str], public: list[str]) -> None:
         tables: dict[str, object] = {"private": private, "public": public}

@@ -29,6 +29,7 @@ from sanql.account.ledger.chain import (
 )
 from sanql.account.ledger.exact_book import ExactBook
 from sanql.account.ledger.format_1 import spent_in_format_1
+from sanql.account.ledger.raising import digest_of_limits, needs_signature, signed_limits
 from sanql.account.ledger.running_balance import RunningBalance
 from sanql.account.ledger.terms import AccountTerms
 from sanql.account.ledger.versions import Version, version_after
@@ -63,6 +64,7 @@ class Books:
     opening: dict[str, object] = field(default_factory=dict)
     format: int = 0
     limits: BudgetLimits | None = None
+    signed: set[str] = field(default_factory=set)
     charges: dict[str, list[Charge]] = field(default_factory=dict)
     balances: dict[Identity, RunningBalance] = field(default_factory=dict)
     pending: dict[int, PendingReservation] = field(default_factory=dict)
@@ -149,6 +151,8 @@ class Books:
                 self._set_format(content)
             case "limits":
                 self._set_limits(content)
+            case "approve":
+                self._sign(content)
             case "tables":
                 self._add_tables(content)
             case "version":
@@ -216,7 +220,9 @@ class Books:
         self.format = later
 
     def _set_limits(self, content: Mapping[str, object]) -> None:
-        limits = BudgetLimits.from_dict(content)
+        limits = BudgetLimits.from_dict(content, self.format)
+        if needs_signature(self.limits, limits) and digest_of_limits(limits) not in self.signed:
+            raise ValueError("limits that give more, without the signature that they need")
         words = cast(list[Mapping[str, object]], content["accounts"])
         self.balances = {
             account.identity: self._balance(account, limits, own)
@@ -224,7 +230,12 @@ class Books:
         }
         if len(self.balances) != len(limits.accounts):
             raise ValueError("an account is declared twice")
-        self.limits = limits
+        self.limits, self.signed = limits, set()
+
+    def _sign(self, content: Mapping[str, object]) -> None:
+        if self.format < 3 or self.limits is None:
+            raise ValueError("a record that this format does not have, or before there were limits")
+        self.signed.add(signed_limits(content))
 
     def _balance(
         self, account: Account, limits: BudgetLimits, words: Mapping[str, object]

@@ -34,6 +34,7 @@ from sanql.audit.ledger.arithmetic import claim_holds
 from sanql.audit.ledger.exact import ExactAudit, VerifiedExact
 from sanql.audit.ledger.ownership import RECORD_KEYS as OWNERSHIP
 from sanql.audit.ledger.ownership import OwnershipAudit
+from sanql.audit.ledger.signing import SigningAudit
 from sanql.audit.ledger.terms import TermsAudit
 from sanql.audit.ledger.texts import NO_TEXTS, TextsAudit, VerifiedTexts
 from sanql.audit.ledger.versions import VersionAudit
@@ -198,6 +199,7 @@ class _Audit:
     ownership: OwnershipAudit = field(default_factory=OwnershipAudit)
     terms: TermsAudit = field(default_factory=TermsAudit)
     texts: TextsAudit = field(default_factory=TextsAudit)
+    signing: SigningAudit = field(default_factory=SigningAudit)
 
     def take(self, row: tuple[Any, ...]) -> None:
         sequence, kind, body, previous, digest = row
@@ -280,15 +282,17 @@ class _Audit:
                 self._set_format(sequence, body)
                 self.versions.begun = self.format
                 self.scratch = "scratch" in body
-                self._check_terms(sequence, self.terms.open(body, self.format))
+                self._check(sequence, self.terms.open(body, self.format))
                 if self.scratch and (body["scratch"] is not True or self.format < 2):
                     raise _Wrong(sequence, "does not say whether the account is a scratch account")
             case "format":
                 self._set_format(sequence, body)
             case "limits":
                 self._set_limits(sequence, body)
+            case "approve" if self.format >= 3 and self.accounts:
+                self._check(sequence, self.signing.sign(body))
             case "tables" if self.format > 1 and self.accounts:
-                self._check_terms(sequence, self.terms.take(body))
+                self._check(sequence, self.terms.take(body))
             case "version":
                 self._open_version(sequence, body)
             case "reserve":
@@ -297,8 +301,7 @@ class _Audit:
                 wrong = self.exact.take(sequence, body)
                 if self.ownership.exact_closed:
                     wrong = "exact answers were closed by an account before this one"
-                if wrong is not None:
-                    raise _Wrong(sequence, wrong)
+                self._check(sequence, wrong)
                 self.open_reservations.add(sequence)
             case "spend":
                 self.open_reservations.remove(body["reservation"])
@@ -328,27 +331,24 @@ class _Audit:
             raise ValueError("a ledger goes on in a later format")
         self.format = body["format"]
 
-    def _check_terms(self, sequence: int, wrong: str | None) -> None:
+    def _check(self, sequence: int, wrong: str | None) -> None:
         if wrong is not None:
             raise _Wrong(sequence, wrong)
 
     def _open_version(self, sequence: int, body: dict[str, Any]) -> None:
         wrong = "is of a kind that format 1 lacks" if self.format < 2 else self.versions.take(body)
-        if wrong is not None:
-            raise _Wrong(sequence, wrong)
+        self._check(sequence, wrong)
         if body.get("formerly"):
             self.exact.formerly[body["formerly"]] = f"version {body['version']}"
 
     def _set_limits(self, sequence: int, body: dict[str, Any]) -> None:
+        self._check(sequence, self.signing.declare(body, self.format))
         self.accounting = body["accounting"]
         self.accounts, wrong = under_limits(body, self.format, self.accounts, self.history)
-        if wrong is not None:
-            raise _Wrong(sequence, wrong)
+        self._check(sequence, wrong)
 
     def _judge_ownership(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
-        wrong = self.ownership.take(kind, body)
-        if wrong is not None:
-            raise _Wrong(sequence, wrong)
+        self._check(sequence, self.ownership.take(kind, body))
         if kind == "merge":
             self.terms.merge()
         for charged in body["charges"] if kind == "merge" else ():

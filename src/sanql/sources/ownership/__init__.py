@@ -2,6 +2,7 @@
 
 from sanql.sources.ownership.account_changes import (
     AccountStatus,
+    approve_limits,
     merge_accounts,
     move_account,
     retire_account,
@@ -25,6 +26,7 @@ __all__ = [
     "HeldClaim",
     "admit",
     "admit_unopened",
+    "approve_limits",
     "check_kept_here",
     "check_ledger_exists",
     "check_same_files",

@@ -28,7 +28,12 @@ from sanql.account import (
 )
 from sanql.errors import LedgerError, LedgerUnreadable
 from sanql.sources.ownership.claimable import claimable
-from sanql.sources.ownership.claimed_ledgers import check_newest, check_not_begun, open_claimed
+from sanql.sources.ownership.claimed_ledgers import (
+    check_newest,
+    check_not_begun,
+    claims_on,
+    open_claimed,
+)
 from sanql.sources.ownership.moved_files import move_stamps_and_copies
 
 if TYPE_CHECKING:
@@ -161,6 +166,17 @@ def retire_account(
             claims.release(
                 ledger.owner.holder, statement, exact_closed=ledger.owner.exact_cells_left
             )
+
+
+def approve_limits(policy: Policy, terms: Mapping[str, str], officer: str) -> list[str]:
+    """Record an officer's signature under the policy's limits; return what they give more, in words."""
+    check_no_scratch(policy.ledger, scratch=policy.scratch)
+    _check_there(policy.ledger_place)
+    claims = claims_on(policy)
+    with closing(Owner.open(policy.ledger_place)) as owner:
+        if claims is not None:
+            check_newest(owner, claims, policy)
+    return Ledger.approve(policy, terms, officer)
 
 
 def statement_of(release: str | None) -> ClosingStatement:

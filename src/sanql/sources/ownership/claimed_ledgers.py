@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sanql.policy import Policy
 
 
-def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
+def open_claimed(policy: Policy, terms: Mapping[str, str], author: str | None = None) -> Ledger:
     """Return the policy's ledger; LedgerError when its data belong to another account.
 
     An account that has none yet claims the data before its first charge, or at once where it has charges
@@ -45,7 +45,7 @@ def open_claimed(policy: Policy, terms: Mapping[str, str]) -> Ledger:
         faults = faults_of_ledger_places(policy)
         if faults:
             raise PolicyError(faults)
-    ledger = Ledger.open(policy, terms)
+    ledger = Ledger.open(policy, terms, author=author)
     try:
         if claims is not None:
             check_newest(ledger.owner, claims, policy)
