@@ -9,8 +9,10 @@ import duckdb
 import pytest
 
 from sanql.compile import limits as writing
+from sanql.compile import statement as writing_statement
 from sanql.policy import load
 from sanql.san import San
+from support.by_hand import level_of
 from support.policies import dataset
 
 POLICY = (
@@ -79,3 +81,20 @@ def test_a_row_unit_has_no_total_beside_its_bounds(tmp_path: Path) -> None:
         explained = san.explain("SELECT SUM(x) FROM plain", epsilon=1)
     (measured,) = explained.certificate.measurements
     assert measured["sensitivity"] == {"l1": 1000.0, "linf": 1000.0, "l2": 1000.0}
+
+
+@pytest.mark.parametrize(
+    ("asked", "few"),
+    [
+        ("COUNT(*) FROM visits", True),
+        ("AVG(age), SUM(income) FROM visits", True),
+        ("sex, COUNT(*) FROM visits GROUP BY sex", True),
+        ("city, COUNT(*) FROM visits GROUP BY city", False),  # keys come from rows
+        ("MEDIAN(age) FROM visits", False),  # lists of bins
+        ("born, COUNT(*) FROM visits WHERE born IN ('2020-01-01') GROUP BY born", False),
+        ("age, score, COUNT(*) FROM visits GROUP BY age, score", False),  # many
+    ],
+)
+def test_a_question_alone_decides_whether_its_cells_are_few(*, asked: str, few: bool) -> None:
+    level = level_of(f"SELECT {asked}", delta="1/1000")
+    assert writing_statement._has_few_rows(level) is few

@@ -31,9 +31,12 @@ from sanql.compile.quantile_bins import bin_counts
 from sanql.compile.relations import RelationWriter
 from sanql.kernel import Statement
 from sanql.measurements import Measured
-from sanql.plan import Level, PublicKeys
+from sanql.plan import Level, OneGroup, PublicKeys
 from sanql.policy import ColumnUnit, Table
 from sanql.question import BIGINT_RANGE, Field, PublicQuery, Type
+
+_FEW_ROWS = 1_000
+_PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
 
 
 def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
@@ -49,7 +52,8 @@ def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
         statements.append(f"input AS ({_input(level, relations, group_keys)})")
         statements += _limited(level, cells, f"({secret})::BIGINT")
         sql = "WITH " + ",\n".join(statements) + "\n" + cells.final()
-    return Statement(sql, tuple(relations.emitter.parameters), tuple(public.made))
+    parameters = tuple(relations.emitter.parameters)
+    return Statement(sql, parameters, tuple(public.made), few_rows=_has_few_rows(level))
 
 
 def compile_public_query(
@@ -78,6 +82,15 @@ def _shown(index: int, field: Field) -> str:
     ends, (least, most) = (facts.low, facts.high), BIGINT_RANGE
     fits = all(isinstance(end, Fraction) and least <= end <= most for end in ends)
     return f"CAST({column} AS BIGINT)" if fits else column
+
+
+def _has_few_rows(level: Level) -> bool:
+    """Return whether the result is a few rows of plain values, however many rows are read for it."""
+    keys = level.outline.keys
+    count = 1 if isinstance(keys, OneGroup) else getattr(keys, "count", None)
+    plain = all(key.facts.type in _PLAIN for key in level.query.keys)
+    binned = any(measurement.by_bins for measurement in level.measurements)
+    return count is not None and count <= _FEW_ROWS and plain and not binned
 
 
 def _limited(level: Level, cells: CellWriter, secret: str) -> list[str]:

@@ -11,7 +11,7 @@ temporary files through the same layer.
 
 Some settings belong to a session, and a cursor is a session of its own that does not inherit them.
 They are therefore made for the whole instance, and `question_cursor` reads all of them back on the
-very cursor that runs a question.
+very cursor that runs a question. As the configuration is locked, they stay what they were then.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def lock(connection: duckdb.DuckDBPyConnection, *, files_confined: bool) -> None
 def question_cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Return a cursor of a locked connection to run a question on, its settings read back on it.
 
-    It is new for each question, so that none finds what another has left behind.
+    It is new, so that a question that makes tables of its own leaves none behind for another.
     """
     cursor = connection.cursor()
     wanted = {**_FOR_QUESTIONS, **_CLOSED}

@@ -53,12 +53,14 @@ class PublicTable:
 class Statement:
     """One SELECT with its parameters, and the public tables that it reads besides the source's.
 
-    Those are made of public tables alone, and finished before the SELECT is planned.
+    Those are made of public tables alone, and finished before the SELECT is planned. `few_rows` says that
+    the question alone decides how many rows there are, and that they are few.
     """
 
     sql: str
     parameters: tuple[object, ...] = ()
     public: tuple[PublicTable, ...] = ()
+    few_rows: bool = False
 
     def in_full(self) -> str:
         """Return all that the engine is told, in order."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sanql.kernel.arrow_values import split_batch
+from sanql.kernel.few_rows import schema_of, whole_table
 from sanql.kernel.lockdown import quote_name
 from sanql.kernel.messages import PublicTable, Statement
 
@@ -26,10 +27,15 @@ _BATCH_ROWS = 1 << 10
 def result(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[pyarrow.Table]:
     """Yield the result of a statement piece by piece, made while it is read; at least one piece.
 
-    A piece has about a megabyte; one row is never divided.
+    A piece has about a megabyte; one row is never divided. Few rows are one piece.
     """
     with ready(cursor, statement) as select:
-        # cursor.execute() would plan it once and not twice, but hold the whole result in memory
+        if statement.few_rows:  # which is planned once and not twice, and held in memory as a whole
+            cursor.execute(select, list(statement.parameters))
+            schema, rows = schema_of(cursor.description), cursor.fetchall()
+            if schema is not None:
+                yield whole_table(schema, rows)
+                return
         relation = cursor.sql(select, params=list(statement.parameters))
         batches = relation.to_arrow_reader(_BATCH_ROWS)
         yield from _pieces(batches)

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from sanql.kernel.channel import ChannelLost, receive, send
 from sanql.kernel.confine import die_with_parent, limit_files, limit_memory
+from sanql.kernel.cursors import QuestionCursors
 from sanql.kernel.files import database_files, stamp
 from sanql.kernel.hidden_modules import hide_modules
-from sanql.kernel.lockdown import attach, connect, limit, lock, processors, question_cursor
+from sanql.kernel.lockdown import attach, connect, limit, lock, processors
 from sanql.kernel.messages import (
     END,
     FAILED,
@@ -88,12 +89,12 @@ def main() -> None:
 
 
 def _serve(request: Serve, parent: int, spill: Path, replies: int) -> None:
-    connection = _open(request, parent, spill)
+    cursors = QuestionCursors(_open(request, parent, spill))
     send(replies, READY)
     while True:
         asked: Confirm | Statement = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)
         if isinstance(asked, Statement):
-            for frame in _answer(connection, asked):
+            for frame in _answer(cursors, asked):
                 send(replies, TABLE + frame)
             send(replies, END)
         elif asked.stamp == request.stamp:
@@ -116,16 +117,17 @@ def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection
     limit(connection, request.memory_bytes, spill if confined else None, threads)
     lock(connection, files_confined=confined)
     # The first conversion to Arrow loads modules; do it now, while there is time.
-    list(_answer(connection, Statement("SELECT ?::BIGINT AS warm", (1,))))
+    for few_rows in (True, False):
+        warm = Statement("SELECT ?::BIGINT AS warm", (1,), few_rows=few_rows)
+        list(_answer(QuestionCursors(connection), warm))
     return connection
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[bytes]:
+def _answer(cursors: QuestionCursors, statement: Statement) -> Iterator[bytes]:
     """Yield the result piece by piece, each an Arrow stream of its own; it must be one SELECT."""
-    cursor = question_cursor(connection)
-    for rows in result(cursor, statement):
-        yield _frame(rows)
-    cursor.close()
+    with cursors.cursor_for(statement) as cursor:
+        for rows in result(cursor, statement):
+            yield _frame(rows)
 
 
 def _frame(rows: pyarrow.Table) -> bytes:
