@@ -21,6 +21,7 @@ from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.shown_answer import Certifying, show_recorded
 from sanql.ask.teaching import teaching
+from sanql.ask.time_steps import time_in_steps
 from sanql.certificate import certify_public
 from sanql.compile import compile_public_query
 from sanql.errors import Refused
@@ -80,7 +81,8 @@ def answer_publicly(session: Session, request: Request, query: PublicQuery) -> A
     check_plain(request.display)
     opened = session.data.open()
     sent = compile_public_query(query, opened.source, session.tables)
-    rows = opened.workers.run(sent)
+    with time_in_steps():  # it may wait for others
+        rows = opened.workers.run(sent)
     session.data.check(opened)
     table = rows.rename_columns([field.name for field in query.shown])
     return public_answer(session, request, query, table, opened.version.number)

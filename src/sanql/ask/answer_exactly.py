@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sanql.ask.data import OpenVersion
-from sanql.ask.measure import wait_for_bucket
 from sanql.ask.request import Request
 from sanql.ask.session import Session
+from sanql.ask.time_steps import time_in_steps
 from sanql.compile import compile_exact_release
 from sanql.engines import Lease
 from sanql.errors import Refused
@@ -55,7 +54,8 @@ def answer_exactly(session: Session, request: Request, explain_noisy: ExplainNoi
             sent = compile_exact_release(exact, session.tables[exact.table], opened.source)
             version = opened.version.number, opened.version.formerly
             asked = replace(request.said, version=opened.version.number, idempotency=None)
-            with opened.workers.lease() as lease:  # ready before anything is on record
+            # a server is ready before anything is on record
+            with time_in_steps(), opened.workers.lease() as lease:
                 run = partial(_run, session, opened, lease, sent)
                 released = release_cells(exact, *version, analyst, ledger, run, asked)
         return _shown(session, analyst, plan, released)
@@ -106,13 +106,9 @@ def _plan(session: Session, request: Request) -> ExactPlan:
 
 
 def _run(session: Session, opened: OpenVersion, lease: Lease, sent: Statement) -> pyarrow.Table:
-    started = time.monotonic()
-    try:
-        cells = lease.run(sent)
-        session.data.check(opened)
-        return cells
-    finally:
-        wait_for_bucket(started)
+    cells = lease.run(sent)
+    session.data.check(opened)
+    return cells
 
 
 @contextmanager

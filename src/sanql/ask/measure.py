@@ -16,6 +16,7 @@ from sanql.answer import LevelCells
 from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
 from sanql.ask.session import Session
+from sanql.ask.time_steps import time_in_steps
 from sanql.compile import compile_plan
 from sanql.engines import Lease, unavailable
 from sanql.errors import Unavailable
@@ -25,8 +26,6 @@ from sanql.measurements import NoisyCells
 from sanql.mechanisms import Sampler
 from sanql.noise import NoiseStage
 from sanql.plan import Plan
-
-TIME_BUCKET_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def measure(
         ]
         for level, statement in zip(plan.levels, sent, strict=True):
             opened.trials.check(level, statement)
-        with opened.workers.lease() as lease:
+        with time_in_steps(), opened.workers.lease() as lease:
             certificate = cache(certify)  # made while the engine is busy, and once
             run = partial(_run, session, plan, opened, lease, sent, certificate)
             about_it = replace(asked, version=about.number, within=plan.within)
@@ -145,21 +144,18 @@ def _run(
     sent: Sequence[Statement],
     meanwhile: Callable[[], object],
 ) -> LevelCells:
-    """Return noisy cells, or raise the one error there is; time shows only in steps."""
-    started = time.monotonic()
+    """Return noisy cells, or raise the one error there is; the engine is free for others by then."""
     try:
-        deadline = started + session.policy.engine.deadline_seconds
-        with stoppable("charged; the engine computes", lease.stop):
+        deadline = time.monotonic() + session.policy.engine.deadline_seconds
+        with lease, stoppable("charged; the engine computes", lease.stop):
             cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline)
-            session.data.check(opened)
+        session.data.check(opened)
         return cells
     except Exception:
         if is_cancelled():
             raise cancelled(charged=True) from None
         # whatever happened must not be told: it could depend on a row
         raise unavailable() from None
-    finally:
-        wait_for_bucket(started)
 
 
 def noisy_cells(
@@ -178,9 +174,3 @@ def noisy_cells(
         busy = None if number else meanwhile
         noisy.append(lease.stream(statement, noise, busy, left))
     return LevelCells(tuple(noisy))
-
-
-def wait_for_bucket(started: float) -> None:
-    """Wait until the time taken is a multiple of a fixed step, so that small differences do not show."""
-    elapsed = time.monotonic() - started
-    time.sleep(-elapsed % TIME_BUCKET_SECONDS)

@@ -14,6 +14,7 @@ from sanql.answer import MeasuredContent, check_plain
 from sanql.ask.answer import public_answer
 from sanql.ask.request import Request
 from sanql.ask.session import Session
+from sanql.ask.time_steps import time_in_steps
 from sanql.compile import compile_public_query
 from sanql.question import PublicQuery
 from sanql.results import Answer
@@ -54,7 +55,7 @@ def spool_publicly(session: Session, request: Request, query: PublicQuery) -> Sp
     sent = compile_public_query(query, opened.source, session.tables)
     file = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
     try:
-        with opened.workers.lease() as lease:
+        with time_in_steps(), opened.workers.lease() as lease:  # it may wait for others
             schema = lease.stream(sent, lambda: _Spool(file))
         session.data.check(opened)
         names = [field.name for field in query.shown]

@@ -173,9 +173,10 @@ class Pool:
         with self._free:
             if self._closed:
                 self._drop(server)
+                self._free.notify_all()
             else:
                 self._idle.append(server)
-            self._free.notify_all()
+                self._free.notify()  # one server serves one of those who wait
 
     def _give_up(self, server: Server) -> None:
         """End a server that is of no use; whoever waits for one may start another."""
