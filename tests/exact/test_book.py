@@ -17,7 +17,7 @@ import sanql
 from exact.towns import AMOUNT, ROWS, SCORE, Town, Truth, write_people, write_policy
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
-from sanql.engines.pool import Lease
+from sanql.engines.leases import Lease
 from sanql.errors import LedgerError, Refused, Unavailable
 
 pytestmark = pytest.mark.slow

@@ -24,7 +24,7 @@ AVERAGES = "SELECT {region}, AVG(income), SUM(income), COUNT(*) FROM people GROU
 
 CHILD = """
 import sys, time, sanql
-from sanql.engines.pool import Lease
+from sanql.engines.leases import Lease
 san = sanql.open(sys.argv[1], analyst=sys.argv[2])
 def wait(*_):
     print("now", flush=True)

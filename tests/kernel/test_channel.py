@@ -12,6 +12,7 @@ import pytest
 
 from sanql.kernel import worker
 from sanql.kernel.channel import ChannelLost, receive, send
+from sanql.kernel.cursors import QuestionCursors
 from sanql.kernel.lockdown import connect, lock
 from sanql.kernel.messages import Statement
 from sanql.kernel.run import PIECE_BYTES
@@ -78,7 +79,7 @@ def frames(sql: str) -> list[pa.Table]:
     """Return what a worker would send of a result, piece by piece."""
     connection = connect()
     lock(connection, files_confined=False)
-    found = worker._answer(connection, Statement(sql))
+    found = worker._answer(QuestionCursors(connection), Statement(sql))
     return [pa.ipc.open_stream(frame).read_all() for frame in found]
 
 

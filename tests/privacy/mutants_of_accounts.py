@@ -281,9 +281,9 @@ ACCOUNTS = (
     Mutant(
         "nothing is charged before a worker has the data open",
         "ask/measure.py",
-        "        with opened.workers.lease() as lease:\n",
+        "        with time_in_steps(), opened.workers.lease() as lease:\n",
         "        session.ledger.reserve(analyst, digest, plan.charge, asked)\n"
-        "        with opened.workers.lease() as lease:\n",
+        "        with time_in_steps(), opened.workers.lease() as lease:\n",
         f"{CHANGED}test_nothing_is_charged_where_no_worker_gets_ready",
     ),
     # ---- failures

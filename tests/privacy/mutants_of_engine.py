@@ -107,8 +107,8 @@ ENGINE = (
     Mutant(
         "nothing is charged before a worker has said that it is ready",
         "engines/pool.py",
-        "                server.confirm()\n",
-        "                server.await_ready()\n",
+        "            server.confirm()\n",
+        "            server.await_ready()\n",
         "engines/test_killed_workers.py::"
         "test_a_worker_that_does_not_say_that_it_is_ready_is_replaced",
     ),
@@ -121,7 +121,7 @@ ENGINE = (
     ),
     Mutant(
         "a second worker begins anew",
-        "engines/pool.py",
+        "engines/leases.py",
         "            collector = begin()\n"
         "            done = self._attempt(statement, deadline, collector, None)",
         "            done = self._attempt(statement, deadline, collector, None)",

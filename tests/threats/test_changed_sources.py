@@ -25,7 +25,7 @@ from sanql.account.ledger.versions import Version
 from sanql.ask.measure import recorded
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
-from sanql.engines.pool import Lease
+from sanql.engines.leases import Lease
 from sanql.engines.preparation import first_fingerprint
 from sanql.errors import PolicyError, Refused, SanqlError, Unavailable
 from sanql.policy import load

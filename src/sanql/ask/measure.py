@@ -146,8 +146,9 @@ def _run(
 ) -> LevelCells:
     """Return noisy cells, or raise the one error there is; the engine is free for others by then."""
     try:
-        deadline = time.monotonic() + session.policy.engine.deadline_seconds
         with lease, stoppable("charged; the engine computes", lease.stop):
+            lease.begin()
+            deadline = time.monotonic() + session.policy.engine.deadline_seconds
             cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline)
         session.data.check(opened)
         return cells

@@ -1,8 +1,9 @@
 """Statement → exact cells: the places where the DuckDB kernel can run."""
 
 from sanql.engines.failures import unavailable
+from sanql.engines.leases import Lease
 from sanql.engines.open import open_engine
-from sanql.engines.pool import Lease, Pool
+from sanql.engines.pool import Pool
 from sanql.engines.preparation import (
     Progress,
     describe,

@@ -6,17 +6,17 @@ import fcntl
 import math
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sanql.engines.failures import not_ready, unavailable
-from sanql.engines.protocol import Engine, Made_co, ResultCollector, Server
+from sanql.engines.failures import not_ready
+from sanql.engines.leases import Lease
+from sanql.engines.protocol import Engine, Server
 from sanql.errors import Unavailable
-from sanql.kernel import ChannelClosed, ChannelLost, Serve, Statement, database_files, stamp
+from sanql.kernel import ChannelLost, Serve, Statement, database_files, stamp
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sanql.policy import EngineLimits
 
 _STARTS_MAX = 3  # of servers for one answer, that do not get ready
+_LEASES_PER_SERVER = 8  # while statements are quick: as many share a commit while others are run
+_SECONDS_QUICK = 0.25
 
 
 class Pool:
@@ -38,7 +40,8 @@ class Pool:
     def __init__(self, source: PreparedSource, limits: EngineLimits, engine: Engine) -> None:
         self._engine = engine
         self._limits = limits
-        self._closed = False
+        self._closed = False  # to new leases
+        self._killed = False
         vanished = False
         try:
             database = source.database.resolve()
@@ -55,7 +58,12 @@ class Pool:
     def _begin(self) -> None:
         """Start with no servers; once for each process, so that a fork shares none with another."""
         self._owner = os.getpid()
-        self._free = threading.Condition()
+        held_by_one = threading.RLock()
+        self._free = threading.Condition(held_by_one)  # a server waits, or may be started
+        self._heard = threading.Condition(held_by_one)  # a server has shown that it is well
+        self._room = threading.Condition(held_by_one)  # for one more lease
+        self._leases = self._waiting = self._signs_of_life = 0
+        self._quick = True  # whether the last statement was
         self._idle: list[Server] = []
         self._started: set[Server] = set()
         # Shared with other users of the file, and in the way of those who would clear it away.
@@ -76,40 +84,41 @@ class Pool:
 
     def warm(self) -> None:
         """Start every server and wait until each has opened the source."""
-        taken = [self._take() for _ in range(self._limits.workers)]
+        self._check_process()
+        taken = [self.take(lambda: False) for _ in range(self._limits.workers)]
         failed = False
         for server in taken:
             try:
+                if server is None:
+                    raise ChannelLost
                 server.await_ready()
             except ChannelLost:
                 failed = True
-                self._replace(server)
+                if server is not None:
+                    self.replace(server)
             else:
-                self._give_back(server)
+                self.give_back(server)
         if failed:
             raise not_ready()
 
     def lease(self) -> Lease:
-        """Return a server that says that it has the source open and waits, for one answer's statements.
+        """Return the right to run one answer's statements, once a server has the source open and says so.
 
-        It says so after it was taken: one that is being killed may look alive, and cannot. Those that do
-        not are replaced. Raises Unavailable where none gets ready: nothing has been read by then, and
-        nothing need be charged.
+        It says so after it was asked for: one that is being killed may look alive, and cannot. Those that
+        do not are replaced. Raises Unavailable where none gets ready: nothing has been read by then, and
+        nothing need be charged. No server is held: others run while this one's charge is written, and
+        then it stands in line. How many may do so, the pool decides.
         """
-        for _ in range(_STARTS_MAX):
-            server = self._take()  # none is given by a pool that has been closed or retired
-            ready = False
-            try:
-                server.confirm()
-                ready = True
-            except ChannelLost:
-                pass
-            finally:
-                if not ready:
-                    self._give_up(server)
-            if ready:
-                return Lease(self, server)
-        raise not_ready()
+        self._check_process()
+        self._enter()
+        try:
+            for _ in range(_STARTS_MAX):
+                if self._is_served():
+                    return Lease(self)
+            raise not_ready()
+        except BaseException:
+            self.leave()
+            raise
 
     def run(
         self,
@@ -127,13 +136,11 @@ class Pool:
         return self._limits.deadline_seconds
 
     def retire(self) -> None:
-        """Take no more questions; those that run are finished, and then the servers end."""
+        """Take no more questions; those that have a lease are finished, and then the servers end."""
         with self._free:
             self._closed = True
-            while self._idle:
-                self._drop(self._idle.pop())
             self._end_if_unused()
-            self._free.notify_all()
+            self._wake_all()
 
     def pids(self) -> list[int]:
         """Return the ids of the processes that servers run in, for those who watch them."""
@@ -143,69 +150,156 @@ class Pool:
     def close(self) -> None:
         """Kill every server, in the middle of a statement too, and remove what they spilled."""
         with self._free:
-            self._closed = True
+            self._closed = self._killed = True
             while self._idle:
                 self._drop(self._idle.pop())
             for server in self._started:
                 server.kill()
-            self._free.notify_all()
+            self._wake_all()
             # A busy server's pipes belong to the thread that reads them, which lets go by itself.
             self._free.wait_for(lambda: not self._started)
             self._finalizer()
 
-    def _take(self) -> Server:
-        if self._owner != os.getpid():
-            self._finalizer.detach()
-            self._begin()
+    # ---- what leases ask for
+
+    def take(self, stopped: Callable[[], bool]) -> Server | None:
+        """Return a server to run statements on, in the order of asking; None where there will be none."""
         with self._free:
-            while not self._closed:
-                while self._idle:
-                    server = self._idle.pop()
-                    if server.alive():
+            self._waiting += 1
+            try:
+                while not self._killed and not stopped():
+                    server = self._waiting_server()
+                    if server is not None:
                         return server
-                    self._drop(server)
-                if len(self._started) < self._limits.workers:
-                    return self._start()
-                self._free.wait()
-        raise not_ready()
+                    if len(self._started) < self._limits.workers:
+                        return self._start()
+                    self._free.wait()
+            finally:
+                self._waiting -= 1
+                if self._idle:
+                    self._free.notify()
+        return None
 
-    def _give_back(self, server: Server) -> None:
+    def give_back(self, server: Server, seconds: float = 0.0) -> None:
+        """Take back a server that is well; its last statement took so long."""
         with self._free:
-            if self._closed:
+            if self._killed or (self._closed and not self._leases):
                 self._drop(server)
-                self._free.notify_all()
-            else:
-                self._idle.append(server)
-                self._free.notify()  # one server serves one of those who wait
+                self._wake_all()
+                return
+            self._idle.append(server)
+            self._signs_of_life += 1
+            self._quick = seconds < _SECONDS_QUICK
+            self._free.notify()  # one server serves one of those who wait
+            self._heard.notify_all()
 
-    def _give_up(self, server: Server) -> None:
-        """End a server that is of no use; whoever waits for one may start another."""
-        with self._free:
-            self._drop(server)
-            self._free.notify_all()
-
-    def _replace(self, server: Server) -> None:
+    def replace(self, server: Server) -> None:
+        """End a server that is of no use, and start another in its place."""
         with self._free:
             self._drop(server)
             try:
-                if not self._closed:
+                if not self._killed:
                     self._idle.append(self._start())
             finally:
-                self._free.notify_all()
+                self._wake_all()
 
-    def _successor(self, server: Server) -> Server | None:
+    def successor(self, server: Server) -> Server | None:
         """Return a server in place of one that is gone, for whoever held it; None where none can be."""
         with self._free:
             self._drop(server)
             successor = None
             try:
                 with suppress(Unavailable):
-                    if not self._closed:
+                    if not self._killed:
                         successor = self._start()
             finally:
                 if successor is None:
-                    self._free.notify_all()
+                    self._wake_all()
             return successor
+
+    def leave(self) -> None:
+        """Take note that a lease has ended."""
+        with self._free:
+            self._leases -= 1
+            self._end_if_unused()
+            self._room.notify_all()
+
+    def wake(self) -> None:
+        """Have everybody who waits look again: one of them need not wait any more."""
+        with self._free:
+            self._wake_all()
+
+    # ----
+
+    def _check_process(self) -> None:
+        """Have servers of its own in a process that was forked."""
+        if self._owner != os.getpid():
+            self._finalizer.detach()
+            self._begin()
+
+    def _enter(self) -> None:
+        """Wait until there is room for one more lease: a charge waits for a server, but not long."""
+        with self._free:
+            while not self._closed and self._leases >= self._leases_max:
+                self._room.wait()
+            if self._closed:
+                raise not_ready()
+            self._leases += 1
+
+    @property
+    def _leases_max(self) -> int:
+        return self._limits.workers * (_LEASES_PER_SERVER if self._quick else 1)
+
+    def _is_served(self) -> bool:
+        """Return whether a server shows from now on that it is well: when asked, or by its work."""
+        server = self._taken_unless_heard()
+        if server is None:
+            return True
+        ready = False
+        try:
+            server.confirm()
+            ready = True
+        except ChannelLost:
+            pass
+        finally:
+            if ready:
+                self.give_back(server)
+            else:
+                self._give_up(server)
+        return ready
+
+    def _taken_unless_heard(self) -> Server | None:
+        """Return a server that can be asked how it is; None once another has shown that it is well."""
+        with self._free:
+            before = self._signs_of_life
+            while not self._closed:
+                if self._signs_of_life != before:
+                    return None
+                server = None if self._waiting else self._waiting_server()
+                if server is not None:
+                    return server
+                if len(self._started) < self._limits.workers:
+                    return self._start()
+                self._heard.wait()
+        raise not_ready()
+
+    def _waiting_server(self) -> Server | None:
+        while self._idle:
+            server = self._idle.pop()
+            if server.alive():
+                return server
+            self._drop(server)
+        return None
+
+    def _give_up(self, server: Server) -> None:
+        """End a server that is of no use; whoever waits for one may start another."""
+        with self._free:
+            self._drop(server)
+            self._wake_all()
+
+    def _wake_all(self) -> None:
+        for condition in (self._free, self._heard, self._room):
+            condition.notify_all()
 
     def _start(self) -> Server:
         try:
@@ -223,124 +317,13 @@ class Pool:
         self._end_if_unused()
 
     def _end_if_unused(self) -> None:
-        if self._closed and not self._started:
-            self._finalizer()
-
-
-class Lease:
-    """A server that is ready, held for one answer; its statements are run one after another.
-
-    Where somebody else ends a worker process in the middle of a statement, the same statement is run once
-    more by another one that has the same data open, in the time that is left, and its result begun
-    anew. That tells nothing: the text is the same, with its secret, so the exact cells are; nothing of
-    the first attempt has left; the noise is fresh, and independent of what ended it. What is seen is an
-    answer that took longer, within the deadline it had anyway. (A machine that is short of memory ends
-    workers too: if that is about rows, the second ends like the first, and the failure counts.) What a
-    worker ends by itself, or San for want of time, may depend on rows: it is not tried again.
-    """
-
-    def __init__(self, pool: Pool, server: Server) -> None:
-        self._pool = pool
-        self._server: Server | None = server
-        self._busy: Server | None = None
-        self._replaced = self._stopped = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            self._pool._give_back(server)
-
-    def run(
-        self,
-        statement: Statement,
-        meanwhile: Callable[[], object] | None = None,
-        seconds_max: float = math.inf,
-    ) -> pyarrow.Table:
-        """Return the whole result of one statement, or raise the constant `Unavailable`."""
-        return self.stream(statement, _WholeResult, meanwhile, seconds_max)
-
-    def stream(
-        self,
-        statement: Statement,
-        begin: Callable[[], ResultCollector[Made_co]],
-        meanwhile: Callable[[], object] | None = None,
-        seconds_max: float = math.inf,
-    ) -> Made_co:
-        """Return what a collector makes of a result, given to it some rows at a time and at least once.
-
-        Raises the constant `Unavailable` where anything fails, the collector too; it may have had rows by
-        then. `begin` gives an empty collector, for each attempt another. `meanwhile` is done here while
-        the server is busy. `seconds_max` is what is left of the policy's deadline, where one answer
-        takes several statements.
-        """
-        if seconds_max <= 0 or self._server is None:
-            raise unavailable()
-        deadline = time.monotonic() + min(self._pool.deadline_seconds, seconds_max)
-        collector = begin()
-        done = self._attempt(statement, deadline, collector, meanwhile)
-        if not done and self._server is not None:
-            collector = begin()
-            done = self._attempt(statement, deadline, collector, None)
-        if not done:
-            raise unavailable()
-        return collector.finish()
-
-    def stop(self) -> None:
-        """End the statement that runs, from another thread; none is run after it."""
-        self._stopped = True
-        busy = self._busy
-        if busy is not None:
-            busy.kill()
-
-    def _attempt(
-        self,
-        statement: Statement,
-        deadline: float,
-        collector: ResultCollector[object],
-        meanwhile: Callable[[], object] | None,
-    ) -> bool:
-        """Return whether the collector has had all rows; if not, a server is left only to try again."""
-        server, self._server = self._server, None
-        if server is None:
-            return False
-        done = replaced = False
-        self._busy = server
-        try:
-            if self._stopped:
-                raise unavailable()
-            server.run(statement, deadline, collector.take, meanwhile)
-            done = True
-            self._server = server
-        except ChannelClosed:
-            if not (self._replaced or self._stopped) and server.ended_by_others():
-                self._replaced = replaced = True
-                self._server = self._pool._successor(server)
-        except Exception:  # noqa: S110  (whatever it was must not be told)
-            pass
-        finally:
-            self._busy = None
-            # Also when interrupted: a server in the middle of a statement must not be given another.
-            if not done and not replaced:
-                self._pool._replace(server)
-        return done
-
-
-class _WholeResult:
-    """A collector that keeps all rows."""
-
-    def __init__(self) -> None:
-        self._found: list[pyarrow.Table] = []
-
-    def take(self, rows: pyarrow.Table) -> None:
-        self._found.append(rows)
-
-    def finish(self) -> pyarrow.Table:
-        import pyarrow
-
-        return pyarrow.concat_tables(self._found).combine_chunks()
+        if self._closed and not self._leases:
+            while self._idle:
+                server = self._idle.pop()
+                self._started.discard(server)
+                server.discard()
+            if not self._started:
+                self._finalizer()
 
 
 def _discard_all(servers: set[Server], held: int, owner: int) -> None:

@@ -48,6 +48,7 @@ CREATION_RECORDS = 2
 
 _KINDS = frozenset(kind for part in get_args(Kind) for kind in get_args(part))
 _FORM = (int, str, str, str, str)
+_HEAD_BYTES_MAX = 4096
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 GIVE_UP = "`sanql account retire --lost --because 'WHY'`"
 """The command that closes, on record, an account whose ledger is lost."""
@@ -179,7 +180,11 @@ def _head_in(text: str) -> Head:
 def read_pinned_text(place: Path) -> str | None:
     """Return what is written where a head is pinned, or None; ValueError where it is no plain text."""
     try:
-        return place.read_text("ascii")
+        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(handle, _HEAD_BYTES_MAX).decode("ascii")
+        finally:
+            os.close(handle)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as fault:
