@@ -17,6 +17,7 @@ from sanql.ask.measure import measure, recorded
 from sanql.ask.once import once
 from sanql.ask.price import check_least_price, price_question
 from sanql.ask.rehearse import rehearse
+from sanql.ask.repeats import RepeatedAnswer
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.shown_answer import Certifying, show_recorded
@@ -59,6 +60,9 @@ def _ask(session: Session, request: Request, publicly: Publicly[T]) -> Answer | 
 
 def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer | T:
     """Parse, find bounds, price, reserve (durably, before a row is read), run, add noise, spend, show."""
+    repeated = session.repeats.find(request)
+    if repeated is not None:
+        return repeated
     parsed = read_question(session, request)
     if isinstance(parsed.question.query, PublicQuery):
         return publicly(session, request, parsed.question.query)
@@ -73,7 +77,11 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
             check_least_price(session.policy, plan.charge, question.epsilon_of_found_bounds)
         fresh = request.options.fresh
         cells = measure(session, request.analyst, plan, request.said, certifying.make, fresh=fresh)
-    return show_recorded(session, request, certifying, cells)
+    shown = show_recorded(session, request, certifying, cells)
+    if cells.content is not None and not question.searches:
+        digest = plan.digest(session.name_of_data(cells.version))
+        session.repeats.keep(request, RepeatedAnswer(digest, cells.version, cells.content, shown))
+    return shown
 
 
 def answer_publicly(session: Session, request: Request, query: PublicQuery) -> Answer:

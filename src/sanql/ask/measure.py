@@ -30,11 +30,15 @@ from sanql.plan import Plan
 
 @dataclass(frozen=True)
 class RecordedCells:
-    """Noisy cells as the ledger has them, level by level; `cached` if they were there before."""
+    """Noisy cells as the ledger has them, level by level; `cached` if they were there before.
+
+    `content` is then what was found of them.
+    """
 
     cells: LevelCells
     version: int
     cached: bool
+    content: bytes | None = None
 
     @property
     def levels(self) -> tuple[NoisyCells, ...]:
@@ -61,7 +65,7 @@ def recorded_of(
     content = session.ledger.find(analyst, digest, *older)
     if content is None:
         return None
-    return RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
+    return RecordedCells(LevelCells.from_bytes(content, plan), version, True, content)
 
 
 def measure(

@@ -69,7 +69,7 @@ def read_request(
     Fraction(1, 2)
     """
     typed = {name: value for name, value in (passed or {}).items() if value is not None}
-    options = read_options(asked.split[1], typed)
+    options = read_options(asked.options, typed)
     if idempotency_key is not None:
         _check_key(idempotency_key)
     return Request(asked, analyst, options, typed, door, idempotency_key)

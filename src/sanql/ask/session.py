@@ -10,6 +10,7 @@ from typing import Self
 
 from sanql.account import Balance, Ledger, account_terms
 from sanql.ask.data import Data
+from sanql.ask.repeats import Repeats
 from sanql.catalog import Description
 from sanql.errors import Refused
 from sanql.mechanisms import ExactSampler, Sampler
@@ -37,6 +38,7 @@ class Session:
         self.ledger: Ledger = open_claimed(policy, account_terms(policy), author)
         self.ledger.call_before_charges(self._claim)
         self.data = Data(policy, self.ledger, progress)
+        self.repeats = Repeats(self.ledger)
         self._claim_held = HeldClaim(self.ledger, policy)
         self._claimed: object = self  # what of the data was open when they were last claimed
         self._closed = False

@@ -37,6 +37,7 @@ from sanql.account.ledger.moments import Clock
 from sanql.account.ledger.opening import Opening
 from sanql.account.ledger.preconditions import Preconditions
 from sanql.account.ledger.questions import Questions
+from sanql.account.ledger.versions import Version
 from sanql.account.ledger.void_reasons import VoidReason, reason_of
 from sanql.account.stores.opening import open_store, own_heads
 from sanql.account.stores.protocol import Store
@@ -55,6 +56,15 @@ class Reservation:
     analyst: str
     question: str
     charge: Charge
+
+
+@dataclass(frozen=True)
+class RecordedNow:
+    """What the ledger knows of a question: the newest version of the data, its answer, what is left."""
+
+    version: Version | None
+    answer: bytes | None
+    remaining: tuple[Balance, ...]
 
 
 class Ledger:
@@ -164,6 +174,18 @@ class Ledger:
                 if recorded is not None:
                     return recorded_answer(self._journal, recorded)
         return None
+
+    def recorded_now(self, analyst: str, question: str) -> RecordedNow:
+        """Return what a repeat of a question rests on, in one view."""
+        self._preconditions.check_analyst(analyst)
+        with self._journal.reading():
+            books = self._journal.books
+            recorded = books.answers.get((analyst, question))
+            return RecordedNow(
+                books.version,
+                None if recorded is None else recorded_answer(self._journal, recorded),
+                tuple(balances_of(books, books.accounts_shown_to(analyst))),
+            )
 
     def reserve(
         self, analyst: str, question: str, charge: Charge, asked: Asked = NOTHING_SAID

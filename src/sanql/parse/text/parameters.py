@@ -8,6 +8,7 @@ written in: the same limits hold for it, and it has the same digest.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -37,6 +38,11 @@ SIGNS = frozenset({TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON})
 # what holds the items of GROUP BY and ORDER BY, where a whole number is a position
 LISTS = (exp.Tuple, exp.Paren, exp.Cube, exp.Rollup, exp.GroupingSets)
 
+_REMEMBERED_MAX = 1_000
+_REMEMBERED_LETTERS_MAX = 4_000
+_REMEMBERING = threading.Lock()
+_OPTIONS_READ: dict[str, dict[str, str]] = {}
+
 
 @dataclass(frozen=True)
 class QuestionText:
@@ -54,6 +60,25 @@ class QuestionText:
     def split(self) -> tuple[list[Token], dict[str, str]]:
         """The words of the question without the clause that carries its options, and these."""
         return split_options(self.sql, self.tokens)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options that the text itself carries; those of texts read lately are remembered."""
+        plain = type(self.sql) is str  # whatever else was passed is refused when it is read
+        known = _OPTIONS_READ.get(self.sql) if plain else None
+        if known is None:
+            known = self.split[1]
+            if len(self.sql) <= _REMEMBERED_LETTERS_MAX:
+                _remember(self.sql, known)
+        return dict(known)
+
+
+def _remember(text: str, options: dict[str, str]) -> None:
+    """Keep the options of a text, in place of the one that has been kept longest."""
+    with _REMEMBERING:
+        _OPTIONS_READ[text] = options
+        while len(_OPTIONS_READ) > _REMEMBERED_MAX:
+            del _OPTIONS_READ[next(iter(_OPTIONS_READ))]
 
 
 def put_in(tree: exp.Expression, asked: QuestionText) -> None:

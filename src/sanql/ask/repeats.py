@@ -1,0 +1,95 @@
+"""Answers that were repeated lately, so that one more repeat is looked up and not planned again.
+
+A repeat of a repeat is the same text, parameters and options from the same analyst. What it rests on is
+looked at each time, in one view of the ledger: the version of the data, the cells on record and what is
+left of the budget. Where anything but that last is another than it was, the question goes the long way.
+What rests on bounds that were found is not kept: they may be found afresh.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sanql.answer import MeasuredContent
+from sanql.ask.request import Request
+
+if TYPE_CHECKING:
+    from sanql.account import Balance, Ledger
+    from sanql.results import Answer
+
+_ANSWERS_MAX = 1_000
+_BYTES_MAX = 1 << 16  # of cells on record, to be kept
+
+_SIMPLE = (str, int, float, bool, type(None))
+
+
+@dataclass(frozen=True)
+class RepeatedAnswer:
+    """An answer, and what of the ledger it was made of."""
+
+    question: str
+    version: int
+    cells: bytes
+    answer: Answer
+
+    def again(self, remaining: tuple[Balance, ...]) -> Answer:
+        """Return the answer once more; nobody can change what others are given."""
+        content = self.answer.content
+        ends = {name: (low.copy(), high.copy()) for name, (low, high) in content.ends.items()}
+        return replace(
+            self.answer,
+            content=MeasuredContent(content.table, ends),
+            noise=dict(self.answer.noise),
+            remaining=remaining,
+        )
+
+
+class Repeats:
+    """The answers of one session that were repeated lately; safe to share among threads."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._mutex = threading.Lock()
+        self._kept: OrderedDict[Hashable, RepeatedAnswer] = OrderedDict()
+
+    def find(self, request: Request) -> Answer | None:
+        """Return the answer to a request that was repeated before; None where it must be looked for."""
+        name = _name(request)
+        with self._mutex:
+            kept = self._kept.get(name) if name is not None else None
+        if kept is None:
+            return None
+        now = self._ledger.recorded_now(request.analyst, kept.question)
+        if now.version is None or now.version.formerly or now.version.number != kept.version:
+            return None
+        return kept.again(now.remaining) if now.answer == kept.cells else None
+
+    def keep(self, request: Request, repeated: RepeatedAnswer) -> None:
+        """Remember an answer that was found on record."""
+        name = _name(request)
+        if name is None or len(repeated.cells) > _BYTES_MAX:
+            return
+        own = replace(repeated, answer=repeated.again(repeated.answer.remaining))
+        with self._mutex:
+            self._kept[name] = own
+            self._kept.move_to_end(name)
+            while len(self._kept) > _ANSWERS_MAX:
+                self._kept.popitem(last=False)
+
+
+def _name(request: Request) -> Hashable | None:
+    """Return what requests that are the same have in common; None where that is not so simple."""
+    parameters = request.asked.parameters
+    if request.options.fresh or request.options.exact:
+        return None
+    if parameters is None:
+        given: Hashable = None
+    elif isinstance(parameters, list | tuple) and all(type(v) in _SIMPLE for v in parameters):
+        given = tuple((type(value), repr(value)) for value in parameters)
+    else:
+        return None
+    return request.analyst, request.asked.sql, given, request.options
