@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import linecache
 import sys
 from collections.abc import Callable, Iterator
@@ -36,11 +37,13 @@ def interrupted_at(
             raise KeyboardInterrupt
         return trace
 
+    gc.disable()  # what is raised while rubbish is collected is lost
     sys.settrace(trace)
     try:
         yield
     finally:
         sys.settrace(None)
+        gc.enable()
 
 
 def _may_come(frame: FrameType, before: int) -> bool:
