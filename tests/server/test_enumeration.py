@@ -46,6 +46,9 @@ ASKED: dict[str, dict[str, object] | None] = {
     "budget": None,
     "ledger": None,
     "verify": None,
+    "history": None,
+    "history/1": None,
+    "certificate/1": None,
     "query": QUESTION,
     "explain": QUESTION,
     "questions": QUESTION,
@@ -90,6 +93,21 @@ def test_a_question_that_is_not_yours_is_as_if_it_were_not_there(two: Served) ->
                 replies = [plain(act(f"/v1/questions/{each}"), each) for each in (own, nobodys)]
                 assert replies[0] == replies[1] and replies[0][0] == 404
         assert bo.get(f"/v1/questions/{own}").json()["status"] != "cancelled"
+
+
+def test_an_answer_on_record_that_is_not_yours_is_as_if_it_were_not_there(two: Served) -> None:
+    with two.client("ana") as ana, two.client("bo") as bo:
+        asked = {"sql": f"{COUNT} WHERE age > 3", "epsilon": 0.1, "dataset": "hospital"}
+        assert bo.post("/v1/query", json=asked).status_code == 200
+        listed = bo.get("/v1/history", params={"dataset": "hospital"}).json()["questions"]
+        own, nobodys = str(listed[-1]["id"]), "987654"
+        for route in ("history", "certificate"):
+            assert bo.get(f"/v1/{route}/{own}", params={"dataset": "hospital"}).status_code == 200
+            replies = [plain(ana.get(f"/v1/{route}/{each}"), each) for each in (own, nobodys)]
+            lengths = [dict(reply[1]).pop("content-length") for reply in replies]  # type: ignore
+            assert int(lengths[1]) - int(lengths[0]) == len(nobodys) - len(own)
+            assert replies[0][2] == replies[1][2] and replies[0][0] == replies[1][0] == 404
+        assert ana.get("/v1/history").json()["questions"] == []
 
 
 def test_numbers_of_questions_cannot_be_guessed(two: Served) -> None:

@@ -170,7 +170,7 @@ def test_one_that_is_cancelled_while_it_runs_is_charged_and_says_so(town: Served
         error = state(ana, running)["error"]
         assert error["code"] == "question_cancelled" and "charge stays" in error["detail"]  # type: ignore
         void = [*town.datasets[0].session.ledger.records()][-1]
-        assert kinds(town, before) == ["reserve", "void"] and void.content["ended_by"] == "caller"
+        assert kinds(town, before) == ["reserve", "void"] and void.content["reason"] == "cancelled"
         assert ana.delete(running).json()["status"] == "cancelled"
         again = ana.post("/v1/query", json=question(40)).json()
         assert not again["cached"], "another worker answers it, and it is charged anew"

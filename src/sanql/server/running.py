@@ -10,14 +10,16 @@ import asyncio
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
 
 from sanql.errors import ServerError
 from sanql.server.datasets import Datasets
+from sanql.server.file_limits import connections_that_fit
 from sanql.server.http.app import http_app
 from sanql.server.http.connection import limited_protocol
 from sanql.server.logs import Log, json_log
@@ -25,6 +27,8 @@ from sanql.server.service import Service
 from sanql.server.settings import ServerSettings
 
 _STARTING_SECONDS = 60.0
+_NEWCOMERS_WAITING = 2_048
+_NEWCOMERS_AT_ONCE = 16  # so that whoever has to make room for them has gone before files run out
 
 
 class RunningServer:
@@ -54,12 +58,14 @@ class RunningServer:
 
     def _config(self, settings: ServerSettings, version: str) -> uvicorn.Config:
         limits = settings.limits
+        fitting = replace(limits, connections=connections_that_fit(limits.connections))
         return uvicorn.Config(
             http_app(self.service, version),
-            http=limited_protocol(limits),
+            http=limited_protocol(fitting),
             ws="none",
             loop="asyncio",
             lifespan="off",
+            backlog=_NEWCOMERS_AT_ONCE,
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -81,6 +87,7 @@ class RunningServer:
 
     async def _serve(self, ready: Callable[[], None], *, signals: bool) -> None:
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._note_fault)
         if signals:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.stop)
@@ -88,6 +95,7 @@ class RunningServer:
         self._uvicorn.config.load()
         self._uvicorn.lifespan = self._uvicorn.config.lifespan_class(self._uvicorn.config)
         await self._uvicorn.startup(sockets=[self._socket])
+        self._socket.listen(_NEWCOMERS_WAITING)
         self.service.log("listening", url=self.url)
         opening = loop.run_in_executor(None, self._prepare, ready)
         try:
@@ -99,6 +107,10 @@ class RunningServer:
             await asyncio.wait([opening])
             await loop.run_in_executor(None, self.service.close)
             self.service.log("stopped")
+
+    def _note_fault(self, loop: object, context: Mapping[str, object]) -> None:
+        """Write down that a fault was met outside of any request, and its kind alone."""
+        self.service.log("fault", kind=type(context.get("exception")).__name__)
 
     def _prepare(self, ready: Callable[[], None]) -> None:
         try:
@@ -158,7 +170,7 @@ def _listening(settings: ServerSettings) -> socket.socket:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((settings.host, settings.port))
-        opened.listen(2048)
+        opened.listen(_NEWCOMERS_WAITING)
     except OSError as fault:
         opened.close()
         raise ServerError(

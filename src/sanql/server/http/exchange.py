@@ -88,7 +88,7 @@ def whole(values: dict[str, str], name: str, default: int, most: int) -> int:
     text = values.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdecimal() and len(text) < 16) or int(text) > most:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 16) or int(text) > most:
         raise ServerError(
             "query_invalid",
             f"{name} = {text[:40]!r} is no whole number up to {most:,}",

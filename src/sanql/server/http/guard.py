@@ -11,7 +11,8 @@ from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import Match, Route, Router
+from starlette.types import Message, Receive, Scope, Send
 
 from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
@@ -33,14 +34,14 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", re.ASCII)
 class Guard:
     """The application behind its checks."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app = app
+    def __init__(self, router: Router, service: Service) -> None:
+        self._router = router
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._router(scope, receive, send)
             return
         number = OsEntropy().bytes(8).hex()
         scope["app"], scope["sanql.service"] = self, self._service
@@ -48,7 +49,7 @@ class Guard:
         error: SanqlError | None = None
         try:
             self._check(scope)
-            await self._app(scope, receive, sent)
+            await self._router(scope, receive, sent)
         except (LedgerError, PolicyError) as fault:
             self._service.log("account", request=number, code=fault.code, detail=fault.message)
             overseer = scope.get("sanql.role") in ("owner", "officer")
@@ -57,6 +58,7 @@ class Guard:
             error = fault
         except HTTPException as fault:
             error = _not_found(fault, scope)
+            sent.allowed = self._allowed(scope) if fault.status_code == 405 else ""
         except Exception as fault:
             self._service.log("fault", request=number, kind=type(fault).__name__)
             error = internal()
@@ -71,6 +73,12 @@ class Guard:
             person=scope.get("sanql.person"),
             dataset=scope.get("sanql.dataset"),
         )
+
+    def _allowed(self, scope: Scope) -> str:
+        """Return what can be done at an address, of which several routes may be."""
+        there = [each for each in self._router.routes if isinstance(each, Route)]
+        found = [each for each in there if each.matches(scope)[0] is not Match.NONE]
+        return ", ".join(sorted({method for each in found for method in each.methods or ()}))
 
     def _check(self, scope: Scope) -> None:
         headers, settings = Headers(scope=scope), self._service.settings
@@ -98,6 +106,7 @@ class _Sent:
         self._send = send
         self._number = number
         self.status = 0
+        self.allowed = ""
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -111,6 +120,7 @@ class _Sent:
     async def problem(self, error: SanqlError) -> None:
         status, headers, body = problem_reply(error)
         headers["content-length"] = str(len(body))
+        headers |= {"allow": self.allowed} if self.allowed else {}
         listed = [(name.encode(), value.encode()) for name, value in headers.items()]
         await self({"type": "http.response.start", "status": status, "headers": listed})
         await self({"type": "http.response.body", "body": body})

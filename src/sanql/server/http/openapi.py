@@ -8,66 +8,37 @@ from sanql.options import OPTIONS
 from sanql.server.http.bodies import PASSED
 from sanql.server.http.forms import ARROW, CSV, JSON
 from sanql.server.http.problems import PROBLEM
+from sanql.server.http.shapes import (
+    ANSWER,
+    BUDGET,
+    DATASETS,
+    EXPLANATION,
+    HISTORY,
+    NOTHING,
+    NUMBER,
+    OBJECT,
+    OPTION_SHAPES,
+    PARAMETER,
+    PLACE,
+    PROBLEM_SHAPE,
+    RECORDS,
+    REFRESH,
+    RELOADED,
+    SCHEMA,
+    STATE,
+    STATUS,
+    SUGGEST,
+    SUGGESTION,
+    SWITCH,
+    TEXT,
+    VERIFICATION,
+    VERSION,
+    Shape,
+    closed,
+    listed,
+    ref,
+)
 
-_TEXT = {"type": "string"}
-_WHOLE = {"type": "integer", "minimum": 0}
-_OBJECT = {"type": "object"}
-_NUMBER = {"type": ["number", "string"], "examples": [0.1]}
-_SWITCH = {"type": "boolean"}
-_OPTION_FORMS: dict[str, dict[str, Any]] = {
-    "accuracy": {"type": ["number", "string", "object"], "examples": ["2% of 10000"]},
-    "max_groups_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
-    "min_privacy_units_per_group": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
-    "other": {"type": "string", "minLength": 1, "maxLength": 100},
-}
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "code", "kind", "remedy"],
-    "properties": {
-        "type": _TEXT,
-        "title": _TEXT,
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What, the value typed, the rule."},
-        "code": {"type": "string", "description": "Stable; docs/refusals.md lists them."},
-        "kind": {
-            "enum": ["refused", "budget", "unavailable", "ledger", "policy", "people", "server"]
-        },
-        "remedy": _TEXT,
-        "nearest": {"type": "string", "description": "A question that would be answered."},
-        "fill_in": _TEXT,
-        "place": {
-            "type": "object",
-            "properties": {"line": {"type": "integer"}, "column": {"type": "integer"}},
-        },
-    },
-}
-_ANSWER = {
-    "type": "object",
-    "required": ["columns", "rows", "charge", "remaining", "certificate", "cached", "dataset"],
-    "properties": {
-        "columns": {"type": "array", "items": {"type": "object", "required": ["name", "type"]}},
-        "rows": {"type": "array", "items": {"type": "array"}},
-        "intervals": _OBJECT,
-        "confidence": {"type": "number"},
-        "charge": _OBJECT,
-        "remaining": _OBJECT,
-        "certificate": _OBJECT,
-        "cached": {"type": "boolean"},
-        "dataset": _TEXT,
-    },
-}
-_STATE = {
-    "type": "object",
-    "required": ["id", "dataset", "status", "progress"],
-    "properties": {
-        "id": _TEXT,
-        "dataset": _TEXT,
-        "status": {"enum": ["queued", "running", "answered", "failed", "cancelled"]},
-        "progress": _TEXT,
-        "answer": {"$ref": "#/components/schemas/Answer"},
-        "error": {"$ref": "#/components/schemas/Problem"},
-    },
-}
 _ERRORS = {
     400: "not understood as a request",
     401: "the credential is missing or not good",
@@ -103,10 +74,11 @@ def describe_api(version: str) -> dict[str, Any]:
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {
-                "Answer": _ANSWER,
-                "Problem": _PROBLEM,
+                "Answer": ANSWER,
+                "Parameter": PARAMETER,
+                "Problem": PROBLEM_SHAPE,
                 "Question": _question(),
-                "State": _STATE,
+                "State": STATE,
             },
         },
     }
@@ -114,16 +86,16 @@ def describe_api(version: str) -> dict[str, Any]:
 
 def _paths() -> dict[str, Any]:
     question = {"$ref": "#/components/schemas/Question"}
-    answer, state = _ref("Answer"), _ref("State")
-    dataset = _parameter("dataset", _TEXT, "Which dataset; needed where the caller knows several.")
+    answer, state = ref("Answer"), ref("State")
+    dataset = _parameter("dataset", TEXT, "Which dataset; needed where the caller knows several.")
     paged = [
         dataset,
-        _parameter("after", _WHOLE, "List what comes after this number."),
+        _parameter("after", PLACE, "List what comes after this number."),
         _parameter(
             "limit", {"type": "integer", "minimum": 0, "maximum": 10_000}, "At most so many."
         ),
     ]
-    number = _parameter("id", _TEXT, "The number of a question, or the key it runs under.", "path")
+    number = _parameter("id", TEXT, "The number of a question, or the key it runs under.", "path")
     key = _parameter(
         "Idempotency-Key",
         {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
@@ -132,24 +104,24 @@ def _paths() -> dict[str, Any]:
     )
     return {
         "/health": {
-            "get": _operation("health", "Whether the server is alive.", _OBJECT, open_=True)
+            "get": _operation("health", "Whether the server is alive.", STATUS, open_=True)
         },
-        "/ready": {"get": _operation("ready", "Whether questions are taken.", _OBJECT, open_=True)},
-        "/openapi.json": {"get": _operation("openapi", "This description.", _OBJECT, open_=True)},
+        "/ready": {"get": _operation("ready", "Whether questions are taken.", STATUS, open_=True)},
+        "/openapi.json": {"get": _operation("openapi", "This description.", OBJECT, open_=True)},
         "/metrics": {"get": _operation("metrics", "For Prometheus.", None, media="text/plain")},
-        "/v1/datasets": {"get": _operation("datasets", "What the caller may ask.", _OBJECT)},
-        "/v1/schema": {"get": _operation("schema", "What can be asked about.", _OBJECT, [dataset])},
-        "/v1/budget": {"get": _operation("budget", "What is left.", _OBJECT, [dataset])},
+        "/v1/datasets": {"get": _operation("datasets", "What the caller may ask.", DATASETS)},
+        "/v1/schema": {"get": _operation("schema", "What can be asked about.", SCHEMA, [dataset])},
+        "/v1/budget": {"get": _operation("budget", "What is left.", BUDGET, [dataset])},
         "/v1/query": {
             "post": _operation(
                 "query", "Answer a question, and charge it.", answer, [key], question, forms=True
             )
         },
         "/v1/explain": {
-            "post": _operation("explain", "What an answer would cost.", _OBJECT, [], question)
+            "post": _operation("explain", "What an answer would cost.", EXPLANATION, [], question)
         },
         "/v1/suggest": {
-            "post": _operation("suggest", "Suggest contribution limits.", _OBJECT, [], _SUGGEST)
+            "post": _operation("suggest", "Suggest contribution limits.", SUGGESTION, [], SUGGEST)
         },
         "/v1/questions": {
             "post": _operation(
@@ -161,7 +133,7 @@ def _paths() -> dict[str, Any]:
             "delete": _operation("cancel_question", "End it; its charge stays.", state, [number]),
         },
         "/v1/history": {
-            "get": _operation("history", "The caller's own questions.", _OBJECT, paged)
+            "get": _operation("history", "The caller's own questions.", HISTORY, paged)
         },
         "/v1/history/{id}": {
             "get": _operation(
@@ -169,57 +141,33 @@ def _paths() -> dict[str, Any]:
             )
         },
         "/v1/certificate/{id}": {
-            "get": _operation("certificate", "Its guarantee.", _OBJECT, [number, dataset])
+            "get": _operation("certificate", "Its guarantee.", OBJECT, [number, dataset])
         },
-        "/v1/ledger": {"get": _operation("ledger", "The account, for officers.", _OBJECT, paged)},
-        "/v1/verify": {"get": _operation("verify", "The account recomputed.", _OBJECT, [dataset])},
-        "/v1/refresh": {"post": _operation("refresh", "A new version.", _OBJECT, [], _REFRESH)},
-        "/v1/reload": {"post": _operation("reload", "Read policies again.", _OBJECT, [], _NOTHING)},
+        "/v1/ledger": {"get": _operation("ledger", "The account, for officers.", RECORDS, paged)},
+        "/v1/verify": {
+            "get": _operation("verify", "The account recomputed.", VERIFICATION, [dataset])
+        },
+        "/v1/refresh": {"post": _operation("refresh", "A new version.", VERSION, [], REFRESH)},
+        "/v1/reload": {"post": _operation("reload", "Read policies again.", RELOADED, [], NOTHING)},
     }
 
 
-_SUGGEST = {
-    "type": "object",
-    "required": ["table", "epsilon"],
-    "additionalProperties": False,
-    "properties": {
-        "table": _TEXT,
-        "by": _TEXT,
-        "epsilon": _NUMBER,
-        "typical_epsilon": _NUMBER,
-        "dataset": _TEXT,
-    },
-}
-_REFRESH = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {"dataset": _TEXT},
-}
-_NOTHING = {"type": "object", "additionalProperties": False, "properties": {}}
-
-
-def _question() -> dict[str, Any]:
+def _question() -> Shape:
     options = {
-        option.name: _OPTION_FORMS.get(option.name, _SWITCH if option.switch else _NUMBER)
+        option.name: OPTION_SHAPES.get(option.name, SWITCH if option.switch else NUMBER)
         | {"description": option.help}
         for option in OPTIONS
         if option.name in PASSED
     }
-    return {
-        "type": "object",
-        "required": ["sql"],
-        "additionalProperties": False,
-        "properties": {
-            "sql": {"type": "string", "examples": ["SELECT COUNT(*) FROM people"]},
-            "dataset": _TEXT,
-            "parameters": {
-                "type": ["array", "object"],
-                "description": "Values for ? and $1, or for $name and :name; dates as"
-                ' {"date": "2024-01-31"}.',
-            },
-            **options,
-        },
-    }
+    value = ref("Parameter")
+    values = {"anyOf": [listed(value), {"type": "object", "additionalProperties": value}]}
+    return closed(
+        ("sql",),
+        sql={"type": "string", "format": "sql", "examples": ["SELECT COUNT(*) FROM people"]},
+        dataset=TEXT,
+        parameters=values | {"description": "Values for ? and $1, or for $name and :name."},
+        **options,
+    )
 
 
 def _operation(
@@ -243,7 +191,7 @@ def _operation(
         "parameters": parameters or [],
         "responses": {str(status): {"description": "done", "content": content}}
         | {
-            str(code): {"description": words, "content": {PROBLEM: {"schema": _ref("Problem")}}}
+            str(code): {"description": words, "content": {PROBLEM: {"schema": ref("Problem")}}}
             for code, words in _ERRORS.items()
         },
     }
@@ -262,7 +210,3 @@ def _parameter(name: str, form: dict[str, Any], words: str, place: str = "query"
         "schema": form,
         "description": words,
     }
-
-
-def _ref(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{name}"}

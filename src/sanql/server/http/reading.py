@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from sanql.account import Person
 from sanql.ask import history, read_again, recorded_certificate, schema_of
-from sanql.server.caller import check_role
+from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
 from sanql.server.http.exchange import (
     caller_of,
@@ -63,9 +63,9 @@ async def budget(http: HttpRequest) -> Response:
 
 async def list_history(http: HttpRequest) -> Response:
     """List what the caller has asked and paid for, oldest first."""
-    values = query_values(http, "dataset", "after", "limit")
+    caller, values = await caller_of(http), query_values(http, "dataset", "after", "limit")
     after, most = whole(values, "after", 0, 10**15), whole(values, "limit", 100, 10_000)
-    dataset, person = await _asker(http, values.get("dataset"))
+    dataset, person = _asker(http, caller, values.get("dataset"))
 
     def listed() -> dict[str, Any]:
         found = history(dataset.session, person.name, after, most)
@@ -76,8 +76,9 @@ async def list_history(http: HttpRequest) -> Response:
 
 async def read_history(http: HttpRequest) -> Response:
     """Return an answer of the caller's once more; nothing is charged, and no row is read."""
+    caller, values = await caller_of(http), query_values(http, "dataset")
     form = form_wanted(http.headers.get("accept", ""))
-    dataset, person = await _asker(http, query_values(http, "dataset").get("dataset"))
+    dataset, person = _asker(http, caller, values.get("dataset"))
     number, more = _number(http), {"dataset": dataset.name}
 
     def read() -> bytes:
@@ -89,7 +90,8 @@ async def read_history(http: HttpRequest) -> Response:
 
 async def read_certificate(http: HttpRequest) -> Response:
     """Return the certificate that came with an answer of the caller's."""
-    dataset, person = await _asker(http, query_values(http, "dataset").get("dataset"))
+    caller, values = await caller_of(http), query_values(http, "dataset")
+    dataset, person = _asker(http, caller, values.get("dataset"))
     number = _number(http)
 
     def read() -> dict[str, Any]:
@@ -98,8 +100,8 @@ async def read_certificate(http: HttpRequest) -> Response:
     return json_reply(await queued(http, dataset, person, read))
 
 
-async def _asker(http: HttpRequest, wanted: str | None) -> tuple[Dataset, Person]:
-    dataset, person = chosen(http, await caller_of(http), wanted)
+def _asker(http: HttpRequest, caller: Caller, wanted: str | None) -> tuple[Dataset, Person]:
+    dataset, person = chosen(http, caller, wanted)
     check_role(person, "analyst")
     return dataset, person
 
