@@ -133,6 +133,7 @@ SEAMS = {
 # Who else may name one, and why.
 NAMING = {
     ("PureAccountant", "account/ledger/format_1.py"): "the first ledgers were counted by it",
+    ("MemoryStore", "account/ledger/going_on.py"): "a copy goes on there before it is put back",
     ("Mode", "teach/nearest/words.py"): "a node of the grammar is called so too",
 }
 

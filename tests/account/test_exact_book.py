@@ -17,7 +17,7 @@ from sanql.account.ledger.chain import Head, record_after, write_head
 from sanql.account.ledger.exact_book import ExactClaim
 from sanql.account.ledger.ledger import Ledger
 from sanql.audit.ledger import verify
-from sanql.audit.ledger.verification import export
+from sanql.audit.ledger.exporting import export
 from sanql.errors import LedgerError, Refused
 from sanql.policy.exact.footprint import Footprint
 from sanql.policy.model import Policy

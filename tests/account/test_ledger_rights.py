@@ -16,7 +16,7 @@ import pytest
 from sanql.account.charge import Charge
 from sanql.account.ledger.ledger import Ledger
 from sanql.audit.ledger import verify
-from sanql.audit.ledger.verification import export
+from sanql.audit.ledger.exporting import export
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
 from support.policies import dataset

@@ -20,7 +20,7 @@ from sanql.account.charge import Charge
 from sanql.account.ledger.chain import canonical_json, head_path, record_hash
 from sanql.account.ledger.ledger import Ledger
 from sanql.audit.ledger import verify
-from sanql.audit.ledger.verification import export
+from sanql.audit.ledger.exporting import export
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
 

@@ -429,7 +429,7 @@ def test_no_error_has_a_word_of_the_driver_or_a_password(
         refused(lambda: PostgresStore(replace(wrong, port=1))),
         refused(lambda: PostgresStore(replace(wrong, host="no-such-host.invalid"))),
         refused(lambda: PostgresStore(replace(wrong, database="nowhere"))),
-        refused(lambda: PostgresStore(replace(wrong, user=secret, tls=(("sslmode", secret),)))),
+        refused(lambda: PostgresStore(replace(wrong, tls=(("sslmode", secret),)))),
     ]
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     through = BreakingWire(postgres.port)

@@ -53,7 +53,14 @@ def test_a_reader_makes_nothing_and_holds_one_view(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("driver", "files"),
     [
-        ("sqlite3", {"account/stores/sqlite.py", "account/claims/registry.py"}),
+        (
+            "sqlite3",
+            {
+                "account/stores/sqlite.py",
+                "account/stores/backup.py",
+                "account/claims/registry.py",
+            },
+        ),
         ("psycopg", {"account/stores/postgres_connection.py"}),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_database_is_named_with_the_ledger_in_it_and_files_stay_beside_the_pol
     )
     assert database.user == "sanql" and database.password_file is None
     assert policy.ledger == tmp_path / "clinic.ledger"
-    assert str(database) == "postgresql://db.example:5432/ledgers?ledger=clinic"
+    assert str(database) == "postgresql://sanql@db.example:5432/ledgers?ledger=clinic"
 
 
 def test_a_rehearsal_has_a_ledger_of_its_own_there(policy_text: PolicyText, write: Write) -> None:
@@ -161,7 +161,7 @@ def test_no_refusal_of_an_address_quotes_any_password(password: str) -> None:
 def test_an_address_is_read_back_as_it_is_written(
     host: str, port: int, names: tuple[str, str]
 ) -> None:
-    place = LedgerDatabase(host, port, names[0], names[1][:40], user="ignored")
+    place = LedgerDatabase(host, port, names[0], names[1][:40], user="sänql@x:/")
     assert is_address(str(place)) and named_place(str(place)) == place
 
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from sanql.account.charge import Charge
 from sanql.account.events import LaplaceEvent
 from sanql.audit.ledger import verify
-from sanql.audit.ledger.verification import export
+from sanql.audit.ledger.exporting import export
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load

@@ -8,13 +8,16 @@ from sanql.account.charge import Charge, total_charge
 from sanql.account.claims.address import Address, Site, address_of
 from sanql.account.claims.claims import Claims, Holder, claimed_by_another, kept_elsewhere, replaced
 from sanql.account.claims.file import Claim
+from sanql.account.claims.losses import Loss, heads_given_up
 from sanql.account.claims.owner import Owner
 from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
 from sanql.account.claims.registry import Registry, registries_chosen_by, registry_folders
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.account.ledger.asked import NOTHING_SAID, Asked, Door, packed
+from sanql.account.ledger.budget_limits import BudgetLimits
 from sanql.account.ledger.chain import (
     BEGINNING,
+    GIVE_UP,
     RESTORE,
     Head,
     LedgerRecord,
@@ -25,9 +28,11 @@ from sanql.account.ledger.chain import (
     head_path,
     linked,
     read_head,
+    read_pinned,
     read_pinned_text,
 )
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
+from sanql.account.ledger.going_on import GoingOn
 from sanql.account.ledger.idempotency import IdempotencyKey, KeyTaken
 from sanql.account.ledger.ledger import Ledger, Reservation
 from sanql.account.ledger.places import hindrance
@@ -46,13 +51,23 @@ from sanql.account.ledger.versions import (
 from sanql.account.ledger.void_reasons import VoidReason
 from sanql.account.people.people import People
 from sanql.account.people.person import Person, Role
-from sanql.account.stores.opening import is_there, open_store, own_heads, reader_at, set_aside
+from sanql.account.stores.backup import LedgerCopy, back_up, copy_of, read_backup
+from sanql.account.stores.opening import (
+    is_there,
+    leave,
+    open_store,
+    own_heads,
+    reader_at,
+    set_aside,
+)
 from sanql.account.stores.protocol import LedgerReader
+from sanql.account.stores.putting_back import go_on, put_back
 from sanql.account.stores.sqlite import check_not_lost
 from sanql.results import Balance
 
 __all__ = [
     "BEGINNING",
+    "GIVE_UP",
     "NOTHING_SAID",
     "ORDERS",
     "RELEASING",
@@ -62,6 +77,7 @@ __all__ = [
     "Asked",
     "AskedQuestion",
     "Balance",
+    "BudgetLimits",
     "Charge",
     "Claim",
     "Claims",
@@ -73,14 +89,17 @@ __all__ = [
     "ExactEntry",
     "FailureEvent",
     "GaussianEvent",
+    "GoingOn",
     "Head",
     "Holder",
     "IdempotencyKey",
     "KeyTaken",
     "LaplaceEvent",
     "Ledger",
+    "LedgerCopy",
     "LedgerReader",
     "LedgerRecord",
+    "Loss",
     "Odometer",
     "Outcome",
     "Owner",
@@ -97,6 +116,7 @@ __all__ = [
     "account_terms",
     "accountant_for",
     "address_of",
+    "back_up",
     "canonical_json",
     "check_head",
     "check_never_pinned",
@@ -105,20 +125,27 @@ __all__ = [
     "check_readable",
     "claimed_by_another",
     "columns_unknown",
+    "copy_of",
     "damaged",
     "epsilon_upper",
     "gaussian_rho_lower",
+    "go_on",
     "head_path",
+    "heads_given_up",
     "hindrance",
     "is_there",
     "kept_elsewhere",
+    "leave",
     "linked",
     "never_releases",
     "open_store",
     "order_weights",
     "own_heads",
     "packed",
+    "put_back",
+    "read_backup",
     "read_head",
+    "read_pinned",
     "read_pinned_text",
     "reader_at",
     "registries_chosen_by",

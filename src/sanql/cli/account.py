@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sanql.cli.backups import backup, loss_in_words, restore
 from sanql.cli.failing import reported
 from sanql.cli.opening import POLICY, ServerChoice, anywhere, open_there, place_of
 from sanql.cli.saying import say, say_json
@@ -39,15 +40,25 @@ def budget(policy: Path, analyst: str | None, form: str, **where: Any) -> None:
             balances = san.budget() if analyst is None else list(san.balances())
             others = san.ledger.spent_without_budget() if analyst is None else []
             releases = san.ledger.exact.entries()
+            losses = san.ledger.owner.state.losses
         from sanql.cli.exact_tables import print_releases, releases_to_dicts
         from sanql.cli.tables import balances_to_dicts, print_balances
 
         if form == "json":
             accounts = balances_to_dicts(balances, others)
-            say_json({"accounts": accounts, "exact": releases_to_dicts(releases)})
+            missing = [loss.to_dict() for loss in losses]
+            say_json(
+                {
+                    "accounts": accounts,
+                    "exact": releases_to_dicts(releases),
+                    "missing": missing,
+                }
+            )
         else:
             print_balances(balances, others=others, renyi=loaded.accounting == "renyi")
             print_releases(releases)
+            for loss in losses:
+                say(loss_in_words(loss))
             if loaded.scratch:
                 click.echo("a scratch account: charges are rehearsed, nothing is ever answered")
 
@@ -107,6 +118,10 @@ def _refresh_there(place: ServerChoice) -> tuple[str, int]:
 @click.group()
 def ledger() -> None:
     """The durable account of everything that has been answered."""
+
+
+ledger.add_command(backup)
+ledger.add_command(restore)
 
 
 @ledger.command("list")

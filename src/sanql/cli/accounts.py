@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sanql.cli.account import FORM
+from sanql.cli.backups import loss_in_words
 from sanql.cli.failing import reported
 from sanql.cli.opening import POLICY
 from sanql.cli.saying import say, say_json
@@ -173,6 +174,7 @@ def _in_words(standing: AccountStatus) -> str:
         lines += [
             f"merged    {other}, closed at its record {n}" for other, n in state.merged.items()
         ]
+        lines += [f"missing   {visible(loss_in_words(loss))}" for loss in state.losses]
         into = f" into {state.into}" if state.into is not None else ""
         if state.retired is not None:
             lines.append(f"closed    {state.retired}{into}, because: {visible(standing.reason)}")
@@ -192,6 +194,7 @@ def _to_dict(standing: AccountStatus) -> dict[str, object]:
         "sources": [] if state is None else sorted(state.sources),
         "head": None if state is None else state.head,
         "merged": [] if state is None else sorted(state.merged),
+        "missing": [] if state is None else [loss.to_dict() for loss in state.losses],
         "closed": None if state is None else state.retired,
         "reason": standing.reason or None,
         "fault": None if standing.fault is None else standing.fault.to_dict()["error"],

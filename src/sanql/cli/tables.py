@@ -188,6 +188,13 @@ def _content(record: dict[str, Any], end: str) -> str:
             count = len(body["charges"])
             charges = f"{count} charge{'' if count == 1 else 's'}"
             return f"{charges} of account {body['account']}, counted here"
+        case "restore":
+            newest = max(head["sequence"] for head in body["lost"])
+            spent = "all that was allowed" if body["spent"] is None else _recorded(body["spent"])
+            return (
+                f"records after {body['kept']['sequence']} are missing, up to {newest} or later: {spent}"
+                f" counts as spent; by {body['by']}, because: {body['reason']}"
+            )
         case "retire":
             return f"the account is closed ({body['statement']}): {body['reason']}"
         case _:
@@ -211,6 +218,9 @@ def print_verification(verification: Verification, terminal: Console | None = No
         out.print(_safe(f"  {account.kind} {account.name}: {charges}, {spent}"))
     for line in verified_lines(verification.exact):
         out.print(_safe(f"  {line}"))
+    for loss in verification.losses:
+        lost = f"{loss.missing} records or more after record {loss.kept} are missing, by the owner's word"
+        out.print(_safe(f"  {lost}: {loss.reason}"))
 
 
 def _pair(epsilon: Any, delta: Any, show: Any) -> str:

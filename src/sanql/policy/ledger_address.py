@@ -49,10 +49,10 @@ class LedgerDatabase:
         return str(self)
 
     def __str__(self) -> str:
-        """Return its address, without who asks.
+        """Return its address.
 
         >>> str(LedgerDatabase("db.example", 5432, "ledgers", "hospital", user="sanql"))
-        'postgresql://db.example:5432/ledgers?ledger=hospital'
+        'postgresql://sanql@db.example:5432/ledgers?ledger=hospital'
         """
         more = {"ledger": self.ledger}
         if self.host.startswith("/"):
@@ -61,9 +61,9 @@ class LedgerDatabase:
         else:
             host = f"[{self.host}]" if ":" in self.host else self.host
             authority = f"{host}:{self.port}"
-        return (
-            f"postgresql://{authority}/{quote(self.database, safe='')}?{urlencode(more, safe='/')}"
-        )
+        user = f"{quote(self.user, safe='')}@" if self.user else ""
+        database = quote(self.database, safe="")
+        return f"postgresql://{user}{authority}/{database}?{urlencode(more, safe='/')}"
 
 
 LedgerPlace = Path | LedgerDatabase

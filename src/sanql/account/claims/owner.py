@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from sanql.account.claims.claims import Holder
+from sanql.account.claims.losses import Loss
 from sanql.account.claims.ownership import ClosingStatement, Ownership
 from sanql.account.ledger.chain import (
     Head,
@@ -136,6 +137,10 @@ class Owner:
     def move(self, ledger: LedgerPlace) -> None:
         """Record that the account goes on in this place."""
         self._append("move", {"ledger": str(ledger)})
+
+    def accept_loss(self, loss: Loss) -> None:
+        """Record that the account goes on without records that are missing."""
+        self._append("restore", loss.to_dict())
 
     def retire(self, statement: ClosingStatement, reason: str, into: str | None = None) -> None:
         """Close the account forever."""

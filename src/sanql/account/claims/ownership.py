@@ -15,6 +15,8 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from sanql.account.charge import Charge
+from sanql.account.claims.losses import Loss
+from sanql.account.ledger.chain import Head
 
 ClosingStatement = Literal["closed", "merged", "other-data", "other-terms"]
 """Why an account ended. The last two let go of its data: they are another thing now, or the same on
@@ -37,7 +39,13 @@ class Ownership:
     merged: dict[str, int] = field(default_factory=dict)
     retired: ClosingStatement | None = None
     into: str | None = None  # the account it was merged into
-    exact_closed: bool = False  # an account before it may have released exact cells of its data
+    exact_closed: bool = False  # exact cells of its data may have left that are not on this record
+    losses: list[Loss] = field(default_factory=list)
+
+    @property
+    def given_up(self) -> set[Head]:
+        """Every head that was known and, by the owner's word, is in this chain no more."""
+        return {head for loss in self.losses for head in loss.lost}
 
     def claim(self, content: Mapping[str, object]) -> None:
         """Take one more source; the first names the account."""
@@ -98,6 +106,13 @@ class Ownership:
                 return [_charged(each) for each in charges]
             case _:
                 raise ValueError("not a merger")
+
+    def restore(self, content: Mapping[str, object]) -> Loss:
+        """Return what is missing, by the owner's word; exact cells may be on the records that are."""
+        loss = Loss.from_dict(content)
+        self.losses.append(loss)
+        self.exact_closed = True
+        return loss
 
     def retire(self, content: Mapping[str, object]) -> None:
         """Take that the account is closed forever."""

@@ -35,6 +35,16 @@ class Account:
         """Return whether this analyst's charges count here."""
         return self.members is None or analyst in self.members
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account in the ledger's words."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "members": None if self.members is None else sorted(self.members),
+            "epsilon": rational_text(self.budget.epsilon),
+            "delta": rational_text(self.budget.delta),
+        }
+
 
 @dataclass(frozen=True)
 class BudgetLimits:
@@ -69,16 +79,7 @@ class BudgetLimits:
         return {
             "accounting": self.accounting,
             "second_signature": self.second_signature,
-            "accounts": [
-                {
-                    "kind": account.kind,
-                    "name": account.name,
-                    "members": None if account.members is None else sorted(account.members),
-                    "epsilon": rational_text(account.budget.epsilon),
-                    "delta": rational_text(account.budget.delta),
-                }
-                for account in self.accounts
-            ],
+            "accounts": [account.to_dict() for account in self.accounts],
         }
 
     @classmethod
@@ -93,7 +94,7 @@ class BudgetLimits:
             )
         match dict(shape):
             case {"accounting": accounting, "accounts": list(accounts), **later}:
-                parsed = tuple(_account(account) for account in accounts)
+                parsed = tuple(account_in(account) for account in accounts)
                 return cls(known_accounting(accounting), parsed, _read_later(later))
             case _:
                 raise ValueError("not the limits of a ledger")
@@ -119,7 +120,8 @@ def _read_later(shape: Mapping[str, object]) -> bool:
             raise ValueError("not the limits of a ledger")
 
 
-def _account(shape: object) -> Account:
+def account_in(shape: object) -> Account:
+    """Return the account that these words describe; anything else is a ValueError."""
     match shape:
         case {
             "kind": "dataset" | "analyst" | "coalition" as kind,

@@ -20,7 +20,7 @@ from typing import Literal, cast, get_args
 
 from sanql.errors import LedgerError, LedgerUnreadable
 
-OwnershipKind = Literal["claim", "move", "pin", "merge", "retire"]
+OwnershipKind = Literal["claim", "move", "pin", "merge", "restore", "retire"]
 Kind = (
     Literal[
         "open",
@@ -53,9 +53,9 @@ _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=Tru
 GIVE_UP = "`sanql account retire --lost --because 'WHY'`"
 """The command that closes, on record, an account whose ledger is lost."""
 RESTORE = (
-    "stop answering, keep the files as they are, and restore the newest good copy of the ledger; "
-    "what was answered since then is spent all the same. Where there is none, "
-    f"{GIVE_UP} gives the account up on record"
+    "stop answering, keep everything as it is, and put the newest good copy back with "
+    "`sanql ledger restore BACKUP --because 'WHY'`, which records what is missing; what was answered "
+    f"since is spent all the same. Where there is none, {GIVE_UP} gives the account up on record"
 )
 
 

@@ -189,7 +189,7 @@ class Journal:
 
     def check_pinned(self, head: Head | None) -> None:
         """Raise LedgerError if a head that was pinned elsewhere is not on this chain; call it reading."""
-        if head is not None and head != self.books.head:
+        if head is not None and head not in (self.books.head, *self.books.ownership.given_up):
             check_head(head, self.books.head, self._store.hash_at(head.sequence))
 
     def _pin_besides(self) -> None:
@@ -223,9 +223,9 @@ class Journal:
         if known == BEGINNING != self._kept:  # all was read anew: what was known must be in it
             self.check_pinned(self._kept)
         self._unsettled, self._kept = False, self.books.head
-        if head != self.books.head:
-            at_head = None if head is None else self._store.hash_at(head.sequence)
-            check_head(head, self.books.head, at_head)
+        if head is None:
+            check_head(head, self.books.head, None)
+        self.check_pinned(head)
 
     @contextmanager
     def _held(self) -> Iterator[None]:

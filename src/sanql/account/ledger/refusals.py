@@ -104,7 +104,8 @@ def check_exact_open(ownership: Ownership) -> None:
         raise Refused(
             "exact_closed",
             "an account before this one has released exact cells of the same data, or was lost with its"
-            " book; what differs between two exact releases may be one person's",
+            " book, or records of this one are missing; what differs between two exact releases may be"
+            " one person's",
             "ask with noise: pass an epsilon; data about other people have exact answers in a place of"
             " their own",
         )

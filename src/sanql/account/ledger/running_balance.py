@@ -9,6 +9,7 @@ from __future__ import annotations
 from sanql.account.accountants.filter import Spent
 from sanql.account.accountants.protocol import Accountant
 from sanql.account.charge import Charge
+from sanql.policy import Budget
 
 
 class RunningBalance:
@@ -26,6 +27,18 @@ class RunningBalance:
     def take(self, charge: Charge) -> None:
         """Count one more charge."""
         self._waiting.append(charge)
+
+    def pay(self, lost: Budget) -> None:
+        """Count what was charged by records that are missing, as their owner states."""
+        self._spent = self.spent.pay(lost.epsilon, lost.delta)
+
+    def use_up(self, allowed: Budget) -> None:
+        """Count everything that a budget has ever allowed, or more where more was spent, as paid."""
+        spent = self.spent
+        shown = self.accountant.spent_upper(spent).epsilon
+        epsilon = shown if spent.epsilon_upper is None else spent.epsilon_upper
+        paid = Budget(max(epsilon, allowed.epsilon), max(spent.delta_upper, allowed.delta))
+        self._spent = Spent(paid)
 
     @property
     def spent(self) -> Spent:

@@ -29,6 +29,7 @@ from sanql.account.ledger.chain import (
 )
 from sanql.account.ledger.exact_book import ExactBook
 from sanql.account.ledger.format_1 import spent_in_format_1
+from sanql.account.ledger.lost_records import LostRecords
 from sanql.account.ledger.raising import digest_of_limits, needs_signature, signed_limits
 from sanql.account.ledger.running_balance import RunningBalance
 from sanql.account.ledger.terms import AccountTerms
@@ -78,6 +79,7 @@ class Books:
     ownership: Ownership = field(default_factory=Ownership)
     terms: AccountTerms = field(default_factory=AccountTerms)
     rehearsed: set[tuple[str, str]] = field(default_factory=set)
+    lost: LostRecords = field(default_factory=LostRecords)
 
     @property
     def scratch(self) -> bool:
@@ -104,7 +106,8 @@ class Books:
         shape = limits.to_dict()
         for account, words in zip(limits.accounts, shape["accounts"], strict=True):
             if account.identity not in self.balances:
-                before = limits.accountant_of(account).spent_before(self._history(account))
+                charged = limits.accountant_of(account).spent_before(self._history(account))
+                before = self.lost.before(charged)
                 if before.epsilon or before.delta:
                     words["spent_before"] = {
                         "epsilon": rational_text(before.epsilon),
@@ -183,7 +186,7 @@ class Books:
                 self._count_failure(pending.analyst, content)
             case "failures_reset":
                 self._reset_failures(content)
-            case "claim" | "move" | "pin" | "merge" | "retire":
+            case "claim" | "move" | "pin" | "merge" | "restore" | "retire":
                 self._own(record.kind, content)
             case _:
                 assert_never(record.kind)
@@ -210,6 +213,11 @@ class Books:
                 for analyst, charge in self.ownership.merge(content):
                     self._take(analyst, charge)
                 self.terms.forget_public()
+            case "restore":
+                if self.format < 3:
+                    raise ValueError("a record that this format does not have")
+                loss = self.ownership.restore(content)
+                self.lost.take(loss, self.limits, self.balances)
             case "retire":
                 self.ownership.retire(content)
 
@@ -231,6 +239,7 @@ class Books:
         if len(self.balances) != len(limits.accounts):
             raise ValueError("an account is declared twice")
         self.limits, self.signed = limits, set()
+        self.lost.allow(limits.accounts)
 
     def _sign(self, content: Mapping[str, object]) -> None:
         if self.format < 3 or self.limits is None:

@@ -170,6 +170,10 @@ class MemoryReader:
         """Return the notes of a kind, in the order of their keys."""
         return [(key, note) for (own, key), note in sorted(self._notes.items()) if own == kind]
 
+    def all_notes(self) -> Iterable[tuple[tuple[str, str], bytes]]:
+        """Return every note with its kind and key."""
+        return self._notes.items()
+
     def is_intact(self) -> bool:
         """Return that nothing is damaged: there is no medium that could be."""
         return True

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import cast
 
-from sanql.account.ledger.chain import check_readable, head_path, read_pinned
+from sanql.account.ledger.chain import BEGINNING, Head, check_readable, head_path, read_pinned
 from sanql.account.ledger.refusals import check_never_pinned
 from sanql.account.stores.postgres import PostgresStore, is_kept, read_database, rename
 from sanql.account.stores.protocol import LedgerReader, Store
@@ -49,7 +50,35 @@ def set_aside(place: LedgerPlace, mark: str) -> LedgerPlace:
     """Return a ledger, or a file of it, under another name that it has from now on."""
     if isinstance(place, Path):
         return place.rename(place.with_name(place.name + mark))
-    return rename(place, place.ledger + mark)
+    return rename(place, place.ledger + mark) or place
+
+
+def leave(
+    place: LedgerPlace, mark: str, allow: Callable[[Head], bool]
+) -> Sequence[LedgerPlace] | None:
+    """Give a ledger with all its files another name while nobody writes to it.
+
+    `allow` sees its newest record; None where it does not allow it.
+    """
+    if not isinstance(place, Path):
+        renamed = rename(place, place.ledger + mark, allow)
+        return None if renamed is None else [renamed]
+    with closing(store_at(place)) as store:
+        faults: tuple[type[Exception], ...] = (OSError, *store.faults)
+        try:
+            with store.writing():
+                *_, newest = (0, BEGINNING.hash), *((row[0], row[-1]) for row in store.rows(0))
+                if not allow(Head(*cast(tuple[int, str], newest))):
+                    return None
+                named = [*parts_of(place), head_path(place)]
+                return [set_aside(file, mark) for file in named if file.exists()]
+        except faults as fault:
+            raise store.explained(fault, 1, ()) from None
+
+
+def parts_of(ledger: Path) -> list[Path]:
+    """Return the files that SQLite keeps a ledger in, whether or not they are there now."""
+    return [ledger.with_name(ledger.name + end) for end in ("", "-wal", "-shm", "-journal")]
 
 
 @contextmanager

@@ -10,7 +10,7 @@ One database keeps the ledgers of several datasets, in the schema `sanql`, each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -242,6 +242,8 @@ class PostgresStore:
 
 
 _NAMED = "SELECT id, made FROM sanql.ledger WHERE name = %s"
+_NUMBER = "SELECT id FROM sanql.ledger WHERE name = %s"
+_NEWEST = "SELECT sequence, hash FROM sanql.record WHERE ledger = %s ORDER BY sequence DESC LIMIT 1"
 _KNOWN = "SELECT name, made FROM sanql.ledger WHERE id = %s"
 _HELD = f"SELECT name, made, {DURABILITY} FROM sanql.ledger WHERE id = %s FOR UPDATE"  # noqa: S608
 
@@ -290,6 +292,12 @@ class PostgresReader:
             yield from ((bytes(key).decode(), bytes(note)) for key, note in found)
             after = bytes(found[-1][0])
 
+    def all_notes(self) -> Iterable[tuple[tuple[str, str], bytes]]:
+        """Return every note with its kind and key."""
+        query = "SELECT kind, key, content FROM sanql.note WHERE ledger = %s"
+        found = self._connection.run(query, (self._begun(),))
+        return [((bytes(k).decode(), bytes(key).decode()), bytes(n)) for k, key, n in found]
+
     def is_intact(self) -> bool:
         """Return whether the database has met no page whose checksum is wrong."""
         query = "SELECT coalesce(sum(checksum_failures), 0)::bigint FROM pg_stat_database"
@@ -331,12 +339,22 @@ def is_kept(place: LedgerDatabase) -> bool:
             raise explained(fault, 1, place) from None
 
 
-def rename(place: LedgerDatabase, name: str) -> LedgerDatabase:
-    """Give a ledger another name in its database, so that nobody finds it by the one it had."""
-    query = "UPDATE sanql.ledger SET name = %s WHERE name = %s"
+def rename(
+    place: LedgerDatabase, name: str, allow: Callable[[Head], bool] = lambda _: True
+) -> LedgerDatabase | None:
+    """Give a ledger another name in its database, so that nobody finds it by the one it had.
+
+    While nobody writes, `allow` sees its newest record; None where it does not allow it.
+    """
     with closing(LedgerConnection(place)) as connection:
         try:
-            connection.run(query, (name, place.ledger))
+            connection.begin("BEGIN")
+            for (number,) in connection.run(f"{_NUMBER} FOR UPDATE", (place.ledger,)):
+                newest = _head(connection.run(_NEWEST, (number,)))
+                if newest is not None and not allow(newest):
+                    return None
+                connection.run("UPDATE sanql.ledger SET name = %s WHERE id = %s", (name, number))
+            connection.commit()
         except PostgresFault as fault:
             raise explained(fault, 1, place) from None
     return replace(place, ledger=name)

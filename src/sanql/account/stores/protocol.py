@@ -118,6 +118,9 @@ class LedgerReader(Protocol):
     def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
         """Return keys and notes of a kind, in the order of keys."""
 
+    def all_notes(self) -> Iterable[tuple[tuple[str, str], bytes]]:
+        """Return every note with its kind and key."""
+
     def is_intact(self) -> bool:
         """Return whether the place itself finds nothing damaged."""
 

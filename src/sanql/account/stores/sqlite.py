@@ -220,12 +220,21 @@ class SqliteReader:
 
     def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
         """Return the notes of a kind, in the order of their keys."""
-        self._begin()
-        has = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'note'"
-        if self._connection.execute(has).fetchone() is None:
+        if not self._has_notes():
             return ()
         query = "SELECT key, content FROM note WHERE kind = ? ORDER BY key"
         return self._connection.execute(query, (kind,))
+
+    def all_notes(self) -> Iterable[tuple[tuple[str, str], bytes]]:
+        """Return every note with its kind and key."""
+        query = "SELECT kind, key, content FROM note"
+        found = self._connection.execute(query) if self._has_notes() else ()
+        return (((kind, key), note) for kind, key, note in found)
+
+    def _has_notes(self) -> bool:
+        self._begin()
+        has = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'note'"
+        return self._connection.execute(has).fetchone() is not None
 
     def is_intact(self) -> bool:
         """Return whether SQLite finds every page in order."""

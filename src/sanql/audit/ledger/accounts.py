@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from sanql.audit.ledger.arithmetic import Cost, Meter, cost_of, epsilon_read_upper, proofs
 
@@ -41,6 +41,12 @@ class AuditedAccount:
     paid: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
     meter: Meter | None = None
     metered: Cost = field(default_factory=Cost)
+    allowed: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))  # by budgets before this one
+
+    @property
+    def greatest(self) -> tuple[Fraction, Fraction]:
+        """The most that a budget of it has ever allowed."""
+        return max(self.allowed[0], self.epsilon), max(self.allowed[1], self.delta)
 
     @property
     def identity(self) -> tuple[str, str, tuple[str, ...] | None]:
@@ -61,6 +67,28 @@ class AuditedAccount:
             self.metered = self.metered + cost
         else:
             self.paid = (self.paid[0] + charge.epsilon, self.paid[1] + charge.delta)
+
+    def lose(
+        self, stated: tuple[Fraction, Fraction] | None, declared: list[AuditedAccount]
+    ) -> None:
+        """Count records that are missing: what the owner states, or all that was ever allowed.
+
+        What is `declared` may have been in force when they were written.
+        """
+        for account in declared:
+            if account.identity == self.identity:
+                found = zip(self.allowed, (account.epsilon, account.delta), strict=True)
+                self.allowed = cast(tuple[Fraction, Fraction], tuple(map(max, found)))
+        epsilon, delta = self.paid
+        if stated is not None:
+            self.paid = epsilon + stated[0], delta + stated[1]
+            return
+        if self.meter is not None:
+            counted = epsilon_read_upper(self.metered, self.meter)
+            epsilon += self.metered.epsilon if counted is None else counted
+            delta += self.metered.leaks + self.meter.delta
+        self.paid = max(epsilon, self.greatest[0]), max(delta, self.greatest[1])
+        self.meter, self.metered = None, Cost()
 
     def keeps_to_its_budget(self) -> bool:
         """Return whether what was spent is within the budget in force."""
@@ -96,6 +124,7 @@ def under_limits(
     format_: int,
     before: list[AuditedAccount],
     history: list[AuditedCharge],
+    lost: tuple[Fraction, Fraction],
 ) -> tuple[list[AuditedAccount], str | None]:
     """Return the accounts that a record of limits leaves, and what is wrong with it or None."""
     if body["accounting"] not in ACCOUNTINGS:
@@ -104,20 +133,23 @@ def under_limits(
     known = {account.identity: account for account in before}
     found = []
     for words in body["accounts"]:
-        account = _declared(words)
+        account = declared(words)
         own = [charge for charge in history if account.takes(charge.analyst)]
         earlier = known.get(account.identity)
         if format_ == 1:
             _judge_whole_past(account, own, body["accounting"])
         elif earlier is not None:
-            account = replace(earlier, epsilon=account.epsilon, delta=account.delta)
-        elif not _begins_with(account, own, body["accounting"], words.get("spent_before")):
+            account = replace(
+                earlier, epsilon=account.epsilon, delta=account.delta, allowed=earlier.greatest
+            )
+        elif not _begins_with(account, own, body["accounting"], words.get("spent_before"), lost):
             return [], f"the {account.kind} account {account.name!r} forgets what was spent before"
         found.append(account)
     return found, None
 
 
-def _declared(words: dict[str, Any]) -> AuditedAccount:
+def declared(words: dict[str, Any]) -> AuditedAccount:
+    """Return an account as a record of limits declares it."""
     budget = Fraction(words["epsilon"]), Fraction(words["delta"])
     return AuditedAccount(words["kind"], words["name"], words["members"], *budget)
 
@@ -134,8 +166,12 @@ def _begins_with(
     own: list[AuditedCharge],
     accounting: str,
     recorded: dict[str, str] | None,
+    lost: tuple[Fraction, Fraction],
 ) -> bool:
-    """Let a new account begin with what is recorded; return whether its members' past is proved."""
+    """Let a new account begin with what is recorded; return whether its members' past is proved.
+
+    What is `lost` may have been anybody's, and comes on top.
+    """
     total = Cost()
     for charge in own:
         total = total + cost_of(charge.events, charge.epsilon, charge.delta, accounting)
@@ -145,4 +181,5 @@ def _begins_with(
     proved = proofs(total, Meter(account.epsilon, account.delta / 8))
     if accounting == "pure":
         proved = proved[:1]
-    return any(pair[0] <= account.paid[0] and pair[1] <= account.paid[1] for pair in proved)
+    epsilon, delta = account.paid[0] - lost[0], account.paid[1] - lost[1]
+    return any(pair[0] <= epsilon and pair[1] <= delta for pair in proved)

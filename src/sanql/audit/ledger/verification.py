@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from functools import partial
@@ -19,27 +19,21 @@ from pathlib import Path
 from typing import Any
 
 from sanql.account import (
-    BEGINNING,
-    Head,
     LedgerReader,
-    check_head,
-    damaged,
     is_there,
-    linked,
     read_pinned_text,
     reader_at,
 )
-from sanql.audit.ledger.accounts import AuditedAccount, AuditedCharge, under_limits
+from sanql.audit.ledger.accounts import AuditedAccount, AuditedCharge, declared, under_limits
 from sanql.audit.ledger.arithmetic import claim_holds
 from sanql.audit.ledger.exact import ExactAudit, VerifiedExact
 from sanql.audit.ledger.ownership import RECORD_KEYS as OWNERSHIP
-from sanql.audit.ledger.ownership import OwnershipAudit
+from sanql.audit.ledger.ownership import OwnershipAudit, VerifiedLoss
 from sanql.audit.ledger.signing import SigningAudit
 from sanql.audit.ledger.terms import TermsAudit
 from sanql.audit.ledger.texts import NO_TEXTS, TextsAudit, VerifiedTexts
 from sanql.audit.ledger.versions import VersionAudit
 from sanql.audit.ledger.voids import ends_as_it_should
-from sanql.errors import LedgerError
 from sanql.numbers import show_upper
 from sanql.policy import LedgerPlace
 
@@ -81,6 +75,7 @@ class Verification:
     scratch: bool = False
     account: str | None = None
     texts: VerifiedTexts = NO_TEXTS
+    losses: tuple[VerifiedLoss, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -104,6 +99,7 @@ class Verification:
             ],
             "exact": [release.to_dict() for release in self.exact],
             "scratch": self.scratch,
+            "missing": [{"records": loss.missing, "after": loss.kept} for loss in self.losses],
         }
 
 
@@ -148,31 +144,9 @@ def verify_reader(
         reader.check_rights(error)
         fault = RecordFault(audit.sequence + 1, "the file cannot be read any further")
         return Verification(path, audit.sequence, (), fault)
-    exact, account = audit.exact.found(), audit.ownership.account
-    return Verification(
-        path, audit.sequence, audit.balances(), None, exact, audit.scratch, account, texts
-    )
-
-
-def export(path: LedgerPlace) -> Iterator[str]:
-    """Yield every record as one line of JSON, oldest first; LedgerError at the first bad one."""
-    if not is_there(path):
-        raise LedgerError(
-            "ledger_missing", f"the ledger {path.name} is missing", "name another file"
-        )
-    newest, pinned = BEGINNING, None
-    with reader_at(path) as reader:
-        try:
-            head = reader.head()
-            for record in linked(reader.rows(0), newest):
-                newest = Head(record.sequence, record.hash)
-                if head is not None and head.sequence == record.sequence:
-                    pinned = record.hash
-                yield json.dumps(asdict(record) | {"body": record.content}, sort_keys=True)
-        except reader.faults as fault:
-            reader.check_rights(fault)
-            raise damaged(newest.sequence + 1, "cannot be read") from fault
-    check_head(head, newest, pinned)
+    exact, owned = audit.exact.found(), audit.ownership
+    found = exact, audit.scratch, owned.account, texts, tuple(owned.losses)
+    return Verification(path, audit.sequence, audit.balances(), None, *found)
 
 
 class _Wrong(Exception):
@@ -200,6 +174,7 @@ class _Audit:
     terms: TermsAudit = field(default_factory=TermsAudit)
     texts: TextsAudit = field(default_factory=TextsAudit)
     signing: SigningAudit = field(default_factory=SigningAudit)
+    lost: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
 
     def take(self, row: tuple[Any, ...]) -> None:
         sequence, kind, body, previous, digest = row
@@ -248,7 +223,7 @@ class _Audit:
         self.check_pinned(head)
 
     def check_pinned(self, head: dict[str, Any] | None) -> None:
-        if head is None:
+        if head is None or self.ownership.has_given_up(head):
             return
         if head["sequence"] > self.sequence:
             raise _Wrong(
@@ -344,16 +319,32 @@ class _Audit:
     def _set_limits(self, sequence: int, body: dict[str, Any]) -> None:
         self._check(sequence, self.signing.declare(body, self.format))
         self.accounting = body["accounting"]
-        self.accounts, wrong = under_limits(body, self.format, self.accounts, self.history)
+        self.accounts, wrong = under_limits(
+            body, self.format, self.accounts, self.history, self.lost
+        )
         self._check(sequence, wrong)
 
     def _judge_ownership(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
         self._check(sequence, self.ownership.take(kind, body))
         if kind == "merge":
             self.terms.merge()
+        if kind == "restore":
+            self._lose(sequence, body)
         for charged in body["charges"] if kind == "merge" else ():
             # it was spent from another budget: it counts here, and need not have fitted
             self._take_charge(sequence, charged)
+
+    def _lose(self, sequence: int, body: dict[str, Any]) -> None:
+        """Count records that are missing in every account: nobody knows who was answered."""
+        kept = body["kept"]
+        if self.format < 3 or self.hashes.get(kept["sequence"]) != kept["hash"]:
+            raise _Wrong(sequence, "is not about the records before it")
+        stated = self.ownership.losses[-1].spent
+        limits = [declared(words) for words in body["declares"]]
+        for account in self.accounts:
+            account.lose(stated, limits)
+        more = self.accounts[0].greatest if stated is None else stated
+        self.lost = self.lost[0] + more[0], self.lost[1] + more[1]
 
     def _judge_charge(self, sequence: int, body: dict[str, Any]) -> None:
         self.open_reservations.add(sequence)

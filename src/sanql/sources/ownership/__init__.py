@@ -20,10 +20,12 @@ from sanql.sources.ownership.claimed_ledgers import (
     open_claimed,
 )
 from sanql.sources.ownership.lost_ledgers import retire_lost
+from sanql.sources.ownership.restored_ledgers import Restoration, restore_account
 
 __all__ = [
     "AccountStatus",
     "HeldClaim",
+    "Restoration",
     "admit",
     "admit_unopened",
     "approve_limits",
@@ -36,6 +38,7 @@ __all__ = [
     "merge_accounts",
     "move_account",
     "open_claimed",
+    "restore_account",
     "retire_account",
     "retire_lost",
     "show_account",
