@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sanql.entropy import OsEntropy
 from sanql.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     ExactSampler,
     Noise,
     NoNoise,
-    OsEntropy,
     TruncatedGeometric,
     add_saturating,
 )

@@ -346,7 +346,9 @@ def written_by_first(place: Place, elsewhere: Place) -> None:
     reserved = {"analyst": "analyst", "charge": planned.charge.to_dict(), "question": question}
     opening = {"dataset": policy.name, "format": 1, "terms": account_terms(policy)}
     forge_opening(policy, opening)
-    forge(policy, "limits", BudgetLimits.of(policy).to_dict())
+    limits = BudgetLimits.of(policy).to_dict()
+    del limits["second_signature"]  # which came later
+    forge(policy, "limits", limits)
     number = forge(policy, "reserve", reserved | {"time": time})
     digest = hashlib.sha256(content).hexdigest()
     with closing(sqlite3.connect(policy.ledger)) as connection, connection:
