@@ -8,6 +8,7 @@ second later.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -48,6 +49,7 @@ class SigningIn:
         failures = settings.limits.failed_sign_ins_per_minute
         self._failures = RateLimit(failures / _MINUTE, failures)
         self._uses = RateLimit(1 / _MINUTE, 1)  # of each person one a minute is written down
+        self._mutex = threading.Lock()
         self._recent: OrderedDict[Credential, tuple[float, int, Caller]] = OrderedDict()
         self._waiting = ThreadPoolExecutor(_WAITING_MAX, "sign-on")
 
@@ -90,10 +92,11 @@ class SigningIn:
             if not self._uses.take(f"{dataset.name}/{person.name}"):
                 dataset.people.used(person.name)
         caller = Caller(next(iter(known.values()))[1].name, known)
-        self._recent[credential] = moment, state, caller
-        self._recent.move_to_end(credential)
-        while len(self._recent) > _RECENT_MAX:
-            self._recent.popitem(last=False)
+        with self._mutex:
+            self._recent[credential] = moment, state, caller
+            self._recent.move_to_end(credential)
+            while len(self._recent) > _RECENT_MAX:
+                self._recent.popitem(last=False)
         return caller
 
     def _check_rate(self, credential: Credential) -> None:
