@@ -153,7 +153,7 @@ def test_a_damaged_ledger_exits_with_five(tmp_path: Path) -> None:
     ledger.write_bytes(old)  # a copy from before
     verified = run("ledger", "verify", "-p", str(policy))
     assert verified.exit_code == 5
-    assert "what was answered since then is spent all the same" in verified.stderr
+    assert "what was answered since is spent all the same" in verified.stderr
     ledger.unlink()
     done = run_process(
         "query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people"
