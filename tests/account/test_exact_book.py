@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -108,6 +109,8 @@ def test_whatever_is_not_covered_is_refused_even_if_the_first_was_never_answered
         with pytest.raises(Refused) as caught:
             ask("ana", second)
         assert caught.value.code == code and caught.value.remedy
+        assert first.name in caught.value.message
+        assert not re.search(r"record \d", caught.value.message), "tells how much was asked"
     assert verify(policy.ledger).sound
 
 

@@ -33,6 +33,13 @@ def test_ones_own_questions_are_listed_with_text_door_price_and_outcome(hospital
         assert ana.get("/v1/history", params={"after": entry["id"]}).json()["questions"] == []
 
 
+def test_limits_that_were_asked_for_here_came_through_http(hospital: Served) -> None:
+    with hospital.client() as ana:
+        ana.post("/v1/suggest", json={"table": "visits", "epsilon": 0.1}).raise_for_status()
+        entry = ana.get("/v1/history").json()["questions"][-1]
+        assert entry["sql"].startswith("suggest_limits(") and entry["door"] == "http"
+
+
 def test_anothers_question_is_as_if_it_were_not_there(hospital: Served) -> None:
     with hospital.client() as ana, hospital.client("bo") as bo:
         ask(ana)

@@ -12,7 +12,8 @@ same records that is not a function of the first. So the book knows three outcom
 * anything else (another version, a declaration that has changed since, other cells): refused.
 
 A reservation counts as a release from the moment it is on disk, whether or not an answer follows:
-after a crash nobody can tell what had left.
+after a crash nobody can tell what had left. A refusal names the declaration, never the record: analysts
+read it, and how far the ledger had come would tell them how much others had asked.
 
 The book is a pure state machine over the ledger's records, like the accounts beside it.
 """
@@ -184,7 +185,7 @@ class ExactBook:
             if problem is not None:
                 raise Refused(
                     "exact_combination",
-                    f"record {entry.sequence} released exact cells of {made.footprint.table}"
+                    f"[exact.{made.name}] has released exact cells of {made.footprint.table}"
                     f" already, and {problem[0]}",
                     "ask with noise: pass an epsilon",
                 )
@@ -234,7 +235,7 @@ _ASKED = ("analyst", "asked", "time")
 def _source_changed(entry: ExactEntry) -> Refused:
     return Refused(
         "exact_source_changed",
-        f"the data have another version since record {entry.sequence} released exact cells of them;"
+        f"the data have another version since [exact.{entry.claim.name}] released exact cells of them;"
         " an exact release of updated records overlaps with the earlier one, and their difference is"
         " about the few who changed",
         "ask with noise: pass an epsilon; the book of exact releases stays closed",
@@ -244,7 +245,7 @@ def _source_changed(entry: ExactEntry) -> Refused:
 def _declaration_changed(entry: ExactEntry) -> Refused:
     return Refused(
         "exact_declaration_changed",
-        f"[exact.{entry.claim.name}] is not what it was when record {entry.sequence} released its"
-        " cells, and cells must be fixed in advance",
+        f"[exact.{entry.claim.name}] is not what it was when it released its cells, and cells must be"
+        " fixed in advance",
         "put the declaration back as it was, or ask with noise",
     )

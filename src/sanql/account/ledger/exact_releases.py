@@ -94,7 +94,7 @@ class ExactReleases:
             elif now.answer.sha256 != digest:
                 raise LedgerError(
                     "exact_cells_differ",
-                    f"the exact cells of record {entry.sequence} were computed twice, with "
+                    f"the exact cells of [exact.{entry.claim.name}] were computed twice, with "
                     "different results: the source changes while it is read",
                     "let nobody write to the source; the cells recorded first stay the release",
                 )

@@ -78,7 +78,7 @@ async def suggest(http: HttpRequest) -> Response:
     usual = EPSILON_TYPICAL if typical is None else parse_epsilon(_typed(typical))
 
     def suggested() -> dict[str, Any]:
-        found = suggest_limits(dataset.session, person.name, str(table), by, price, usual)
+        found = suggest_limits(dataset.session, person.name, str(table), by, price, usual, "http")
         return found.to_dict() | {"text": str(found), "dataset": dataset.name}
 
     return json_reply(await queued(http, dataset, person, suggested))
