@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
-from typing import assert_never
+from typing import assert_never, cast
 
 DIGEST_FORM = 2
 """The number of the form that digests are made of now; it is part of each of them."""
@@ -98,7 +98,21 @@ _AS_THEY_ARE = {type(None), bool, int, str}
 
 
 def _plain(shape: Shape) -> object:
+    kind = type(
+        shape
+    )  # first, what most of a shape consists of, and costs most to tell by a pattern
+    if kind is tuple or kind is list:
+        return [
+            part if type(part) in _AS_THEY_ARE else _plain(part)
+            for part in cast("Sequence[Shape]", shape)
+        ]
     match shape:
+        case Named(name, parts, later):
+            inside = {**parts, **later}.items() if later else parts.items()
+            return {
+                "is": name,
+                "of": {k: v if type(v) in _AS_THEY_ARE else _plain(v) for k, v in inside},
+            }
         case None | bool() | int() | str():
             return shape
         case float():
@@ -111,12 +125,6 @@ def _plain(shape: Shape) -> object:
             return {"date": shape.isoformat()}
         case Word(name, _, value):
             return {"word": value, "of": name}
-        case Named(name, parts, later):
-            inside = {**parts, **later}.items()
-            return {
-                "is": name,
-                "of": {k: v if type(v) in _AS_THEY_ARE else _plain(v) for k, v in inside},
-            }
         case ByName(entries):
             return {"table": {name: _plain(entry) for name, entry in entries.items()}}
         case Sequence():
@@ -158,15 +166,19 @@ def named_inside(shape: Shape) -> list[Named]:
     """Return every named thing in a shape, itself included."""
     pending, found = [shape], []
     while pending:
-        match pending.pop():
+        part = pending.pop()
+        if type(part) in _AS_THEY_ARE:
+            continue
+        match part:
             case Named(_, parts, later) as named:
                 found.append(named)
-                pending += [*parts.values(), *later.values()]
+                pending += parts.values()
+                pending += later.values()
             case ByName(entries):
                 pending += entries.values()
             case str():
                 pass
-            case Sequence() as inside:
+            case tuple() | list() | Sequence() as inside:
                 pending += inside
             case _:
                 pass

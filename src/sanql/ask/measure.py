@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from sanql.account import Asked, Reservation, VoidReason
+from sanql.account import Asked, Balance, Reservation, VoidReason
 from sanql.answer import LevelCells
 from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
@@ -32,13 +32,14 @@ from sanql.plan import Plan
 class RecordedCells:
     """Noisy cells as the ledger has them, level by level; `cached` if they were there before.
 
-    `content` is then what was found of them.
+    `content` is then what was found of them; otherwise `remaining` is what was left just after them.
     """
 
     cells: LevelCells
     version: int
     cached: bool
     content: bytes | None = None
+    remaining: tuple[Balance, ...] | None = None
 
     @property
     def levels(self) -> tuple[NoisyCells, ...]:
@@ -103,8 +104,8 @@ def measure(
             run = partial(_run, session, plan, opened, lease, sent, certificate)
             about_it = replace(asked, version=about.number, within=plan.within)
             reserve = partial(session.ledger.reserve, analyst, digest, plan.charge, about_it)
-            cells = _charged(session, plan, reserve, run, certificate)
-    return RecordedCells(cells, opened.version.number, cached=False)
+            cells, remaining = _charged(session, plan, reserve, run, certificate)
+    return RecordedCells(cells, opened.version.number, cached=False, remaining=remaining)
 
 
 def _charged(
@@ -113,8 +114,8 @@ def _charged(
     reserve: Callable[[], Reservation],
     run: Callable[[], LevelCells],
     certificate: Callable[[], bytes],
-) -> LevelCells:
-    """Reserve, run, spend; what fails keeps its charge."""
+) -> tuple[LevelCells, tuple[Balance, ...]]:
+    """Reserve, run, spend; what fails keeps its charge. Returns also what is left just then."""
     if is_cancelled():
         raise cancelled(charged=False)
     noted = charging(plan.charge)
@@ -122,7 +123,7 @@ def _charged(
     try:  # at once: an interrupt before it would leave the reservation open
         noted.stage = "charged"
         cells = run()
-        session.ledger.spend(reservation, cells.to_bytes(), certificate())
+        remaining = session.ledger.spend(reservation, cells.to_bytes(), certificate())
         noted.stage = "answered"
     except Unavailable as fault:
         session.ledger.void(reservation, reason=_reason(session, fault))
@@ -130,7 +131,7 @@ def _charged(
     except BaseException as fault:
         session.ledger.give_up(reservation, fault)
         raise
-    return cells
+    return cells, remaining
 
 
 def _reason(session: Session, fault: Unavailable) -> VoidReason:

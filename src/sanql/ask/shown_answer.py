@@ -54,7 +54,7 @@ def show_recorded(
         confidence=request.options.confidence,
         noise=noise_by_column(plan),
         charge=total_charge([*certifying.question.paid, plan.charge]),
-        remaining=session.balances(request.analyst),
+        remaining=session.balances(request.analyst) if cells.remaining is None else cells.remaining,
         certificate=certifying.certificate,
         cached=cells.cached,
         without_interval=shown.without,

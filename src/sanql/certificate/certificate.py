@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
@@ -243,14 +244,7 @@ def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
     Where one cell is measured, both are those of the noise actually used; otherwise those of the
     strongest guarantees that the events together are proved to give.
     """
-    from sanql.theory.meaning import posterior_band_of
-
-    failure = min(1e-3, 1000 * number_upper(charge.delta))
-    pairs = _pairs(charge) if charge.epsilon <= TELLING else []
-    bands = [posterior_band_of(pair, PRIOR, failure=failure) for pair in pairs]
-    low = max((band[0] for band in bands), default=0.0)
-    high = min((band[1] for band in bands), default=1.0)
-    missed = max((pair.tradeoff(FALSE_ALARM) for pair in pairs), default=0.0)
+    low, high, failure, missed = _told(charge)
     exception = f", except with probability {failure:g}" if failure else ""
     return {
         "prior": PRIOR,
@@ -266,6 +260,20 @@ def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
             f"(epsilon = {show_upper(charge.epsilon)}, delta = {show_upper(charge.delta)})"
         ),
     }
+
+
+@lru_cache(maxsize=1_000)  # many questions have the same price
+def _told(charge: Charge) -> tuple[float, float, float, float]:
+    """Return least and greatest belief, how likely they fail, and how often the best test misses."""
+    from sanql.theory.meaning import posterior_band_of
+
+    failure = min(1e-3, 1000 * number_upper(charge.delta))
+    pairs = _pairs(charge) if charge.epsilon <= TELLING else []
+    bands = [posterior_band_of(pair, PRIOR, failure=failure) for pair in pairs]
+    low = max((band[0] for band in bands), default=0.0)
+    high = min((band[1] for band in bands), default=1.0)
+    missed = max((pair.tradeoff(FALSE_ALARM) for pair in pairs), default=0.0)
+    return low, high, failure, missed
 
 
 def _fact(unit: str, neighbours: str) -> str:

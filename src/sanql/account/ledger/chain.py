@@ -198,7 +198,7 @@ def write_head(ledger: Path, head: Head) -> None:
 
 def write_pinned(target: Path, head: Head, *, durable: bool = True) -> None:
     """Pin the head in a file; one that is not `durable` may be an earlier one after a power cut."""
-    temporary = target.with_name(target.name + ".tmp")
+    place, temporary = os.fspath(target), f"{target}.tmp"
     text = canonical_json({"hash": head.hash, "sequence": head.sequence}) + "\n"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
@@ -207,12 +207,12 @@ def write_pinned(target: Path, head: Head, *, durable: bool = True) -> None:
             os.fsync(handle)
     finally:
         os.close(handle)
-    temporary.replace(target)
+    os.replace(temporary, place)  # noqa: PTH105  (which is done often, and a Path takes its time)
     if durable:
-        _sync_folder(target.parent)
+        _sync_folder(os.path.dirname(place) or ".")  # noqa: PTH120
 
 
-def _sync_folder(path: Path) -> None:
+def _sync_folder(path: str) -> None:
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -18,6 +18,9 @@ class DataVersions:
 
     def newest(self) -> Version | None:
         """Return the newest version of the data, or None where nothing has been read yet."""
+        settled = self._journal.settled()
+        if settled is not None:
+            return settled.version
         with self._journal.reading():
             return self._journal.books.version
 

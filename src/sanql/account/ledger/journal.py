@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from sanql.account.ledger.chain import (
@@ -33,13 +34,26 @@ from sanql.account.ledger.chain import (
 from sanql.account.ledger.group_commit import GroupCommit, WaitingWrite
 from sanql.account.ledger.pinning import LOCK_SECONDS, holding, second_head_missing
 from sanql.account.ledger.scratch import never_releases
-from sanql.account.ledger.state import Books
+from sanql.account.ledger.state import Books, RecordedAnswer
+from sanql.account.ledger.versions import Version
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
 from sanql.policy import LedgerPlace
 
 _PASSING = {"ledger_busy", "ledger_unavailable"}
 """Faults after which a store has all of a write or nothing, and books that are read anew are right."""
+
+
+@dataclass(frozen=True)
+class SettledView:
+    """What records that are durable add up to, for who need not wait until another has been written.
+
+    `answers` may have one that is not durable yet: whoever finds one there looks again, reading.
+    """
+
+    head: Head
+    version: Version | None
+    answers: Mapping[tuple[str, str], RecordedAnswer]
 
 
 class Journal:
@@ -59,6 +73,7 @@ class Journal:
         self._kept = BEGINNING  # the newest head that was read or committed
         self._pinned: dict[Path, Head] = {}  # where the head is pinned besides, and which it was
         self._durable: set[Path] = set()
+        self._settled: SettledView | None = None
 
     @property
     def place(self) -> LedgerPlace:
@@ -139,6 +154,13 @@ class Journal:
         """Add, replace or erase (None) a note beside the chain; call it while writing."""
         self.additions += 1
         self._store.write_note(kind, key, note)
+
+    def settled(self) -> SettledView | None:
+        """Return what is known without waiting for who writes; None where more may be pinned by now."""
+        known = self._settled
+        if known is None or self._stopped or os.getpid() != self._process:
+            return None
+        return known if self._store.head() == known.head else None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -226,6 +248,11 @@ class Journal:
         if head is None:
             check_head(head, self.books.head, None)
         self.check_pinned(head)
+        if self._store.head_is_at_hand and (
+            self._settled is None or self._settled.head != self.books.head
+        ):
+            books = self.books
+            self._settled = SettledView(books.head, books.version, books.answers)
 
     @contextmanager
     def _held(self) -> Iterator[None]:

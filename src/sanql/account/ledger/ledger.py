@@ -168,8 +168,12 @@ class Ledger:
         answer to it is not theirs to read: their own account has not paid for it.
         """
         self._preconditions.check_analyst(analyst)
+        names = (question, *older)
+        settled = self._journal.settled()
+        if settled is not None and not any((analyst, name) in settled.answers for name in names):
+            return None
         with self._journal.reading():
-            for name in (question, *older):
+            for name in names:
                 recorded = self._journal.books.answers.get((analyst, name))
                 if recorded is not None:
                     return recorded_answer(self._journal, recorded)
@@ -213,12 +217,24 @@ class Ledger:
         with self._journal.reading():
             check_fits(self._journal.books, analyst, charge)
 
-    def spend(self, reservation: Reservation, answer: bytes, certificate: bytes = b"") -> None:
-        """Record the answer of a reservation; it may leave once this returns.
+    def spend(
+        self, reservation: Reservation, answer: bytes, certificate: bytes = b""
+    ) -> tuple[Balance, ...]:
+        """Record the answer of a reservation, which may leave once this returns.
 
-        Its `certificate`, packed, is kept beside what was asked.
+        Its `certificate`, packed, is kept beside what was asked. Returns the accounts that the analyst is
+        shown, as they are then.
         """
-        self._journal.write(WaitingWrite(partial(self._spend, reservation, answer, certificate)))
+        shown: list[Balance] = []
+
+        def deed() -> LedgerRecord:
+            record = self._spend(reservation, answer, certificate)
+            books = self._journal.books
+            shown[:] = balances_of(books, books.accounts_shown_to(reservation.analyst))
+            return record
+
+        self._journal.write(WaitingWrite(deed))
+        return tuple(shown)
 
     def void(self, reservation: Reservation, *, reason: VoidReason) -> None:
         """Record that a reservation ended without an answer, and why; its charge stays."""

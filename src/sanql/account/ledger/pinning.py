@@ -27,9 +27,8 @@ def holding(place: Path, seconds_max: float) -> Iterator[None]:
 
     The lock is on a file of its own, since the place itself is replaced by what is pinned.
     """
-    lock = place.with_name(place.name + ".lock")
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    held = os.fdopen(os.open(lock, flags, 0o600), "rb")
+    held = os.fdopen(os.open(f"{place}.lock", flags, 0o600), "rb")
     with held:  # closes it where an interrupt came before it was closed below
         try:
             _take(held.fileno(), time.monotonic() + seconds_max)

@@ -26,7 +26,7 @@ def asking_alone(ledger: Path, analyst: str, question: str, seconds_max: float) 
     """Hold what this analyst asks against all who ask the same; wait for them at most so long."""
     held = None
     with suppress(OSError):
-        place = ledger.with_name(ledger.name + ".asking")
+        place = f"{ledger}.asking"
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         held = os.fdopen(os.open(place, flags, 0o600), "rb")
     with held or nullcontext():  # closes it where an interrupt came before it was closed below

@@ -38,6 +38,7 @@ class MemoryStore:
     """A handle on a ledger in memory."""
 
     faults: tuple[type[Exception], ...] = (MemoryFault,)
+    head_is_at_hand = True
 
     def __init__(self, place: Path, kept: MemoryContents | None = None) -> None:
         self.place = place

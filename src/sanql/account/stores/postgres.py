@@ -74,6 +74,7 @@ class PostgresStore:
     """The records, recorded answers, notes and head of one ledger in a database."""
 
     faults: tuple[type[Exception], ...] = (PostgresFault, UnicodeError)
+    head_is_at_hand = False  # it is a question to the database
 
     def __init__(self, place: LedgerDatabase) -> None:
         self.place = place

@@ -84,6 +84,10 @@ class Store(Protocol):
     def write_note(self, kind: str, key: str, note: bytes | None) -> None:
         """Add or replace a note, or erase it (None); call it while writing."""
 
+    @property
+    def head_is_at_hand(self) -> bool:
+        """Whether any thread may ask for the head at any time, and it costs next to nothing."""
+
     def head(self) -> Head | None:
         """Return the head that is pinned, apart from the records; None when there is none."""
 

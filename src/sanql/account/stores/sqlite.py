@@ -25,7 +25,7 @@ from sanql.account.ledger.chain import (
     read_head,
     read_pinned,
     read_pinned_text,
-    write_head,
+    write_pinned,
 )
 from sanql.account.ledger.pinning import LOCK_SECONDS, sole_identity
 from sanql.account.ledger.places import unwritable
@@ -58,6 +58,7 @@ class SqliteStore:
     """The records and recorded answers of one ledger in a file, and its head in another."""
 
     faults: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeError)
+    head_is_at_hand = True
 
     def __init__(self, path: Path) -> None:
         check_not_lost(path)
@@ -66,6 +67,7 @@ class SqliteStore:
         self._head = head_path(path)
         self._connection = _connect(path)
         self._file = sole_identity(path)
+        self._there: set[str] = set()  # tables that were seen; they never go
 
     def explained(self, fault: Exception, sequence: int, besides: Sequence[Path]) -> LedgerError:
         """Return what a fault of SQLite or of the disk means."""
@@ -146,7 +148,8 @@ class SqliteStore:
 
     def write_note(self, kind: str, key: str, note: bytes | None) -> None:
         """Add, replace or erase a note; the first makes their table."""
-        self._connection.execute(_NOTES)
+        if not self._has("note"):
+            self._connection.execute(_NOTES)
         if note is None:
             query = "DELETE FROM note WHERE kind = ? AND key = ?"
             self._connection.execute(query, (kind, key))
@@ -160,7 +163,7 @@ class SqliteStore:
 
     def pin(self, head: Head) -> None:
         """Pin the head beside the file."""
-        write_head(self.place, head)
+        write_pinned(self._head, head)
 
     def asking(
         self, analyst: str, question: str, seconds_max: float
@@ -182,12 +185,20 @@ class SqliteStore:
             yield
             if commit:
                 self._connection.execute("COMMIT")
+        except BaseException:
+            self._there.clear()  # it may have been made in here
+            raise
         finally:
             self._connection.rollback()  # after a fault, or because it only read
 
     def _has(self, table: str) -> bool:
+        if table in self._there:
+            return True
         query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
-        return self._connection.execute(query, (table,)).fetchone() is not None
+        found = self._connection.execute(query, (table,)).fetchone() is not None
+        if found:
+            self._there.add(table)
+        return found
 
 
 class SqliteReader:
