@@ -173,7 +173,7 @@ def test_charging_goes_on_from_there_until_the_budget_is_used_up(
         assert after[name].spent_upper.epsilon <= after[name].budget.epsilon
         assert after[name].remaining_lower.epsilon < Fraction(1, 4) or name != "both"
     found = verify(town / "town.ledger")
-    assert found.sound and found.records == 37 + 2 + 2 * made
+    assert found.sound and found.records == 37 + 3 + 2 * made
 
 
 def test_failures_that_counted_then_count_now_and_so_does_the_question_left_open(

@@ -252,6 +252,11 @@ FORGED: dict[str, dict[str, object]] = {
     "a table that was public": {"private": {"Cities": "person_id"}, "public": [], "time": TIME},
     "a private table as public": {"private": {}, "public": ["people"], "time": TIME},
     "one table as both": {"private": {"visits": "person_id"}, "public": ["Visits"], "time": TIME},
+    "one table twice": {
+        "private": {"visits": "person_id", "Visits": "person_id"},
+        "public": [],
+        "time": TIME,
+    },
     "nothing": {"private": {}, "public": [], "time": TIME},
     "no time": {"private": {"visits": "person_id"}, "public": []},
     "a word too many": {"private": {"visits": "person_id"}, "public": [], "time": TIME, "x": 1},
@@ -265,7 +270,7 @@ def test_a_record_of_tables_that_may_not_join_is_damage_to_the_books_and_to_the_
 ) -> None:
     policy = declare(PEOPLE, CITIES)
     charge(policy, laplace, "a")
-    sequence = forge(policy, "tables", content)
+    sequence = forge(policy, "tables", content | {"columns": {}})
     found = verify(policy.ledger)
     assert found.fault is not None
     assert found.fault.sequence == sequence
@@ -279,7 +284,8 @@ def test_a_true_record_of_tables_is_sound_to_both(
 ) -> None:
     policy = declare(PEOPLE, CITIES)
     charge(policy, laplace, "a")
-    forge(policy, "tables", {"private": {"visits": "person_id"}, "public": ["b"], "time": TIME})
+    joining: dict[str, object] = {"private": {"visits": "person_id"}, "public": ["b"]}
+    forge(policy, "tables", joining | {"columns": {}, "time": TIME})
     assert verify(policy.ledger).sound
     charge(declare(PEOPLE, CITIES, VISITS), laplace, "b")
 
@@ -295,5 +301,6 @@ def test_charges_taken_over_from_another_account_end_what_is_known_of_public_tab
     forge(policy, "merge", merged | {"sequence": 2, "time": TIME})
     assert "does not say which tables were public" in refused(declare(PEOPLE, VISITS))
     assert verify(policy.ledger).sound
-    forge(policy, "tables", {"private": {"visits": "person_id"}, "public": [], "time": TIME})
+    joining: dict[str, object] = {"private": {"visits": "person_id"}, "public": []}
+    forge(policy, "tables", joining | {"columns": {}, "time": TIME})
     assert not verify(policy.ledger).sound

@@ -137,6 +137,12 @@ def _public(body: dict[str, Any]) -> list[str]:
     return [f"public: {', '.join(body['public'])}"] if body.get("public") else []
 
 
+def _columns(body: dict[str, Any]) -> list[str]:
+    """Return which columns a record lists, in words."""
+    listed = body.get("columns", {}).items()
+    return [f"columns of {table}: {', '.join(names)}" for table, names in listed]
+
+
 def _content(record: dict[str, Any], end: str) -> str:
     """Return a record in words; `end` is the kind of record that settled it, if any did."""
     body = record["body"]
@@ -167,10 +173,11 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "open":
             terms = [f"{name}: {written}" for name, written in body["terms"].items()]
             what = "a scratch account of" if "scratch" in body else "of"
-            return "; ".join([f"{what} {body['dataset']}", *terms, *_public(body)])
+            said = [f"{what} {body['dataset']}", *terms, *_public(body), *_columns(body)]
+            return "; ".join(said)
         case "tables":
             units = [f"unit of {name}: {unit}" for name, unit in body["private"].items()]
-            return f"declared since: {'; '.join([*units, *_public(body)])}"
+            return f"declared since: {'; '.join([*units, *_public(body), *_columns(body)])}"
         case "limits":
             accounts = [f"{a['kind']} {a['name']}: {_recorded(a)}" for a in body["accounts"]]
             return "; ".join([f"{body['accounting']} accounting", *accounts])

@@ -1,4 +1,4 @@
-"""What a policy declares of an account, brought onto its record: terms, limits, tables.
+"""What a policy declares of an account, brought onto its record: terms, limits, tables, columns.
 
 Terms never change, but they may grow (`terms` says why). Limits may change: other budgets or another
 accounting are one more record.
@@ -20,7 +20,7 @@ from sanql.account.ledger.raising import (
 )
 from sanql.account.ledger.refusals import check_terms
 from sanql.account.ledger.scratch import check_scratch
-from sanql.account.ledger.terms import DeclaredTerms
+from sanql.account.ledger.terms import DeclaredTerms, Joining
 from sanql.errors import LedgerError
 from sanql.policy import Policy
 
@@ -58,7 +58,8 @@ class Opening:
                     check_signed(journal.books.limits, limits, journal.books.signed)
                     journal.append("limits", journal.books.limits_content(limits) | self._said())
                 if not known:
-                    self._append_tables({}, journal.books.terms.lacking(self._declared)[1])
+                    joining = journal.books.terms.lacking(self._declared)
+                    self._append_tables(joining.public_alone())
         journal.pin()
 
     def approve(self, officer: str) -> list[str]:
@@ -80,15 +81,15 @@ class Opening:
         return wanted
 
     def keep_tables(self) -> None:
-        """Put tables on record that the policy has and the account lacks; call it while writing.
+        """Put tables and columns on record that the policy has and the account lacks, while writing.
 
         Private ones join with a charge, not before: nothing holds an owner to what was only tried.
         """
         terms = self._journal.books.terms
         check_terms(terms, self._declared)
-        private, public = terms.lacking(self._declared)
-        if private or public:
-            self._append_tables(private, public)
+        joining = terms.lacking(self._declared)
+        if joining.anything:
+            self._append_tables(joining)
 
     def _first_record(self) -> dict[str, object]:
         marks: dict[str, object] = {"scratch": True} if self._policy.scratch else {}
@@ -102,12 +103,11 @@ class Opening:
         )
         check_terms(books.terms, self._declared)
         closed = books.ownership.retired is not None  # nothing joins it any more
-        return closed or not books.terms.lacking(self._declared)[1]
+        return closed or not books.terms.lacking(self._declared).public
 
     def _said(self) -> dict[str, object]:
         """Return by whom and when limits are declared."""
         return {"author": author_named(self._author), "time": record_time(self._clock)}
 
-    def _append_tables(self, private: dict[str, str], public: list[str]) -> None:
-        tables: dict[str, object] = {"private": private, "public": public}
-        self._journal.append("tables", tables | {"time": record_time(self._clock)})
+    def _append_tables(self, joining: Joining) -> None:
+        self._journal.append("tables", joining.to_dict() | {"time": record_time(self._clock)})

@@ -282,7 +282,7 @@ class Books:
     def _add_tables(self, content: Mapping[str, object]) -> None:
         if self.format < 2 or self.limits is None:
             raise ValueError("a record that this format does not have, or before there were limits")
-        self.terms.add(content)
+        self.terms.add(content, self.format)
 
     def _open_version(self, content: Mapping[str, object]) -> None:
         if self.format < 2:

@@ -16,6 +16,8 @@ by themselves. Rows would protect in small portions somebody who was promised th
 they have in the data; and under another column the same number may be somebody else, so that each of the
 two is only part of a unit. A private table that the policy leaves out stays among the terms: nothing is
 asked of it, and it may come back as it was, never public nor with another unit.
+
+Columns are on record since format 3, and join likewise (`columns` says why that needs no condition).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from sanql.account.ledger.columns import RecordedColumns
 from sanql.policy import Policy, fold, unit_path
 
 _UNIT_OF = "unit of "
@@ -40,17 +43,23 @@ def account_terms(policy: Policy) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class DeclaredTerms:
-    """What a policy declares of an account: the dataset's name, its terms and the public tables."""
+    """What a policy declares of an account: the dataset's name, its terms, public tables, columns."""
 
     dataset: str
     terms: Mapping[str, str]
     public: tuple[str, ...]
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, policy: Policy, terms: Mapping[str, str]) -> DeclaredTerms:
         """Return what a policy declares, on these terms."""
         public = sorted(table.name for table in policy.tables.values() if table.public)
-        return cls(policy.name, dict(terms), tuple(public))
+        columns = {
+            table.name: tuple(sorted(table.columns))
+            for table in policy.tables.values()
+            if table.columns and (table.public or f"{_UNIT_OF}{table.name}" in terms)
+        }
+        return cls(policy.name, dict(terms), tuple(public), columns)
 
     def opening(self) -> dict[str, object]:
         """Return it in the words of a ledger's first record."""
@@ -58,6 +67,34 @@ class DeclaredTerms:
             "dataset": self.dataset,
             "terms": dict(self.terms),
             "public": list(self.public),
+            "columns": {table: list(names) for table, names in self.columns.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Joining:
+    """What a policy declares and the record lacks: units of private tables, public ones, columns."""
+
+    private: Mapping[str, str]
+    public: tuple[str, ...]
+    columns: Mapping[str, list[str]]
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is something to be put on record."""
+        return bool(self.private or self.public or self.columns)
+
+    def public_alone(self) -> Joining:
+        """Return the public tables with their columns, which join before anything is charged."""
+        columns = {name: self.columns[name] for name in self.public if name in self.columns}
+        return Joining({}, self.public, columns)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it in the ledger's words."""
+        return {
+            "private": dict(self.private),
+            "public": list(self.public),
+            "columns": dict(self.columns),
         }
 
 
@@ -71,6 +108,7 @@ class AccountTerms:
     dataset: object = None
     known: dict[str, object] = field(default_factory=dict)
     public: set[str] | None = None
+    columns: RecordedColumns = field(default_factory=RecordedColumns)
 
     @classmethod
     def opened(cls, content: Mapping[str, object], written_in: int) -> AccountTerms:
@@ -78,27 +116,43 @@ class AccountTerms:
         terms, public = content.get("terms"), content.get("public")
         if not isinstance(terms, dict) or ("public" in content and written_in < 2):
             raise ValueError("a ledger is opened on terms, and says since format 2 what is public")
+        if ("columns" in content) != (written_in >= 3):
+            raise ValueError("a ledger says since format 3 which columns there are")
         called = None if "public" not in content else {fold(name) for name in _names(public)}
-        return cls(content.get("dataset"), dict(terms), called)
+        opened = cls(content.get("dataset"), dict(terms), called)
+        opened.columns.add(content.get("columns", {}), opened.tables)
+        return opened
 
-    def add(self, content: Mapping[str, object]) -> None:
-        """Take tables that were declared later; ValueError where the account cannot go on with them."""
-        units, called = _declared_later(content)
+    @property
+    def tables(self) -> set[str]:
+        """Every table on record, private or public, as SQL compares names."""
+        private = {key.removeprefix(_UNIT_OF) for key in self._units()}
+        return private | (self.public or set())
+
+    def add(self, content: Mapping[str, object], written_in: int) -> None:
+        """Take what was declared later; ValueError where the account cannot go on with it."""
+        units, called, columns = _declared_later(content, written_in)
         declared = DeclaredTerms(str(self.dataset), self._others() | units, tuple(called))
         public = {fold(name) for name in called}
-        private, _ = self.lacking(declared)
-        both = {fold(name) for name in private} & public
-        if both or len(private) < len(units) or self.public is None or [*self.changes(declared)]:
+        private = self.lacking(declared).private
+        once = {fold(name) for name in private}
+        if once & public or len(once) < len(units) or [*self.changes(declared)]:
             raise ValueError("tables with which the account cannot go on")
+        if (units or called) and self.public is None:
+            raise ValueError("tables that join an account of which nobody knows what was public")
+        self.columns.add(columns, self.tables | once | public)
         self.known |= units
-        self.public |= public
+        self.public = None if self.public is None else self.public | public
 
     def forget_public(self) -> None:
         """Take that charges came from elsewhere: nobody can tell what was public for them."""
         self.public = None
 
-    def lacking(self, declared: DeclaredTerms) -> tuple[dict[str, str], list[str]]:
-        """Return the private tables, with their units, and the public ones that are not on record."""
+    def lacking(self, declared: DeclaredTerms) -> Joining:
+        """Return what of a policy is not on record: private tables, with their units, public, columns.
+
+        Where nobody knows which tables were public, none is on record, nor are its columns.
+        """
         units, public = self._units(), self.public
         private = {
             key.removeprefix(_UNIT_OF): unit
@@ -106,7 +160,9 @@ class AccountTerms:
             if key.startswith(_UNIT_OF) and fold(key) not in units
         }
         called = [] if public is None else [t for t in declared.public if fold(t) not in public]
-        return private, called
+        known = self.tables | {fold(name) for name in (*private, *called)}
+        recorded = {t: names for t, names in declared.columns.items() if fold(t) in known}
+        return Joining(private, tuple(called), self.columns.lacking(recorded))
 
     def changes(self, declared: DeclaredTerms) -> Iterator[str]:
         """Yield what of a policy the account cannot go on with, each in words."""
@@ -164,16 +220,20 @@ def _root(unit: str) -> str:
     return fold(unit.rpartition(": ")[2] if " = " in unit else unit)
 
 
-def _declared_later(content: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
-    """Return the units of private tables, and the public ones, that a record declares."""
+def _declared_later(
+    content: Mapping[str, object], written_in: int
+) -> tuple[dict[str, str], list[str], object]:
+    """Return the units of private tables, the public ones and the columns that a record declares."""
     match dict(content):
         case {"private": dict(private), "public": list(public), "time": str(time), **rest} if (
-            not rest and (private or public)
+            rest.keys() == ({"columns"} if written_in >= 3 else set())
+            and (private or public or rest.get("columns"))
         ):
             datetime.fromisoformat(time)
             if not all(isinstance(unit, str) for unit in private.values()):
                 raise ValueError("a unit is a text")
-            return {f"{_UNIT_OF}{name}": unit for name, unit in private.items()}, _names(public)
+            units = {f"{_UNIT_OF}{name}": unit for name, unit in private.items()}
+            return units, _names(public), rest.get("columns", {})
         case _:
             raise ValueError("not tables that are declared later")
 

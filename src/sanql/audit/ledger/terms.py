@@ -1,4 +1,4 @@
-"""The auditor's own reading of an account's terms: whom each table protects, and what is public."""
+"""The auditor's own reading of an account's terms: whom each table protects, what is public, columns."""
 
 from __future__ import annotations
 
@@ -10,34 +10,40 @@ from typing import Any
 
 @dataclass
 class TermsAudit:
-    """The unit of every private table, and every table that was ever public, by folded names."""
+    """The unit of every private table, every table that was ever public and their columns, folded."""
 
     units: dict[str, str] = field(default_factory=dict)
     public: set[str] | None = None  # nobody knows
+    columns: set[tuple[str, str]] = field(default_factory=set)
 
     def open(self, body: dict[str, Any], format_: int) -> str | None:
         """Take the first record; return what is wrong with it, or None."""
         for key, unit in body["terms"].items():
             if key.startswith("unit of "):
-                self.units[_fold(key[len("unit of ") :])] = unit
+                self.units[fold_name(key[len("unit of ") :])] = unit
         if "public" in body:
             if format_ < 2:
                 return "says what is public, which format 1 does not"
-            self.public = {_fold(name) for name in body["public"]}
+            self.public = {fold_name(name) for name in body["public"]}
             if self.public & set(self.units):
                 return "says of a table that it is private and public"
-        return None
+        if ("columns" in body) is (format_ < 3):
+            return "says which columns there are before format 3, or does not since"
+        return self._add_columns(body.get("columns", {}))
 
-    def take(self, body: dict[str, Any]) -> str | None:
-        """Take tables that were declared later; return what is wrong with them, or None."""
-        if set(body) != {"private", "public", "time"} or not (body["private"] or body["public"]):
+    def take(self, body: dict[str, Any], format_: int) -> str | None:
+        """Take what was declared later; return what is wrong with it, or None."""
+        words = {"private", "public", "time"} | ({"columns"} if format_ >= 3 else set())
+        if set(body) != words or not any(body[word] for word in words - {"time"}):
             return "does not say what a record of its kind says"
         datetime.fromisoformat(body["time"])
-        if self.public is None:
+        if self.public is None and (body["private"] or body["public"]):
             return "adds tables to an account that does not know what was public"
-        private = {_fold(name): unit for name, unit in body["private"].items()}
-        public = {_fold(name) for name in body["public"]}
-        if set(private) & (set(self.units) | self.public | public):
+        private = {fold_name(name): unit for name, unit in body["private"].items()}
+        public = {fold_name(name) for name in body["public"]}
+        if len(private) < len(body["private"]):
+            return "makes a table private twice"
+        if set(private) & (set(self.units) | (self.public or set()) | public):
             return "makes a table private that is known otherwise"
         if public & set(self.units):
             return "makes a private table public"
@@ -45,19 +51,35 @@ class TermsAudit:
         if ends and not {_end(unit) for unit in private.values()} <= ends:
             return "adds a table with a unit that the account does not protect"
         self.units |= private
-        self.public |= public
-        return None
+        if self.public is not None:
+            self.public |= public
+        return self._add_columns(body.get("columns", {}))
 
     def merge(self) -> None:
         """Take charges of another account: what was public for them is not known."""
         self.public = None
 
+    def _add_columns(self, listed: dict[str, Any]) -> str | None:
+        for table, names in listed.items():
+            if fold_name(table) not in set(self.units) | (self.public or set()):
+                return "lists columns of a table that nobody has declared"
+            if not isinstance(names, list) or not names:
+                return "lists no columns of a table"
+        pairs = [(fold_name(t), fold_name(name)) for t, names in listed.items() for name in names]
+        if len(set(pairs)) < len(pairs) or self.columns & set(pairs):
+            return "lists a column that is on record"
+        if len({fold_name(table) for table in listed}) < len(listed):
+            return "lists the columns of a table twice"
+        self.columns |= set(pairs)
+        return None
+
 
 def _end(unit: str) -> str:
     """Return whom a chain of references leads to."""
-    return _fold(unit.rpartition(": ")[2]) if " = " in unit else _fold(unit)
+    return fold_name(unit.rpartition(": ")[2]) if " = " in unit else fold_name(unit)
 
 
-def _fold(name: str) -> str:
+def fold_name(name: str) -> str:
+    """Return a name as SQL compares it."""
     composed = unicodedata.normalize("NFC", name).casefold()
     return unicodedata.normalize("NFC", composed)

@@ -267,7 +267,7 @@ class _Audit:
             case "approve" if self.format >= 3 and self.accounts:
                 self._check(sequence, self.signing.sign(body))
             case "tables" if self.format > 1 and self.accounts:
-                self._check(sequence, self.terms.take(body))
+                self._check(sequence, self.terms.take(body, self.format))
             case "version":
                 self._open_version(sequence, body)
             case "reserve":
