@@ -6,6 +6,7 @@ from privacy.mutation import Mutant
 
 SCRATCH = "threats/test_scratch_accounts.py::"
 TERMS = "account/test_terms.py::"
+RENAMES = "account/test_renames.py::"
 
 TERMS_AND_SCRATCH = (
     Mutant(
@@ -79,6 +80,29 @@ TERMS_AND_SCRATCH = (
         "self.terms.forget_public()",
         "pass",
         f"{TERMS}test_charges_taken_over_from_another_account_end_what_is_known_of_public_tables",
+    ),
+    Mutant(
+        "no name comes to mean another thing",
+        "account/ledger/terms.py",
+        "if rename.after in on_record - names_of(rename.before, self.renames):",
+        "if False:",
+        f"{RENAMES}"
+        "test_a_rename_that_the_record_does_not_bear_is_refused_and_as_a_record_is_damage_to_both",
+    ),
+    Mutant(
+        "no table is renamed where nobody knows what was public",
+        "account/ledger/terms.py",
+        "if column is None and self.public is None:",
+        "if False:",
+        f"{RENAMES}test_a_table_is_not_renamed_where_nobody_knows_what_was_public",
+    ),
+    Mutant(
+        "exact cells of what was renamed leave no second time",
+        "account/ledger/exact_book.py",
+        "check_exact_names(claim.footprint.table, self.renamed)",
+        "pass",
+        "threats/test_renamed_on_record.py::"
+        "test_no_exact_release_is_made_of_a_table_that_was_renamed_under_either_name",
     ),
     Mutant(
         "charges from before there were claims claim their source",

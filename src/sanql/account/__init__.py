@@ -38,6 +38,7 @@ from sanql.account.ledger.ledger import Ledger, Reservation
 from sanql.account.ledger.places import hindrance
 from sanql.account.ledger.questions import AskedQuestion, Outcome
 from sanql.account.ledger.refusals import check_never_pinned
+from sanql.account.ledger.renames import Rename
 from sanql.account.ledger.scratch import check_no_scratch, never_releases, rehearsed
 from sanql.account.ledger.terms import account_terms
 from sanql.account.ledger.versions import (
@@ -107,6 +108,7 @@ __all__ = [
     "People",
     "Person",
     "Registry",
+    "Rename",
     "Reservation",
     "Role",
     "SelectionEvent",

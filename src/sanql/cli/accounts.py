@@ -126,6 +126,34 @@ def _officer(policy: Policy) -> str:
 
 
 @account.command()
+@click.argument("old", metavar="TABLE[.COLUMN]")
+@click.argument("new")
+@POLICY
+@click.option("--because", required=True, help="Why, in your words; it is recorded.")
+@FORM
+def rename(old: str, new: str, policy: Path, because: str, form: str) -> None:
+    """Record your word that a table, or a column of one, is called NEW now and is the same thing.
+
+    What was spent stays spent, and the policy goes on with the new name. The old one stays on record.
+    """
+    with reported(form):
+        from sanql.account import Rename
+        from sanql.policy import load
+        from sanql.sources import rename_on_record
+
+        loaded = load(policy)
+        table, _, column = old.partition(".")
+        renamed = Rename(table, column or None, new)
+        left = rename_on_record(loaded, renamed, because)
+        if form == "json":
+            say_json({"dataset": loaded.name, "renamed": renamed.to_dict(), "otherwise": left})
+            return
+        say(f"{loaded.name}: {renamed.in_words} now")
+        for line in left:
+            say(f"  the policy cannot go on yet: {line}")
+
+
+@account.command()
 @POLICY
 @click.option("--because", required=True, help="Why, in your words; it is recorded.")
 @click.option(

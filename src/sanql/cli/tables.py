@@ -178,6 +178,9 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "tables":
             units = [f"unit of {name}: {unit}" for name, unit in body["private"].items()]
             return f"declared since: {'; '.join([*units, *_public(body), *_columns(body)])}"
+        case "rename":
+            what = body["table"] if body["column"] is None else f"{body['table']}.{body['column']}"
+            return f"{what} is called {body['to']}; by {body['author']}, because: {body['reason']}"
         case "limits":
             accounts = [f"{a['kind']} {a['name']}: {_recorded(a)}" for a in body["accounts"]]
             return "; ".join([f"{body['accounting']} accounting", *accounts])

@@ -60,7 +60,7 @@ class FilesSource:
             tuple(map(at, dict.fromkeys(path.parent for path in paths))),
             tuple(at(path) for files in public for path in files.paths),
             tuple(
-                (at(path), fold(unit_path(policy.tables[files.table], policy.tables)))
+                (at(path), files.table, fold(unit_path(policy.tables[files.table], policy.tables)))
                 for files in private
                 for path in files.paths
             ),

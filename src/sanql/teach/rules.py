@@ -146,7 +146,8 @@ RULES = (
         "without noise an answer is safe only against the adversary the owner names; see exact.md",
         ("exact_not_declared", "exact_one_column", "exact_outside_cells", "exact_statistic",
          "exact_grouping_sets", "exact_price", "exact_form", "exact_cell_small", "exact_not_certified",
-         "exact_combination", "exact_declaration_changed", "exact_source_changed", "exact_closed"),
+         "exact_combination", "exact_declaration_changed", "exact_source_changed", "exact_closed",
+         "exact_renamed"),
     ),
 )  # fmt: skip
 NOT_YET = (

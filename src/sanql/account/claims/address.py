@@ -32,7 +32,7 @@ class Site:
 
     `folders` are those whose files are read; the data files directly in one belong to it, so each file
     has a folder `around` it that may have been claimed. `public` files are nobody's, unless an account
-    has claimed them. `units` are whom each file of a private table protects.
+    has claimed them. `units` are the table of each private file and whom it protects.
     """
 
     root: Address
@@ -40,7 +40,7 @@ class Site:
     files: tuple[Address, ...]
     around: tuple[Address, ...]
     public: tuple[Address, ...] = ()
-    units: tuple[tuple[Address, str], ...] = ()
+    units: tuple[tuple[Address, str, str], ...] = ()
 
     @cached_property
     def claimed(self) -> tuple[Address, ...]:

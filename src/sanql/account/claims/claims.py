@@ -13,8 +13,8 @@ crash in between leaves an account without charges, which claims the source when
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sanql.account.claims.address import Address, Site, name_identity_of
@@ -29,7 +29,7 @@ from sanql.account.claims.file import (
 from sanql.account.claims.registry import HeldRegistry, Registry, registry_folders
 from sanql.account.ledger.chain import GIVE_UP, RESTORE
 from sanql.errors import LedgerError
-from sanql.policy import LedgerPlace
+from sanql.policy import LedgerPlace, fold
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Holder:
     account: str  # empty while it has claimed nothing
     ledger: LedgerPlace
     identity: str
+    former_units: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
+    """What the unit of a table was written with before something was renamed, by folded names."""
 
     @classmethod
     def of(cls, account: str | None, ledger: LedgerPlace, identity: str = "") -> Holder:
@@ -118,8 +120,12 @@ class Claims:
         that the account itself has claimed holds private rows, whatever its table is called now, and so
         does one that the policy calls private as well, and what is put in the place of either.
         """
+        self._check_units(holder)
+        self.check_kept(holder, taken)
+
+    def check_kept(self, holder: Holder, taken: Collection[str] = ()) -> None:
+        """Do the same whatever units the policy declares: they may be about to be renamed."""
         self._check_apart()
-        self._check_units(holder.account)
         public = {address.identity for address in self._site.public}
         places = {address.path for address in self._site.public}
         for claim in self.live():
@@ -187,15 +193,18 @@ class Claims:
             if address.identity in public:
                 raise called_public(address.path)
         units: dict[str, str] = {}
-        for address, unit in self._site.units:
+        for address, _, unit in self._site.units:
             if units.setdefault(address.identity, unit) != unit:
                 raise other_unit(address.path, unit, units[address.identity])
 
-    def _check_units(self, account: str) -> None:
-        """Refuse a file with another unit than it has on record, whatever its table is called."""
-        for registry in self._registries if account else ():
-            for path, now, was in registry.units_of(account, self._site):
-                if was not in (None, now):
+    def _check_units(self, holder: Holder) -> None:
+        """Refuse a file with another unit than it has on record, whatever its table is called.
+
+        What the unit of this very table was written with before a rename is the same unit.
+        """
+        for registry in self._registries if holder.account else ():
+            for path, table, now, was in registry.units_of(holder.account, self._site):
+                if was not in (None, now, *holder.former_units.get(fold(table), ())):
                     raise other_unit(path, now, str(was))
 
     def _record(
@@ -326,8 +335,9 @@ def other_unit(path: Path, now: str, was: str) -> LedgerError:
         "private_unit_differs",
         f"the policy has a private table with the unit {now} whose file {str(path)!r} is that of a"
         f" table with the unit {was}",
-        "declare the unit that the file has in this account, whatever the table is called; another one"
-        " needs another account (`sanql account retire --release other-terms`)",
+        "declare the unit that the file has in this account, whatever the table is called; where a column"
+        " has another name now, `sanql account rename TABLE.COLUMN NEW --because 'WHY'` records it;"
+        " another unit needs another account (`sanql account retire --release other-terms`)",
     )
 
 

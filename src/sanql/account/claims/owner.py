@@ -23,10 +23,13 @@ from sanql.account.ledger.chain import (
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.pinning import second_head_missing
+from sanql.account.ledger.raising import author_named
+from sanql.account.ledger.renames import Rename, refused_rename
+from sanql.account.ledger.terms import DeclaredTerms, account_terms
 from sanql.account.stores.opening import is_there, store_at
 from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError
-from sanql.policy import LedgerPlace
+from sanql.policy import LedgerPlace, Policy
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,9 @@ class Owner:
     @property
     def holder(self) -> Holder:
         """The account and where it is kept, as claims see it; OSError where it is gone."""
-        return Holder.of(self.account, self._journal.place, self._journal.identity())
+        holder = Holder.of(self.account, self._journal.place, self._journal.identity())
+        with self._journal.reading():
+            return replace(holder, former_units=dict(self._journal.books.terms.former_units))
 
     @property
     def holder_now(self) -> Holder | None:
@@ -145,6 +150,22 @@ class Owner:
     def retire(self, statement: ClosingStatement, reason: str, into: str | None = None) -> None:
         """Close the account forever."""
         self._append("retire", {"into": into, "reason": reason, "statement": statement})
+
+    def rename(self, rename: Rename, reason: str, author: str | None = None) -> None:
+        """Record the owner's word that a table or a column has another name now, and is the same."""
+        with self._journal.writing():
+            why = self._journal.books.terms.why_not_renamed(rename)
+            if why:
+                raise refused_rename(rename, why)
+            said: dict[str, object] = {"author": author_named(author), "reason": reason}
+            self._journal.append("rename", self._timed(rename.to_dict() | said))
+        self._journal.pin()
+
+    def still_otherwise(self, policy: Policy) -> list[str]:
+        """Return what of a policy the account cannot go on with as yet, each in words."""
+        with self._journal.reading():
+            declared = DeclaredTerms.of(policy, account_terms(policy))
+            return [*self._journal.books.terms.changes(declared)]
 
     def bequeath(self, into: str) -> Bequest:
         """Close the account in favour of another, and return what that one must take.

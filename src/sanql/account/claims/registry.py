@@ -98,12 +98,13 @@ class Registry:
 
     def record_units(self, held: HeldRegistry, account: str, site: Site) -> None:
         """Keep whom each file of an account's private tables protects; call it while claiming."""
-        rows = [(account, str(a.path), a.identity, unit) for a, unit in site.units]
+        rows = [(account, str(a.path), a.identity, unit) for a, _, unit in site.units]
         held.executemany("INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?)", rows)
 
-    def units_of(self, account: str, site: Site) -> list[tuple[Path, str, str | None]]:
-        """Return each private file of a site with its unit now and one on record, or None."""
-        pairs: list[tuple[Path, str, str | None]] = [(a.path, now, None) for a, now in site.units]
+    def units_of(self, account: str, site: Site) -> list[tuple[Path, str, str, str | None]]:
+        """Return each private file of a site with its table, its unit now and one on record, or None."""
+        pairs: list[tuple[Path, str, str, str | None]]
+        pairs = [(a.path, table, now, None) for a, table, now in site.units]
         if not pairs or not self.database.exists():
             return pairs
         query = "SELECT unit FROM unit WHERE account = ? AND (identity = ? OR path = ?)"
@@ -111,8 +112,8 @@ class Registry:
             if not _begun(connection, "unit"):
                 return pairs
             return [
-                (address.path, now, was)
-                for address, now in site.units
+                (address.path, table, now, was)
+                for address, table, now in site.units
                 for (was,) in connection.execute(
                     query, (account, address.identity, str(address.path))
                 ).fetchall()

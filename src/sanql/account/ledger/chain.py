@@ -28,6 +28,7 @@ Kind = (
         "limits",
         "approve",
         "tables",
+        "rename",
         "version",
         "reserve",
         "exact",

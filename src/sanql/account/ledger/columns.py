@@ -57,6 +57,10 @@ class RecordedColumns:
         for table, columns in added.items():
             self.tables.setdefault(fold(table), {}).update(columns)
 
+    def name(self, table: str, column: str) -> None:
+        """Take that a column of a table has this name now."""
+        self.tables.setdefault(fold(table), {}).setdefault(fold(column), column)
+
 
 def _listed(columns: object) -> dict[str, str]:
     """Return the names in a list by how SQL compares them; ValueError where one is there twice."""

@@ -9,7 +9,8 @@ same records that is not a function of the first. So the book knows three outcom
   whenever they are computed);
 * another column of the same records, where each class holds for somebody who knows the other:
   one more release (coupled-worlds Theorem 6);
-* anything else (another version, a declaration that has changed since, other cells): refused.
+* anything else (another version, a declaration that has changed since, other cells, a table of which
+  anything was renamed): refused.
 
 A reservation counts as a release from the moment it is on disk, whether or not an answer follows:
 after a crash nobody can tell what had left. A refusal names the declaration, never the record: analysts
@@ -26,6 +27,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sanql.account.ledger.renames import check_exact_names
 from sanql.errors import Refused
 from sanql.numbers import parse_rational, rational_text
 from sanql.policy.exact import Footprint, uncovered
@@ -150,6 +152,7 @@ class ExactBook:
 
     entries: dict[str, ExactEntry] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    renamed: set[str] = field(default_factory=set)  # tables of which anything had another name
 
     def call_source(self, formerly: str, name: str) -> None:
         """Take it that a source which earlier records call by one name is called by another now."""
@@ -173,6 +176,7 @@ class ExactBook:
         own = self.entries.get(claim.name)
         if own is not None and own.settled and claim.declares(own.claim.declaration):
             return own
+        check_exact_names(claim.footprint.table, self.renamed)
         for entry in self.entries.values():
             made = entry.claim
             if not claim.is_from(self.source_of(made)):

@@ -92,9 +92,10 @@ def check_terms(terms: AccountTerms, declared: DeclaredTerms) -> None:
         raise LedgerError(
             "ledger_terms",
             f"the ledger was opened on other terms than the policy has: {'; '.join(changed)}",
-            "put the old terms back: what has been spent was promised on them. Other terms need another "
-            "account, and what both promise adds up: "
-            "`sanql account retire --release other-terms --because 'WHY'` closes this one",
+            "put the old terms back: what has been spent was promised on them. Where a table or a column"
+            " is the same under another name, `sanql account rename TABLE NEW --because 'WHY'` (or"
+            " TABLE.COLUMN) says so on record. Other terms need another account, and what both promise"
+            " adds up: `sanql account retire --release other-terms --because 'WHY'` closes this one",
         )
 
 

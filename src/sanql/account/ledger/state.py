@@ -141,12 +141,7 @@ class Books:
 
     def _apply(self, record: LedgerRecord) -> None:
         content = record.content
-        if (record.kind == "open") != (record.sequence == 1):
-            raise ValueError("a ledger is opened once, by its first record")
-        if self.ownership.retired is not None:
-            raise ValueError("a record after the account had been closed")
-        if self.scratch and record.kind not in SCRATCH_KINDS:
-            raise ValueError("a record that no scratch account has")
+        self._check_place(record)
         match record.kind:
             case "open":
                 self._open(content)
@@ -158,6 +153,8 @@ class Books:
                 self._sign(content)
             case "tables":
                 self._add_tables(content)
+            case "rename":
+                self._rename(content)
             case "version":
                 self._open_version(content)
             case "reserve":
@@ -190,6 +187,15 @@ class Books:
                 self._own(record.kind, content)
             case _:
                 assert_never(record.kind)
+
+    def _check_place(self, record: LedgerRecord) -> None:
+        """Refuse a record that no ledger has at this place, whatever it says."""
+        if (record.kind == "open") != (record.sequence == 1):
+            raise ValueError("a ledger is opened once, by its first record")
+        if self.ownership.retired is not None:
+            raise ValueError("a record after the account had been closed")
+        if self.scratch and record.kind not in SCRATCH_KINDS:
+            raise ValueError("a record that no scratch account has")
 
     def _open(self, content: dict[str, object]) -> None:
         self.format = check_format(content.get("format"))
@@ -283,6 +289,12 @@ class Books:
         if self.format < 2 or self.limits is None:
             raise ValueError("a record that this format does not have, or before there were limits")
         self.terms.add(content, self.format)
+
+    def _rename(self, content: Mapping[str, object]) -> None:
+        if self.format < 3 or self.limits is None:
+            raise ValueError("a record that this format does not have, or before there were limits")
+        self.terms.rename(content)
+        self.exact.renamed = self.terms.renamed_tables
 
     def _open_version(self, content: Mapping[str, object]) -> None:
         if self.format < 2:

@@ -17,7 +17,9 @@ they have in the data; and under another column the same number may be somebody 
 two is only part of a unit. A private table that the policy leaves out stays among the terms: nothing is
 asked of it, and it may come back as it was, never public nor with another unit.
 
-Columns are on record since format 3, and join likewise (`columns` says why that needs no condition).
+Columns are on record since format 3, and join likewise (`columns` says why that needs no condition). A
+table or a column may have another name by the owner's recorded word that it is the same thing
+(`renames`): then the units on record are written with the new name, and the old name stays as it was.
 """
 
 from __future__ import annotations
@@ -27,6 +29,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from sanql.account.ledger.columns import RecordedColumns
+from sanql.account.ledger.renames import Rename, Thing, names_of, unnameable
+from sanql.account.ledger.unit_texts import (
+    columns_in_unit,
+    with_column_renamed,
+    with_table_renamed,
+)
 from sanql.policy import Policy, fold, unit_path
 
 _UNIT_OF = "unit of "
@@ -103,12 +111,17 @@ class AccountTerms:
     """The terms after the records seen so far.
 
     `public` are the tables that were ever public, as SQL compares names; None where that is not known.
+    `former` are names that something has no more, `former_units` the texts that the unit of a table was
+    written with before.
     """
 
     dataset: object = None
     known: dict[str, object] = field(default_factory=dict)
     public: set[str] | None = None
     columns: RecordedColumns = field(default_factory=RecordedColumns)
+    renames: list[Rename] = field(default_factory=list)
+    former: set[Thing] = field(default_factory=set)
+    former_units: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def opened(cls, content: Mapping[str, object], written_in: int) -> AccountTerms:
@@ -143,6 +156,82 @@ class AccountTerms:
         self.columns.add(columns, self.tables | once | public)
         self.known |= units
         self.public = None if self.public is None else self.public | public
+
+    @property
+    def renamed_tables(self) -> set[str]:
+        """The tables, under each name, of which anything was renamed."""
+        return {thing[0] for each in self.renames for thing in (each.before, each.after)}
+
+    def why_not_renamed(self, rename: Rename) -> str:
+        """Return why it cannot be taken that something has another name; empty where it can."""
+        table, column = rename.before
+        tables: set[Thing] = {(name, None) for name in self.tables}
+        on_record = tables if column is None else self._columns_known()
+        if unnameable(rename):
+            return unnameable(rename)
+        if (table, None) not in tables or rename.before not in on_record:
+            return "nothing of that name is on record"
+        if {(table, None), rename.before} & self.former:
+            return "it has been renamed before, and has another name by now"
+        if column is None and self.public is None:
+            return "this ledger does not say which tables were public until now"
+        if rename.after in on_record - names_of(rename.before, self.renames):
+            return f"{rename.to} is the name of something else on record"
+        return ""
+
+    def rename(self, content: Mapping[str, object]) -> None:
+        """Take that something has another name; ValueError where that cannot be."""
+        rename = Rename.from_dict(content)
+        if self.why_not_renamed(rename):
+            raise ValueError("a rename that the records before it do not bear")
+        if rename.column is None:
+            self._name_table(fold(rename.table), rename.to)
+        else:
+            self.columns.name(rename.table, rename.to)
+        for key, text in [*self.known.items()]:
+            if key.startswith(_UNIT_OF):
+                self._write_unit(key, str(text), rename)
+        self.renames.append(rename)
+        self.former = self.former - {rename.after} | {rename.before}
+
+    def _name_table(self, table: str, to: str) -> None:
+        """Give what is on record of a table to another name besides."""
+        name = fold(to)
+        self.columns.tables[name] = self.columns.of(to) | self.columns.of(table)
+        self.former = {each for each in self.former if each[0] != name} | {
+            (name, column) for each, column in self.former if each == table
+        }
+        if self.public is not None and table in self.public:
+            self.public.add(name)
+            return
+        text = self._units()[fold(_UNIT_OF + table)]
+        self.known = {
+            key: unit for key, unit in self.known.items() if fold(key) != fold(_UNIT_OF + to)
+        }
+        self.known[_UNIT_OF + to] = text
+        had = self.former_units.get(table, frozenset()) | self.former_units.get(name, frozenset())
+        self.former_units[name] = had | {fold(str(text))}
+
+    def _write_unit(self, key: str, text: str, rename: Rename) -> None:
+        """Write the unit of a table with the new name of something."""
+        of = key.removeprefix(_UNIT_OF)
+        if rename.column is None:
+            now = with_table_renamed(text, rename.table, rename.to)
+        else:
+            now = with_column_renamed(text, of, rename.table, rename.column, rename.to)
+        if now != text:
+            self.known[key] = now
+            had = self.former_units.get(fold(of), frozenset())
+            self.former_units[fold(of)] = had | {fold(text)}
+
+    def _columns_known(self) -> set[Thing]:
+        """Return the columns on record, declared ones and those that units are written with."""
+        listed = {(table, name) for table, names in self.columns.tables.items() for name in names}
+        written = [
+            columns_in_unit(str(text), key.removeprefix(_UNIT_OF))
+            for key, text in self._units().items()
+        ]
+        return {*listed, *(each for columns in written for each in columns)}
 
     def forget_public(self) -> None:
         """Take that charges came from elsewhere: nobody can tell what was public for them."""
@@ -186,7 +275,7 @@ class AccountTerms:
     def _why_not(self, key: str, unit: str, then: object) -> str:
         """Return why the account cannot go on with the unit of a table; empty where it can."""
         if then is not None:
-            return "" if then == unit else f"and was {then}"
+            return "" if fold(str(then)) == fold(unit) else f"and was {then}"
         if self.public is None:
             return (
                 "and was not there; this ledger does not say which tables were public until now, and"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from sanql.audit.ledger.renames import RenamesAudit
+
 
 @dataclass
 class TermsAudit:
@@ -15,16 +17,17 @@ class TermsAudit:
     units: dict[str, str] = field(default_factory=dict)
     public: set[str] | None = None  # nobody knows
     columns: set[tuple[str, str]] = field(default_factory=set)
+    renames: RenamesAudit = field(default_factory=RenamesAudit)
 
     def open(self, body: dict[str, Any], format_: int) -> str | None:
         """Take the first record; return what is wrong with it, or None."""
         for key, unit in body["terms"].items():
             if key.startswith("unit of "):
-                self.units[fold_name(key[len("unit of ") :])] = unit
+                self.units[_fold(key[len("unit of ") :])] = unit
         if "public" in body:
             if format_ < 2:
                 return "says what is public, which format 1 does not"
-            self.public = {fold_name(name) for name in body["public"]}
+            self.public = {_fold(name) for name in body["public"]}
             if self.public & set(self.units):
                 return "says of a table that it is private and public"
         if ("columns" in body) is (format_ < 3):
@@ -39,8 +42,8 @@ class TermsAudit:
         datetime.fromisoformat(body["time"])
         if self.public is None and (body["private"] or body["public"]):
             return "adds tables to an account that does not know what was public"
-        private = {fold_name(name): unit for name, unit in body["private"].items()}
-        public = {fold_name(name) for name in body["public"]}
+        private = {_fold(name): unit for name, unit in body["private"].items()}
+        public = {_fold(name) for name in body["public"]}
         if len(private) < len(body["private"]):
             return "makes a table private twice"
         if set(private) & (set(self.units) | (self.public or set()) | public):
@@ -59,16 +62,29 @@ class TermsAudit:
         """Take charges of another account: what was public for them is not known."""
         self.public = None
 
+    def rename(self, body: dict[str, Any]) -> str | None:
+        """Take that something has another name; return what is wrong with it, or None."""
+        return self.renames.take(body, self)
+
+    @property
+    def tables(self) -> set[str]:
+        """Every table on record."""
+        return set(self.units) | (self.public or set())
+
+    def fold(self, name: str) -> str:
+        """Return a name as SQL compares it."""
+        return _fold(name)
+
     def _add_columns(self, listed: dict[str, Any]) -> str | None:
         for table, names in listed.items():
-            if fold_name(table) not in set(self.units) | (self.public or set()):
+            if _fold(table) not in self.tables:
                 return "lists columns of a table that nobody has declared"
             if not isinstance(names, list) or not names:
                 return "lists no columns of a table"
-        pairs = [(fold_name(t), fold_name(name)) for t, names in listed.items() for name in names]
+        pairs = [(_fold(t), _fold(name)) for t, names in listed.items() for name in names]
         if len(set(pairs)) < len(pairs) or self.columns & set(pairs):
             return "lists a column that is on record"
-        if len({fold_name(table) for table in listed}) < len(listed):
+        if len({_fold(table) for table in listed}) < len(listed):
             return "lists the columns of a table twice"
         self.columns |= set(pairs)
         return None
@@ -76,10 +92,9 @@ class TermsAudit:
 
 def _end(unit: str) -> str:
     """Return whom a chain of references leads to."""
-    return fold_name(unit.rpartition(": ")[2]) if " = " in unit else fold_name(unit)
+    return _fold(unit.rpartition(": ")[2]) if " = " in unit else _fold(unit)
 
 
-def fold_name(name: str) -> str:
-    """Return a name as SQL compares it."""
+def _fold(name: str) -> str:
     composed = unicodedata.normalize("NFC", name).casefold()
     return unicodedata.normalize("NFC", composed)

@@ -245,13 +245,24 @@ class _Audit:
             for account in self.accounts
         )
 
-    def _judge(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
+    def _judge_place(self, sequence: int, kind: str) -> None:
         if (kind == "open") != (sequence == 1):
             raise ValueError("a ledger is opened once, by its first record")
         if self.ownership.closed:
             raise _Wrong(sequence, "comes after the account had been closed")
         if self.scratch and kind not in _KINDS_OF_SCRATCH:
             raise _Wrong(sequence, "is of a kind that no scratch account has")
+
+    def _judge_exact(self, sequence: int, body: dict[str, Any]) -> None:
+        self._check(sequence, self.exact.take(sequence, body))
+        if self.ownership.exact_closed:
+            raise _Wrong(sequence, "exact answers were closed by an account before this one")
+        if self.terms.fold(body["table"]) in self.terms.renames.tables:
+            raise _Wrong(sequence, "is about a table of which something was renamed")
+        self.open_reservations.add(sequence)
+
+    def _judge(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
+        self._judge_place(sequence, kind)
         match kind:
             case "open":
                 self._set_format(sequence, body)
@@ -268,16 +279,14 @@ class _Audit:
                 self._check(sequence, self.signing.sign(body))
             case "tables" if self.format > 1 and self.accounts:
                 self._check(sequence, self.terms.take(body, self.format))
+            case "rename" if self.format >= 3 and self.accounts:
+                self._check(sequence, self.terms.rename(body))
             case "version":
                 self._open_version(sequence, body)
             case "reserve":
                 self._judge_charge(sequence, body)
             case "exact":
-                wrong = self.exact.take(sequence, body)
-                if self.ownership.exact_closed:
-                    wrong = "exact answers were closed by an account before this one"
-                self._check(sequence, wrong)
-                self.open_reservations.add(sequence)
+                self._judge_exact(sequence, body)
             case "spend":
                 self.open_reservations.remove(body["reservation"])
                 self.answers[body["reservation"]] = (sequence, body["sha256"])

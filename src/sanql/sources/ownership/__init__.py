@@ -20,6 +20,7 @@ from sanql.sources.ownership.claimed_ledgers import (
     open_claimed,
 )
 from sanql.sources.ownership.lost_ledgers import retire_lost
+from sanql.sources.ownership.renaming import rename_on_record
 from sanql.sources.ownership.restored_ledgers import Restoration, restore_account
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "merge_accounts",
     "move_account",
     "open_claimed",
+    "rename_on_record",
     "restore_account",
     "retire_account",
     "retire_lost",

@@ -178,8 +178,13 @@ def claims_on(policy: Policy) -> Claims | None:
 
 def check_newest(owner: Owner, claims: Claims, policy: Policy) -> None:
     """Refuse a ledger that is not that of the data, or older than what is known of it."""
-    account = owner.state.account
     claims.check(owner.holder)
+    check_heads(owner, claims, policy)
+
+
+def check_heads(owner: Owner, claims: Claims, policy: Policy) -> None:
+    """Refuse a ledger that is older than what is known of it."""
+    account = owner.state.account
     for place in own_heads(policy) if policy.ledger_database is not None else ():
         owner.check_pinned(place)
     for place in claims.heads(account) if account is not None else ():
