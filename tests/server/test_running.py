@@ -188,3 +188,23 @@ def test_the_demo_is_served_with_fresh_tokens_and_closed_to_others(tmp_path: Pat
             assert server.stop() == 0
     assert folder.stat().st_mode & 0o077 == 0
     assert (folder / "hospital.ledger").exists()
+
+
+def test_a_column_that_is_added_and_reloaded_can_be_asked_and_joins_the_record(
+    policy: Path,
+) -> None:
+    text = policy.read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith("age ="))
+    policy.write_text(text.replace(f"{line}\n", ""), encoding="utf-8")
+    body = {"sql": "SELECT SUM(age) FROM people", "epsilon": 0.2}
+    with served([policy]) as town, town.client("otto", "owner") as otto, town.client() as ana:
+        assert ana.post("/v1/query", json={"sql": COUNT, "epsilon": 0.1}).status_code == 200
+        assert ana.post("/v1/query", json=body).json()["code"] == "column_unknown"
+        policy.write_text(text, encoding="utf-8")
+        assert otto.post("/v1/reload", json={}).json() == {"policies": {"policy.toml": "loaded"}}
+        assert ana.post("/v1/query", json=body).status_code == 200
+        records = [*town.datasets[0].session.ledger.records()]
+        assert sum(record.kind == "reserve" for record in records) == 2
+        joined = [record.content["columns"] for record in records if record.kind == "tables"]
+        assert joined == [{"people": ["age"]}]
+        assert otto.get("/v1/verify").json()["sound"]

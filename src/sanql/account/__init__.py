@@ -31,6 +31,7 @@ from sanql.account.ledger.chain import (
     read_pinned,
     read_pinned_text,
 )
+from sanql.account.ledger.comparison import Comparison
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
 from sanql.account.ledger.going_on import GoingOn
 from sanql.account.ledger.idempotency import IdempotencyKey, KeyTaken
@@ -83,6 +84,7 @@ __all__ = [
     "Claim",
     "Claims",
     "ClosingStatement",
+    "Comparison",
     "Door",
     "Event",
     "ExactBook",

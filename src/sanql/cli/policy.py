@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -65,28 +66,33 @@ def _deliver(text: str, output: Path | None) -> None:
 @click.option("-p", "--policy", "named", type=click.Path(path_type=Path), help="The same as FILE.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 def check(file: Path | None, named: Path | None, form: str) -> None:
-    """Check a policy (policy.toml) and its source; reports every fault with its place and remedy."""
+    """Check a policy (policy.toml), its source and its account; reports every fault with its remedy.
+
+    What the next question would put on record is listed; nothing is written, and nothing spent.
+    """
     if file is not None and named is not None:
         raise click.UsageError(f"{file} and {named} are two policies; name one")
     policy = file or named or Path("policy.toml")
     with reported(form):
         from sanql.cli.exact_tables import terms_line, terms_to_dict
+        from sanql.cli.ledger_comparison import compared_ledger
         from sanql.exact import terms_of
         from sanql.policy import load_with_faults
 
         loaded, faults = load_with_faults(policy)
-        notes: Sequence[Remark] = ()
-        if loaded is not None:
-            notes, more = _notes_and_faults_of_source(loaded)
-            faults += (*more, *_faults_of_places(loaded))
-        if loaded is None or faults:
+        if loaded is None:
+            raise PolicyError(faults)
+        notes, more = _notes_and_faults_of_source(loaded)
+        account = compared_ledger(loaded)
+        faults += (*more, *_faults_of_places(loaded), *account.faults)
+        if faults:
             raise PolicyError(faults)
         terms = [terms_of(exact) for exact in loaded.exact.values()]
         if form == "json":
             exact = {term.exact.name: terms_to_dict(term) for term in terms}
             noted = [asdict(note) for note in notes]
             content = {"policy": loaded.name, "faults": [], "notes": noted, "exact": exact}
-            say_json(content)
+            say_json(content | {"ledger": account.to_dict()})
         else:
             say(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
@@ -98,6 +104,9 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
                 say(f"  {terms_line(term)}")
             for note in notes:
                 say(f"  note: {note}")
+            for line in account.lines():
+                say(f"  {line}")
+        sys.exit(account.exit_code)
 
 
 def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Remark], Sequence[Fault]]:

@@ -173,8 +173,9 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "open":
             terms = [f"{name}: {written}" for name, written in body["terms"].items()]
             what = "a scratch account of" if "scratch" in body else "of"
-            said = [f"{what} {body['dataset']}", *terms, *_public(body), *_columns(body)]
-            return "; ".join(said)
+            count = sum(map(len, body.get("columns", {}).values()))
+            columns = [f"{count} columns"] if count else []
+            return "; ".join([f"{what} {body['dataset']}", *terms, *_public(body), *columns])
         case "tables":
             units = [f"unit of {name}: {unit}" for name, unit in body["private"].items()]
             return f"declared since: {'; '.join([*units, *_public(body), *_columns(body)])}"

@@ -20,6 +20,7 @@ from sanql.account.ledger.chain import (
     OwnershipKind,
     read_pinned,
 )
+from sanql.account.ledger.comparison import Comparison, compare
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.pinning import second_head_missing
@@ -160,6 +161,11 @@ class Owner:
             said: dict[str, object] = {"author": author_named(author), "reason": reason}
             self._journal.append("rename", self._timed(rename.to_dict() | said))
         self._journal.pin()
+
+    def compare(self, policy: Policy) -> Comparison:
+        """Return what would become of the account under a policy; nothing is written."""
+        with self._journal.reading():
+            return compare(self._journal.books, policy)
 
     def still_otherwise(self, policy: Policy) -> list[str]:
         """Return what of a policy the account cannot go on with as yet, each in words."""

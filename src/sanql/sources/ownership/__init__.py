@@ -19,6 +19,7 @@ from sanql.sources.ownership.claimed_ledgers import (
     known_heads,
     open_claimed,
 )
+from sanql.sources.ownership.comparing import compare_with_ledger
 from sanql.sources.ownership.lost_ledgers import retire_lost
 from sanql.sources.ownership.renaming import rename_on_record
 from sanql.sources.ownership.restored_ledgers import Restoration, restore_account
@@ -34,6 +35,7 @@ __all__ = [
     "check_ledger_exists",
     "check_same_files",
     "claim",
+    "compare_with_ledger",
     "faults_of_ledger_places",
     "known_heads",
     "merge_accounts",
