@@ -68,10 +68,17 @@ Shape = (
 )
 
 
+_WORDS: dict[tuple[str, StrEnum], Word] = {}
+"""Every word that was asked for: a list under a name is fixed, and so are its keys."""
+
+
 def word(name: str, member: StrEnum, keys: Mapping[str, str]) -> Word:
     """Return a member of a fixed list; `keys` are form 1's spellings where they are not its capitals."""
-    value = str(member)
-    return Word(name, keys.get(value, value.upper()), value)
+    known = _WORDS.get((name, member))
+    if known is None:
+        value = str(member)
+        known = _WORDS[name, member] = Word(name, keys.get(value, value.upper()), value)
+    return known
 
 
 def digest_of(shape: Shape) -> str:

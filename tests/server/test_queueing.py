@@ -72,6 +72,21 @@ def test_a_hundred_questions_of_one_do_not_delay_the_first_of_another(
     assert order[8:] == ["ana"] * 97
 
 
+def test_what_one_person_asks_runs_in_a_quarter_of_the_threads(
+    queues: Callable[..., FairQueue],
+) -> None:
+    queue, gates = queues(threads=8), [Gate() for _ in range(5)]
+    asked = [queue.submit("ana", gate) for gate in gates]
+    assert all(gate.begun.wait(SECONDS) for gate in gates[:2])
+    others = [queue.submit(f"bo{n}", lambda: "bo") for n in range(20)]
+    assert [future.result(SECONDS) for future in others] == ["bo"] * 20
+    assert not any(gate.begun.is_set() for gate in gates[2:])
+    for number, gate in enumerate(gates):
+        gate.open.set()  # and the next of theirs begins
+        assert gates[min(number + 2, 4)].begun.wait(SECONDS)
+    assert [future.result(SECONDS) for future in asked] == ["done"] * 5
+
+
 def test_one_line_keeps_its_order(queues: Callable[..., FairQueue], gate: Gate) -> None:
     queue, order = queues(), list[int]()
     occupied(queue, gate)

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.account import (
@@ -283,6 +282,6 @@ def _is_left(table: Table) -> bool:
 
 def _identity(path: str) -> FileIdentity | None:
     try:
-        return identify(Path(path))
+        return identify(path)
     except OSError:
         return None

@@ -222,7 +222,9 @@ class Pool:
         with self._free:
             self._leases -= 1
             self._end_if_unused()
-            self._room.notify_all()
+            room = self._leases_max - self._leases
+            if room > 0:  # no more than may enter: each who wakes takes time from those who work
+                self._room.notify(room)
 
     def wake(self) -> None:
         """Have everybody who waits look again: one of them need not wait any more."""

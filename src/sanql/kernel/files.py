@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,11 +20,11 @@ def database_files(database: Path) -> tuple[Path, ...]:
     return (database, log) if log.exists() else (database,)
 
 
-def identify(path: Path) -> FileIdentity:
+def identify(path: Path | str) -> FileIdentity:
     """Return what changes when a file is replaced or rewritten.
 
     The last number is the time of the last change of any kind, which no program can set back.
     """
-    status = path.stat()
+    status = os.stat(path)  # noqa: PTH116  (it is asked often, and a Path would have to be made)
     times = status.st_mtime_ns, status.st_ctime_ns
     return status.st_dev, status.st_ino, status.st_size, *times

@@ -1,13 +1,14 @@
 """The queue of questions: one line for each person, served in turn, so that nobody has to wait for one.
 
-Questions run in threads; each waits for the engine and the disk most of its time.
+Questions run in threads; each waits for the engine and the disk most of its time. One person's run in a
+quarter of the threads at most: whoever comes next finds a thread, and few before them at the engine.
 """
 
 from __future__ import annotations
 
 import contextvars
 import threading
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -29,7 +30,9 @@ class FairQueue:
         self._changed = threading.Condition(mutex)
         self._finished = threading.Condition(mutex)
         self._lines: OrderedDict[str, deque[_Job]] = OrderedDict()
-        self._held: dict[str, int] = {}  # waiting and running, by person
+        self._held: Counter[str] = Counter()  # waiting and running, by person
+        self._busy_for: Counter[str] = Counter()  # threads, by person
+        self._busy_for_one_max = max(1, threads // 4)
         self._waiting = self._running = 0
         self._stopping = False
         self._threads = [
@@ -45,7 +48,7 @@ class FairQueue:
         with self._changed:
             if self._stopping:
                 raise stopping()
-            if self._held.get(person, 0) >= self._per_person_max:
+            if self._held[person] >= self._per_person_max:
                 raise ServerError(
                     "questions_at_once",
                     f"{self._per_person_max} questions of yours wait or run already",
@@ -57,7 +60,7 @@ class FairQueue:
                     f"{self._waiting_max} questions wait already; nothing has been charged",
                     "ask again in a while",
                 )
-            self._held[person] = self._held.get(person, 0) + 1
+            self._held[person] += 1
             self._waiting += 1
             job: _Job = (future, contextvars.copy_context(), act)  # type: ignore[assignment]
             self._lines.setdefault(person, deque()).append(job)
@@ -99,22 +102,31 @@ class FairQueue:
 
     def _next(self) -> tuple[str, _Job] | None:
         with self._changed:
-            while not self._lines:
+            while (person := self._whose_turn()) is None:
                 if self._stopping:
                     return None
                 self._changed.wait()
-            person, line = self._lines.popitem(last=False)
+            line = self._lines.pop(person)
             job = line.popleft()
             if line:
                 self._lines[person] = line  # at the end: everybody else comes first
             self._waiting -= 1
             self._running += 1
+            self._busy_for[person] += 1
             return person, job
+
+    def _whose_turn(self) -> str | None:
+        """Return who is next among those for whom one more thread may be busy."""
+        most = self._busy_for_one_max
+        return next((person for person in self._lines if self._busy_for[person] < most), None)
 
     def _done(self, person: str) -> None:
         with self._changed:
             self._running -= 1
-            self._let_go(person)
+            _take_one(self._busy_for, person)
+            _take_one(self._held, person)
+            if person in self._lines:  # perhaps nobody could take their next until now
+                self._changed.notify()
             self._finished.notify_all()
 
     def _leave(self, person: str, ended: Future[T]) -> None:
@@ -130,12 +142,14 @@ class FairQueue:
             if not line:
                 del self._lines[person]
             self._waiting -= 1
-            self._let_go(person)
+            _take_one(self._held, person)
 
-    def _let_go(self, person: str) -> None:
-        self._held[person] -= 1
-        if not self._held[person]:
-            del self._held[person]
+
+def _take_one(counts: Counter[str], person: str) -> None:
+    """Count one less, and forget who has none."""
+    counts[person] -= 1
+    if not counts[person]:
+        del counts[person]
 
 
 def stopping() -> ServerError:

@@ -30,7 +30,7 @@ class RequestLimits:
     body_seconds: float = 30.0
     idle_seconds: float = 75.0
     connections: int = 2_000
-    questions_running: int = 32
+    questions_running: int = 16
     questions_waiting: int = 2_000
     questions_per_person: int = 16
     requests_per_second: float = 1_000.0

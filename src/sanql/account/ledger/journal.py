@@ -73,7 +73,7 @@ class Journal:
         self._kept = BEGINNING  # the newest head that was read or committed
         self._pinned: dict[Path, Head] = {}  # where the head is pinned besides, and which it was
         self._durable: set[Path] = set()
-        self._settled: SettledView | None = None
+        self._settled: tuple[SettledView, ...] = ()  # the newest, and the one before it
 
     @property
     def place(self) -> LedgerPlace:
@@ -158,9 +158,10 @@ class Journal:
     def settled(self) -> SettledView | None:
         """Return what is known without waiting for who writes; None where more may be pinned by now."""
         known = self._settled
-        if known is None or self._stopped or os.getpid() != self._process:
+        if not known or self._stopped or os.getpid() != self._process:
             return None
-        return known if self._store.head() == known.head else None
+        pinned = self._store.head()
+        return next((view for view in known if view.head == pinned), None)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -248,11 +249,15 @@ class Journal:
         if head is None:
             check_head(head, self.books.head, None)
         self.check_pinned(head)
-        if self._store.head_is_at_hand and (
-            self._settled is None or self._settled.head != self.books.head
-        ):
-            books = self.books
-            self._settled = SettledView(books.head, books.version, books.answers)
+        if self._store.head_is_at_hand:
+            self._publish()
+
+    def _publish(self) -> None:
+        """Let others see what has been read; also the view before it, while this one is being pinned."""
+        head = self.books.head
+        if not self._settled or self._settled[0].head != head:
+            view = SettledView(head, self.books.version, self.books.answers)
+            self._settled = (view, *self._settled[:1])
 
     @contextmanager
     def _held(self) -> Iterator[None]:
