@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from sanql.account import Balance, Door, Ledger, Version
+from sanql.account import Balance, Door, Ledger, TextChoice, Version, author_named
 from sanql.ask import (
     EPSILON_TYPICAL,
     Request,
@@ -25,12 +26,13 @@ from sanql.ask import (
 from sanql.errors import Refused
 from sanql.mechanisms import Sampler
 from sanql.numbers import parse_epsilon
-from sanql.options import Number, Options
+from sanql.options import Number, Options, read_moment
 from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
 from sanql.results import (
     Answer,
     Certificate,
+    Erasure,
     ExactCertificate,
     ExactExplanation,
     Explanation,
@@ -132,6 +134,19 @@ class San:
         """
         self.session.check_open()
         return self.session.data.refresh()
+
+    def erase_texts(
+        self, *numbers: int, analyst: str | None = None, before: datetime | None = None
+    ) -> Erasure:
+        """Erase what was typed with questions, by the numbers of their records in the ledger.
+
+        Or all that an analyst has typed, or that was typed before a time, or both. It is the owner's to
+        say, and is recorded; charges and answers stay as they are, so that repeats are free.
+        """
+        self.session.check_open()
+        moment = None if before is None else read_moment(before.isoformat())
+        choice = TextChoice(numbers, analyst, moment)
+        return self.ledger.texts.erase(choice, author_named(None))
 
     def budget(self) -> list[Balance]:
         """Return every account of the dataset as it stands: the owner's view, not one for an analyst.

@@ -24,7 +24,7 @@ from sanql.account.ledger.chain import BEGINNING, Head, LedgerRecord, record_aft
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.stores.protocol import Store
-from sanql.audit.ledger.verification import Verification
+from sanql.audit.ledger.findings import Verification
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy.model import Budget, Policy
 
@@ -206,6 +206,25 @@ class StoreContract:
             with other.reading():
                 assert other.note("text", "a") == note
                 assert other.note("person", "a") is None, "kinds are apart"
+
+    def test_what_is_not_erased_outlives_the_scrubbing_of_what_is(
+        self, opened: Callable[[], Store]
+    ) -> None:
+        one, other = opened(), opened()
+        one.scrub()
+        with one.writing():
+            for number in range(20):
+                one.write_note("text", f"{number:02}", b"x" * number)
+            one.write_note("text", "07", None)
+        assert isinstance(one.scrub(), str)
+        for store in (one, other):
+            with store.reading():
+                listed = [*store.notes("text")]
+            assert listed == [(f"{n:02}", b"x" * n) for n in range(20) if n != 7]
+        with other.writing():
+            other.write_note("text", "07", b"anew")
+        with one.reading():
+            assert one.note("text", "07") == b"anew"
 
     def test_notes_are_listed_in_the_order_of_keys_by_prefix_and_after_a_key(
         self, opened: Callable[[], Store]

@@ -12,7 +12,8 @@ from sanql.account.ledger.chain import LedgerRecord
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.stores.memory import MemoryContents, MemoryReader, MemoryStore
 from sanql.account.stores.protocol import Store
-from sanql.audit.ledger.verification import Verification, verify_reader
+from sanql.audit.ledger.findings import Verification
+from sanql.audit.ledger.verification import verify_reader
 from sanql.errors import LedgerError
 from sanql.policy.model import Policy
 

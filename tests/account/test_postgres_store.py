@@ -12,7 +12,7 @@ from account.store_contract import StoreContract
 from sanql.account.stores.postgres import PostgresStore
 from sanql.account.stores.protocol import Store
 from sanql.audit.ledger import verify
-from sanql.audit.ledger.verification import Verification
+from sanql.audit.ledger.findings import Verification
 from sanql.policy import LedgerDatabase
 from support.postgres import PostgresServer, ledger_in
 

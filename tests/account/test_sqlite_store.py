@@ -17,7 +17,7 @@ from sanql.account.stores.opening import reader_at
 from sanql.account.stores.protocol import Store
 from sanql.account.stores.sqlite import SqliteStore
 from sanql.audit.ledger import verify
-from sanql.audit.ledger.verification import Verification
+from sanql.audit.ledger.findings import Verification
 
 
 class TestSqliteStore(StoreContract):

@@ -54,6 +54,7 @@ ASKED: dict[str, dict[str, object] | None] = {
     "questions": QUESTION,
     "suggest": {"table": "people", "epsilon": 0.1},
     "refresh": {},
+    "ledger/erase": {"numbers": [3]},
 }
 
 

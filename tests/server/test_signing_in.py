@@ -38,6 +38,7 @@ ROUTES = [
     "POST /v1/suggest",
     "POST /v1/questions",
     "POST /v1/refresh",
+    "POST /v1/ledger/erase",
     "POST /v1/reload",
 ]
 

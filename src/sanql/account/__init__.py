@@ -13,7 +13,7 @@ from sanql.account.claims.owner import Owner
 from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
 from sanql.account.claims.registry import Registry, registries_chosen_by, registry_folders
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
-from sanql.account.ledger.asked import NOTHING_SAID, Asked, Door, packed
+from sanql.account.ledger.asked import NOTHING_SAID, Asked, AskedNote, Door, packed
 from sanql.account.ledger.budget_limits import BudgetLimits
 from sanql.account.ledger.chain import (
     BEGINNING,
@@ -32,12 +32,14 @@ from sanql.account.ledger.chain import (
     read_pinned_text,
 )
 from sanql.account.ledger.comparison import Comparison
+from sanql.account.ledger.erasing import TextChoice
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
 from sanql.account.ledger.going_on import GoingOn
 from sanql.account.ledger.idempotency import IdempotencyKey, KeyTaken
 from sanql.account.ledger.ledger import Ledger, Reservation
 from sanql.account.ledger.places import hindrance
 from sanql.account.ledger.questions import AskedQuestion, Outcome
+from sanql.account.ledger.raising import author_named
 from sanql.account.ledger.refusals import check_never_pinned
 from sanql.account.ledger.renames import Rename
 from sanql.account.ledger.scratch import check_no_scratch, never_releases, rehearsed
@@ -77,6 +79,7 @@ __all__ = [
     "WHOLE",
     "Address",
     "Asked",
+    "AskedNote",
     "AskedQuestion",
     "Balance",
     "BudgetLimits",
@@ -115,11 +118,13 @@ __all__ = [
     "Role",
     "SelectionEvent",
     "Site",
+    "TextChoice",
     "Version",
     "VoidReason",
     "account_terms",
     "accountant_for",
     "address_of",
+    "author_named",
     "back_up",
     "canonical_json",
     "check_head",

@@ -39,7 +39,7 @@ def once(session: Session, request: Request, act: Callable[[], T]) -> Answer | T
 
 
 def _as_before(session: Session, request: Request, asked: AskedQuestion) -> Answer:
-    """Return the answer to a charge, once it is there; what was erased is refused by name."""
+    """Return the answer to a charge, once it is there; also where its text was erased."""
     if asked.outcome == "running":
         with session.ledger.asking(request.analyst, asked.question):
             pass  # whoever asks has settled it, or is gone

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sanql.account import Asked, AskedQuestion, Door
+from sanql.account import Asked, AskedNote, AskedQuestion, Door
 from sanql.answer import LevelCells
 from sanql.ask.answer_exactly import recorded_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
@@ -55,18 +55,23 @@ def recorded_certificate(session: Session, analyst: str, number: int) -> dict[st
 
 def rebuilt(session: Session, analyst: str, asked: AskedQuestion, door: Door) -> Answer:
     """Return the answer to a question that has one, from the cells on record."""
-    said = _said(asked)
+    said = _kept(asked).asked
+    if said is None:
+        raise _erased(asked)
     with _naming_what_changed(asked.number):
         request = _request(analyst, said, door)
         return rebuilt_as(session, request, asked)
 
 
 def rebuilt_as(session: Session, request: Request, asked: AskedQuestion) -> Answer:
-    """Return the answer to a question that has one, in the form of a request that measures the same."""
-    said = _said(asked)
+    """Return the answer to a question that has one, in the form of a request that measures the same.
+
+    It says itself what was asked, so that what is kept of it may have been erased.
+    """
+    note = _kept(asked)
     with _naming_what_changed(asked.number):
         if not request.options.exact:
-            return _noisy(session, request, asked, said)
+            return _noisy(session, request, asked, note)
         answer = recorded_exactly(session, request)
         if answer is None:
             raise _not_as_it_was(asked.number)
@@ -111,16 +116,11 @@ def _answered(session: Session, analyst: str, number: int) -> AskedQuestion:
     return asked
 
 
-def _said(asked: AskedQuestion) -> Asked:
-    """Return what was typed; refuse where it is not kept any more, or was no question of its own."""
+def _kept(asked: AskedQuestion) -> AskedNote:
+    """Return what is kept of a question; refuse where that is nothing, or it was none of its own."""
     note = asked.note
-    if note is None or note.asked is None:
-        raise Refused(
-            "text_erased",
-            f"the text of your question number {asked.number} has been erased, and without it nobody"
-            " can tell what the recorded numbers are",
-            "ask anew: an identical question about the same version of the data is free",
-        )
+    if note is None:
+        raise _erased(asked)
     if note.purpose:
         raise Refused(
             "question_inner",
@@ -128,7 +128,16 @@ def _said(asked: AskedQuestion) -> Asked:
             " the way to one",
             "read the question again that came after it",
         )
-    return note.asked
+    return note
+
+
+def _erased(asked: AskedQuestion) -> Refused:
+    return Refused(
+        "text_erased",
+        f"the text of your question number {asked.number} has been erased, and without it nobody"
+        " can tell what the recorded numbers are",
+        "ask anew: an identical question about the same version of the data is free",
+    )
 
 
 def _request(analyst: str, said: Asked, door: Door) -> Request:
@@ -142,17 +151,17 @@ def _request(analyst: str, said: Asked, door: Door) -> Request:
     return read_request(asked, analyst, passed, door=door)
 
 
-def _noisy(session: Session, request: Request, asked: AskedQuestion, said: Asked) -> Answer:
+def _noisy(session: Session, request: Request, asked: AskedQuestion, note: AskedNote) -> Answer:
     """Plan what was asked as it was planned then, and show the cells that were recorded for it."""
     newest, formerly = session.data.known_as()
-    version = newest if said.version is None else said.version
+    version = newest if note.version is None else note.version
     about = version, formerly if version == newest else ""
     parsed = read_question(session, request)
     question = look_up_bounds(session, request, parsed, known_as=about)
-    if question.missing_bounds or said.within is None:
+    if question.missing_bounds or note.within is None:
         raise _not_as_it_was(asked.number)
-    epsilon = said.within.epsilon + question.epsilon_of_bounds
-    options = replace(request.options, epsilon=epsilon, delta=said.within.delta)
+    epsilon = note.within.epsilon + question.epsilon_of_bounds
+    options = replace(request.options, epsilon=epsilon, delta=note.within.delta)
     request = replace(request, options=options)
     plan = price_question(session, request, question)
     content = session.ledger.questions.answer(asked)

@@ -1,14 +1,13 @@
-"""`sanql refresh`, `sanql budget` and `sanql ledger`."""
+"""`sanql refresh` and `sanql budget`."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sanql.cli.backups import backup, loss_in_words, restore
+from sanql.cli.backups import loss_in_words
 from sanql.cli.failing import reported
 from sanql.cli.opening import POLICY, ServerChoice, anywhere, open_there, place_of
 from sanql.cli.saying import say, say_json
@@ -113,79 +112,3 @@ def _refresh_there(place: ServerChoice) -> tuple[str, int]:
     with open_there(place) as san:
         opened = san.refresh()
         return opened.dataset, opened.number
-
-
-@click.group()
-def ledger() -> None:
-    """The durable account of everything that has been answered."""
-
-
-ledger.add_command(backup)
-ledger.add_command(restore)
-
-
-@ledger.command("list")
-@POLICY
-@FORM
-def list_records(policy: Path, form: str) -> None:
-    """List the records in order."""
-    with reported(form):
-        from sanql.audit.ledger import export
-        from sanql.policy import load
-        from sanql.sources import check_ledger_exists
-
-        loaded = load(policy)
-        check_ledger_exists(loaded)
-        lines = list(export(loaded.ledger_place))
-        if form == "json":
-            say_json([json.loads(line) for line in lines])
-        else:
-            from sanql.cli.tables import print_records
-
-            print_records([json.loads(line) for line in lines])
-
-
-@ledger.command("export")
-@POLICY
-def export_records(policy: Path) -> None:
-    """Print the records as JSON lines, for somebody else to recompute."""
-    with reported("table"):
-        from sanql.audit.ledger import export
-        from sanql.policy import load
-        from sanql.sources import check_ledger_exists
-
-        loaded = load(policy)
-        check_ledger_exists(loaded)
-        for line in export(loaded.ledger_place):
-            say_json(json.loads(line))
-
-
-@ledger.command("reset-failures")
-@POLICY
-def reset_failures(policy: Path) -> None:
-    """Record that the owner has looked into failed questions; they count no more."""
-    with reported("table"):
-        from sanql.policy import load
-        from sanql.san import San
-
-        loaded = load(policy)
-        with San(loaded, next(iter(loaded.analysts), "analyst")) as san:
-            count = san.ledger.failures.reset()
-        click.echo(f"{count} failed questions counted; from now on they do not")
-
-
-@ledger.command("verify")
-@POLICY
-@FORM
-def verify_records(policy: Path, form: str) -> None:
-    """Recompute every hash and balance by an independent path; name the first bad record."""
-    with reported(form):
-        from sanql.audit.ledger import verify_account
-        from sanql.cli.tables import print_verification
-        from sanql.policy import load
-
-        verification = verify_account(load(policy))
-        if form == "json":
-            say_json(verification.to_dict())
-        else:
-            print_verification(verification)

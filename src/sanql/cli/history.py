@@ -79,6 +79,6 @@ def _question(entry: HistoryEntry) -> str:
     if entry.purpose:
         return f"({entry.purpose})"
     if entry.sql is None:
-        return "(erased)"
+        return "(text erased)"
     line = " ".join(entry.sql.split())
     return line if len(line) <= WORDS_SHOWN else f"{line[: WORDS_SHOWN - 1]}…"

@@ -27,7 +27,7 @@ COMMANDS = {
     "history": ("sanql.cli.history", "history", "Show what you have asked, and its answers again."),
     "refresh": ("sanql.cli.account", "refresh", "Say that the data have a new version."),
     "budget": ("sanql.cli.account", "budget", "Show what is spent and what is left."),
-    "ledger": ("sanql.cli.account", "ledger", "List, verify or export the account."),
+    "ledger": ("sanql.cli.ledger", "ledger", "List, verify or export the account; erase texts."),
     "account": (
         "sanql.cli.accounts",
         "account",

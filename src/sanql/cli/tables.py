@@ -168,6 +168,10 @@ def _content(record: dict[str, Any], end: str) -> str:
             return f"of record {body.get('reservation')}{why}"
         case "format":
             return f"goes on in format {body['format']}"
+        case "erase":
+            count = len(body["reservations"])
+            questions = f"{count} question{'' if count == 1 else 's'}"
+            return f"what was typed with {questions} is erased, by {body['by']}"
         case "failures_reset":
             return "failures so far count no more"
         case "open":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
@@ -20,6 +21,7 @@ from sanql.results import (
     Answer,
     Balance,
     Certificate,
+    Erasure,
     ExactCertificate,
     ExactExplanation,
     Explanation,
@@ -102,6 +104,16 @@ class RemoteSan:
         """Open the next version of the data, which is the owner's to say."""
         reply = self._transport.post("/v1/refresh", self._about({}), patient=True)
         return _rebuilt(OpenedVersion.from_dict, reply.shape)
+
+    def erase_texts(
+        self, *numbers: int, analyst: str | None = None, before: datetime | None = None
+    ) -> Erasure:
+        """Erase what was typed with questions, as `San.erase_texts` does; it is the owner's to say."""
+        body: dict[str, Any] = {"numbers": [*map(int, numbers)]} if numbers else {}
+        body |= {} if analyst is None else {"analyst": analyst}
+        body |= {} if before is None else {"before": before.isoformat()}
+        reply = self._transport.post("/v1/ledger/erase", self._about(body), patient=True)
+        return _rebuilt(Erasure.from_dict, reply.shape)
 
     def reload_policies(self) -> dict[str, str]:
         """Have the server read its policies again, as its owner; return what became of each."""

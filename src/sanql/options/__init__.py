@@ -3,6 +3,7 @@
 Imports nothing heavy: commands show their help from it.
 """
 
+from sanql.options.moments import read_moment
 from sanql.options.parameter_values import (
     no_constant,
     no_decimal,
@@ -26,5 +27,6 @@ __all__ = [
     "own_scalar",
     "parameters_invalid",
     "read_clause",
+    "read_moment",
     "read_options",
 ]

@@ -5,6 +5,7 @@ from sanql.results.balance import AccountKind, Balance, Budget, remaining_in_wor
 from sanql.results.cells import finite
 from sanql.results.certificate import UNKNOWN_KEYS, Certificate, ExactCertificate
 from sanql.results.content import Interval, ShownColumn
+from sanql.results.erasure import Erasure
 from sanql.results.exact import ExactAnswer, ExactExplanation
 from sanql.results.explanation import Expected, Explanation, LevelExplained
 from sanql.results.history import HistoryEntry
@@ -23,6 +24,7 @@ __all__ = [
     "Balance",
     "Budget",
     "Certificate",
+    "Erasure",
     "ExactAnswer",
     "ExactCertificate",
     "ExactExplanation",

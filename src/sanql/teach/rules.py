@@ -137,6 +137,11 @@ RULES = (
          "answer_not_rebuilt"),
     ),
     RefusalRule(
+        "A text is erased for good",
+        "what was typed can be erased from beside the ledger, which says by whom; nothing is put back",
+        ("erase_unclear", "erase_unknown", "erase_running", "time_invalid"),
+    ),
+    RefusalRule(
         "A scratch account never answers",
         "data have one account, and a rehearsal is no second budget",
         ("scratch_never_releases",),

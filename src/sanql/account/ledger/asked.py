@@ -66,7 +66,10 @@ NOTHING_SAID = Asked()
 
 @dataclass(frozen=True)
 class AskedNote:
-    """A question as it lies beside the chain; one that was erased has no `asked` and no `salt`."""
+    """A question as it lies beside the chain; one that was erased has no `asked` and no `salt`.
+
+    `within` is what its answer was planned within, which is not typed.
+    """
 
     door: Door
     purpose: str
@@ -76,6 +79,7 @@ class AskedNote:
     asked: Asked | None = None
     salt: str = ""
     key: str = ""  # the name of the idempotency key that the charge is bound to
+    within: Budget | None = None
 
     @classmethod
     def of(cls, asked: Asked, salt: str, charge: Charge, time: str) -> AskedNote:
@@ -83,10 +87,14 @@ class AskedNote:
         price = Budget(charge.epsilon, charge.delta)
         moment = datetime.fromisoformat(time)
         key = asked.idempotency.name if asked.idempotency is not None else ""
-        return cls(asked.door, asked.purpose, asked.version, moment, price, asked, salt, key)
+        about = asked.door, asked.purpose, asked.version, moment, price
+        return cls(*about, asked, salt, key, asked.within)
 
     def erased(self) -> AskedNote:
-        """Return the note without what was typed and what would let anybody guess it."""
+        """Return the note without what was typed and what would let anybody guess it.
+
+        What is left is of the charge, not of the text: when, through what, for how much.
+        """
         return replace(self, asked=None, salt="")
 
     def to_bytes(self) -> bytes:
@@ -98,6 +106,7 @@ class AskedNote:
             "time": self.time.isoformat(),
             "epsilon": rational_text(self.price.epsilon),
             "delta": rational_text(self.price.delta),
+            "within": _pair(self.within),
         }
         if self.key:
             shape["key"] = self.key
@@ -108,7 +117,6 @@ class AskedNote:
                 "parameters": self.asked.parameters,
                 "options": self.asked.options,
                 "normalised": self.asked.normalised,
-                "within": _pair(self.asked.within),
             }
         return canonical_json(shape).encode("ascii")
 
@@ -130,7 +138,8 @@ class AskedNote:
         door, purpose = check_door(shape["door"]), str(shape["purpose"])
         version = cast("int | None", shape["version"])
         time, key = datetime.fromisoformat(str(shape["time"])), str(shape.get("key", ""))
-        note = cls(door, purpose, version, time, price, key=key)
+        within = _budget(shape.get("within"))
+        note = cls(door, purpose, version, time, price, key=key, within=within)
         if "text" not in shape:
             return note
         asked = Asked(
@@ -141,7 +150,7 @@ class AskedNote:
             door=door,
             purpose=purpose,
             version=version,
-            within=_budget(shape["within"]),
+            within=within,
         )
         return replace(note, asked=asked, salt=str(shape["salt"]))
 

@@ -35,12 +35,13 @@ Kind = (
         "spend",
         "void",
         "failures_reset",
+        "erase",
     ]
     | OwnershipKind
 )
 
 SCRATCH_KINDS: frozenset[Kind] = frozenset(
-    {"open", "format", "limits", "tables", "reserve", "void", "failures_reset"}
+    {"open", "format", "limits", "tables", "reserve", "void", "failures_reset", "erase"}
 )
 """What a scratch account may record: charges, never an answer, a version of the data or a claim."""
 

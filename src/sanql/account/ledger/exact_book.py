@@ -214,6 +214,11 @@ class ExactBook:
         """Return whether this open reservation is of the exact book."""
         return any(e.sequence == sequence and e.open for e in self.entries.values())
 
+    def open_since(self, sequence: int) -> datetime | None:
+        """Return when an open reservation of the exact book was made, or None."""
+        times = [e.time for e in self.entries.values() if e.sequence == sequence and e.open]
+        return times[0] if times else None
+
     def spend(self, sequence: int, answer: RecordedAnswer) -> None:
         """Keep where the cells of a reservation are."""
         self._settle(sequence, answer=answer)

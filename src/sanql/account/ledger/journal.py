@@ -163,6 +163,11 @@ class Journal:
         pinned = self._store.head()
         return next((view for view in known if view.head == pinned), None)
 
+    def scrub(self) -> str:
+        """See that erased notes are gone from the store; return in words what may still have them."""
+        with self._held():
+            return self._store.scrub()
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Hold one view of the ledger, caught up and checked."""

@@ -29,6 +29,7 @@ from sanql.account.ledger.balances import (
 )
 from sanql.account.ledger.chain import LedgerRecord
 from sanql.account.ledger.data_versions import DataVersions
+from sanql.account.ledger.erasing import Texts
 from sanql.account.ledger.exact_releases import ExactReleases
 from sanql.account.ledger.failures import ORPHAN_GRACE, Failures
 from sanql.account.ledger.group_commit import WaitingWrite
@@ -88,6 +89,7 @@ class Ledger:
         self.failures = Failures(self._journal, policy, clock)
         self._preconditions = Preconditions(policy, self._opening, self.failures)
         self.questions = Questions(self._journal, clock, self._running_max)
+        self.texts = Texts(self._journal, self.questions, clock)
         self.exact = ExactReleases(self._journal, self._preconditions, self.questions)
 
     @classmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from sanql.account.charge import Charge
@@ -120,6 +120,11 @@ class Questions:
             kept = self._journal.note(CERTIFICATE, note_key(analyst, asked.sequence))
             return None if kept is None else unpacked(kept)
 
+    def is_running(self, sequence: int) -> bool:
+        """Return whether a question is being answered; call it while reading or writing."""
+        begun = self._journal.books.open_since(sequence)
+        return begun is not None and self._is_recent(begun)
+
     def _number(self, analyst: str, sequence: int) -> int | None:
         """Return the number of an analyst's question by the sequence of its record, or None."""
         own = self._journal.books.asked.get(analyst, [])
@@ -133,11 +138,10 @@ class Questions:
         spent = books.spent.get(sequence)
         if spent is not None:
             return AskedQuestion(number, sequence, "answered", spent.question, note)
-        running = books.is_open(sequence) and self._is_recent(note)
-        outcome: Outcome = "running" if running else "unanswered"
+        outcome: Outcome = "running" if self.is_running(sequence) else "unanswered"
         pending = books.pending.get(sequence)
         question = "" if pending is None else pending.question
         return AskedQuestion(number, sequence, outcome, question, note)
 
-    def _is_recent(self, note: AskedNote | None) -> bool:
-        return note is not None and note.time > self._clock() - self._running_max
+    def _is_recent(self, moment: datetime) -> bool:
+        return moment > self._clock() - self._running_max

@@ -7,6 +7,7 @@ analyst, so that an account declared late still counts what its members have alr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from sanql.account.ledger.chain import (
     check_format,
     damaged,
 )
+from sanql.account.ledger.erasing import erased_by_record
 from sanql.account.ledger.exact_book import ExactBook
 from sanql.account.ledger.format_1 import spent_in_format_1
 from sanql.account.ledger.lost_records import LostRecords
@@ -128,9 +130,18 @@ class Books:
         """
         return shown_of(self.accounts_of(analyst))
 
-    def is_open(self, sequence: int) -> bool:
-        """Return whether a reservation has neither been spent nor voided."""
-        return sequence in self.pending or self.exact.holds(sequence)
+    def open_since(self, sequence: int) -> datetime | None:
+        """Return when a reservation was made that has neither been spent nor voided; None otherwise."""
+        pending = self.pending.get(sequence)
+        return self.exact.open_since(sequence) if pending is None else pending.time
+
+    def who_asked(self, sequence: int) -> str | None:
+        """Return who asked with a record, where there was something to be told of it; None otherwise."""
+        for analyst, own in self.asked.items():
+            place = bisect_left(own, sequence)
+            if own[place : place + 1] == [sequence]:
+                return analyst
+        return None
 
     @property
     def current_limits(self) -> BudgetLimits:
@@ -157,11 +168,9 @@ class Books:
                 self._rename(content)
             case "version":
                 self._open_version(content)
-            case "reserve":
-                self._reserve(record.sequence, content)
-                self._ask(record.sequence, content)
-            case "exact":
-                self.exact.reserve(record.sequence, content)
+            case "reserve" | "exact":
+                reserve = self._reserve if record.kind == "reserve" else self.exact.reserve
+                reserve(record.sequence, content)
                 self._ask(record.sequence, content)
             case "spend" if self.exact.holds(content["reservation"]):
                 sequence = cast(int, content["reservation"])
@@ -183,6 +192,8 @@ class Books:
                 self._count_failure(pending.analyst, content)
             case "failures_reset":
                 self._reset_failures(content)
+            case "erase":
+                self._erase(content)
             case "claim" | "move" | "pin" | "merge" | "restore" | "retire":
                 self._own(record.kind, content)
             case _:
@@ -319,6 +330,13 @@ class Books:
         """Remember whose a reservation is, since there is something to be told of it."""
         if asked_hash(content, self.format) is not None:
             self.asked.setdefault(_text(content["analyst"]), []).append(sequence)
+
+    def _erase(self, content: Mapping[str, object]) -> None:
+        if self.format < 3:
+            raise ValueError("a record that this format does not have")
+        for sequence in erased_by_record(content):
+            if self.who_asked(sequence) is None:
+                raise ValueError("a text is erased of what was no question")
 
     def _take(self, analyst: str, charge: Charge) -> None:
         """Count a charge in every account that takes this analyst's."""

@@ -123,6 +123,10 @@ class MemoryStore:
         else:
             self._notes[kind, key] = note
 
+    def scrub(self) -> str:
+        """Return that nothing is left: what is not kept is nowhere."""
+        return ""
+
     def head(self) -> Head | None:
         """Return the head that is pinned."""
         return self.kept.head

@@ -11,7 +11,7 @@ One database keeps the ledgers of several datasets, in the schema `sanql`, each 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -192,6 +192,16 @@ class PostgresStore:
                 " ON CONFLICT (ledger, kind, key) DO UPDATE SET content = EXCLUDED.content"
             )
             self._connection.run(query, (*named, note))
+
+    def scrub(self) -> str:
+        """Have the database reuse the room of erased notes, where its user may say so."""
+        with suppress(PostgresFault):
+            self._connection.end()
+            self._connection.run("VACUUM sanql.note")
+        return (
+            "the database keeps rows that were erased until it writes over them, in its log, its backups"
+            " and its replicas for as long as these are kept; see docs/postgres.md"
+        )
 
     def head(self) -> Head | None:
         """Return the head that is pinned in the ledger's row."""

@@ -88,6 +88,12 @@ class Store(Protocol):
     def head_is_at_hand(self) -> bool:
         """Whether any thread may ask for the head at any time, and it costs next to nothing."""
 
+    def scrub(self) -> str:
+        """See that no byte of an erased note is left; return in words what may still have some.
+
+        Call it neither while reading nor while writing.
+        """
+
     def head(self) -> Head | None:
         """Return the head that is pinned, apart from the records; None when there is none."""
 

@@ -49,6 +49,11 @@ _SCHEMA = (
 _NOTES = """CREATE TABLE IF NOT EXISTS note (
     kind TEXT NOT NULL, key TEXT NOT NULL, content BLOB NOT NULL,
     PRIMARY KEY (kind, key)) STRICT, WITHOUT ROWID"""
+_LOG_SECONDS = 5  # to wait for whoever reads the log; nobody writes meanwhile
+_LOG_IN_USE = (
+    "the log beside the ledger still has it, because somebody reads the ledger at the moment: say the"
+    " same once more when they are done"
+)
 _READ = (
     "SELECT sequence, kind, body, previous, hash FROM record WHERE sequence > ? ORDER BY sequence"
 )
@@ -157,6 +162,20 @@ class SqliteStore:
             query = "INSERT OR REPLACE INTO note (kind, key, content) VALUES (?, ?, ?)"
             self._connection.execute(query, (kind, key, note))
 
+    def scrub(self) -> str:
+        """Write the notes anew, so that no page has bytes of erased ones, and empty the log.
+
+        SQLite overwrites what is deleted (secure_delete), but where it has moved rows from one page to
+        another their bytes stay in the gaps; pages of a table that is dropped are overwritten whole.
+        """
+        with self.writing():
+            if self._has("note"):
+                self._connection.execute("ALTER TABLE note RENAME TO note_before")
+                self._connection.execute(_NOTES)
+                self._connection.execute("INSERT INTO note SELECT * FROM note_before")
+                self._connection.execute("DROP TABLE note_before")
+        return "" if self._empty_log() else _LOG_IN_USE
+
     def head(self) -> Head | None:
         """Return the head that is pinned beside the file."""
         return read_pinned(self._head)
@@ -190,6 +209,15 @@ class SqliteStore:
             raise
         finally:
             self._connection.rollback()  # after a fault, or because it only read
+
+    def _empty_log(self) -> bool:
+        """Move the write-ahead log into the file and cut it; return whether nobody read it any more."""
+        self._connection.execute(f"PRAGMA busy_timeout = {1000 * _LOG_SECONDS}")
+        try:
+            found = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return bool(found[0] == 0)
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * LOCK_SECONDS)}")
 
     def _has(self, table: str) -> bool:
         if table in self._there:

@@ -3,6 +3,7 @@
 from sanql.audit.ledger.account import verify_account
 from sanql.audit.ledger.exact import VerifiedExact
 from sanql.audit.ledger.exporting import export
-from sanql.audit.ledger.verification import Verification, verify
+from sanql.audit.ledger.findings import Verification
+from sanql.audit.ledger.verification import verify
 
 __all__ = ["Verification", "VerifiedExact", "export", "verify", "verify_account"]

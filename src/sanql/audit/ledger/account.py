@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from sanql.account import RESTORE
-from sanql.audit.ledger.verification import Verification, verify
+from sanql.audit.ledger.findings import Verification
+from sanql.audit.ledger.verification import verify
 from sanql.errors import LedgerError
 from sanql.policy import Policy
 from sanql.sources import check_kept_here, check_ledger_exists, known_heads

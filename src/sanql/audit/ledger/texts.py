@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 
@@ -31,6 +32,7 @@ class TextsAudit:
     """The hash of what was asked with each record, and by whom."""
 
     asked: dict[int, tuple[str, str]] = field(default_factory=dict)
+    erased: set[int] = field(default_factory=set)
 
     def take(self, sequence: int, body: dict[str, Any], format_: int) -> None:
         """Take a charge; ValueError where it does not say what one of its format says."""
@@ -40,6 +42,19 @@ class TextsAudit:
             if len(body["asked"]) != 64 or int(body["asked"], 16) < 0:
                 raise ValueError("not a hash")
             self.asked[sequence] = body["analyst"], body["asked"]
+
+    def erase(self, body: dict[str, Any], format_: int) -> str | None:
+        """Take a record of texts that were erased; return what is wrong with it, or None."""
+        numbers, by = body["reservations"], body["by"]
+        datetime.fromisoformat(body["time"])
+        if format_ < 3 or set(body) != {"reservations", "by", "time"}:
+            return "is no record of erased texts, or of a format without them"
+        if not numbers or not by or numbers != sorted({int(number) for number in numbers}):
+            return "does not say which texts were erased, or by whom"
+        if not all(number in self.asked for number in numbers):
+            return "erases a text that nobody had asked with"
+        self.erased |= set(numbers)
+        return None
 
     def check(self, notes: Iterable[tuple[str, bytes]]) -> VerifiedTexts | tuple[int, str]:
         """Return what became of the texts, or the first record with another text, and what is wrong."""
@@ -52,6 +67,8 @@ class TextsAudit:
             if not expected or whose != name[:32]:
                 return sequence, "a text is kept beside it that nobody asked with it"
             found = _hash(note)
+            if found is not None and sequence in self.erased:
+                return sequence, "the text kept beside it had been erased"
             if found not in (None, expected):
                 return sequence, "the text kept beside it is not the one that was asked"
             erased += found is None

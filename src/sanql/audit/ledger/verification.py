@@ -26,81 +26,27 @@ from sanql.account import (
 )
 from sanql.audit.ledger.accounts import AuditedAccount, AuditedCharge, declared, under_limits
 from sanql.audit.ledger.arithmetic import claim_holds
-from sanql.audit.ledger.exact import ExactAudit, VerifiedExact
+from sanql.audit.ledger.exact import ExactAudit
+from sanql.audit.ledger.findings import RecordFault, Verification, VerifiedAccount
 from sanql.audit.ledger.ownership import RECORD_KEYS as OWNERSHIP
-from sanql.audit.ledger.ownership import OwnershipAudit, VerifiedLoss
+from sanql.audit.ledger.ownership import OwnershipAudit
 from sanql.audit.ledger.signing import SigningAudit
 from sanql.audit.ledger.terms import TermsAudit
-from sanql.audit.ledger.texts import NO_TEXTS, TextsAudit, VerifiedTexts
+from sanql.audit.ledger.texts import TextsAudit, VerifiedTexts
 from sanql.audit.ledger.versions import VersionAudit
 from sanql.audit.ledger.voids import ends_as_it_should
-from sanql.numbers import show_upper
 from sanql.policy import LedgerPlace
 
-_KINDS_OF_SCRATCH = {"open", "format", "limits", "tables", "reserve", "void", "failures_reset"}
-
-
-@dataclass(frozen=True)
-class RecordFault:
-    """The first thing wrong with a ledger, and the record it is wrong at."""
-
-    sequence: int
-    message: str
-    code: str = "ledger_damaged"  # of the error that whoever opens the ledger meets
-
-    def __str__(self) -> str:
-        return f"record {self.sequence}: {self.message}"
-
-
-@dataclass(frozen=True)
-class VerifiedAccount:
-    """One account as the auditor recomputed it."""
-
-    kind: str
-    name: str
-    charges: int
-    epsilon_spent_upper: Fraction
-    delta_spent_upper: Fraction
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What the auditor found: records read, balances, and the first fault if there is one."""
-
-    path: LedgerPlace
-    records: int
-    accounts: tuple[VerifiedAccount, ...]
-    fault: RecordFault | None
-    exact: tuple[VerifiedExact, ...] = ()
-    scratch: bool = False
-    account: str | None = None
-    texts: VerifiedTexts = NO_TEXTS
-    losses: tuple[VerifiedLoss, ...] = ()
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return self.fault is None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain data; every number is rounded up."""
-        return {
-            "sound": self.sound,
-            "records": self.records,
-            "accounts": [
-                {
-                    "kind": account.kind,
-                    "name": account.name,
-                    "charges": account.charges,
-                    "epsilon": float(show_upper(account.epsilon_spent_upper)),
-                    "delta": float(show_upper(account.delta_spent_upper)),
-                }
-                for account in self.accounts
-            ],
-            "exact": [release.to_dict() for release in self.exact],
-            "scratch": self.scratch,
-            "missing": [{"records": loss.missing, "after": loss.kept} for loss in self.losses],
-        }
+_KINDS_OF_SCRATCH = {
+    "open",
+    "format",
+    "limits",
+    "tables",
+    "reserve",
+    "void",
+    "failures_reset",
+    "erase",
+}
 
 
 def verify(
@@ -296,6 +242,8 @@ class _Audit:
                     raise ValueError("a void says who ended it, or why")
             case "failures_reset" if self.format > 1:
                 datetime.fromisoformat(body["time"])
+            case "erase":
+                self._check(sequence, self.texts.erase(body, self.format))
             case _ if kind in OWNERSHIP and self.format >= 2:
                 self._judge_ownership(sequence, kind, body)
             case _:

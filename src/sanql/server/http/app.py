@@ -42,6 +42,7 @@ def http_app(service: Service, version: str) -> ASGIApp:
             Route("/v1/questions/{id}", asking.question_state, methods=["GET"]),
             Route("/v1/questions/{id}", asking.cancel_question, methods=["DELETE"]),
             Route("/v1/ledger", overseeing.ledger),
+            Route("/v1/ledger/erase", overseeing.erase, methods=["POST"]),
             Route("/v1/verify", overseeing.verify),
             Route("/v1/refresh", overseeing.refresh, methods=["POST"]),
             Route("/v1/reload", overseeing.reload, methods=["POST"]),

@@ -57,6 +57,21 @@ def take_text(body: dict[str, Any], name: str, *, needed: bool = False) -> str |
     return value
 
 
+def take_numbers(body: dict[str, Any], name: str) -> tuple[int, ...]:
+    """Take a list of whole numbers out of a body; refuse anything else."""
+    values = body.pop(name, None)
+    if values is None:
+        return ()
+    if not isinstance(values, list) or not all(map(_is_whole, values)):
+        raise _invalid(f"has {name!r} that are no list of whole numbers")
+    return tuple(map(int, values))
+
+
+def _is_whole(value: object) -> bool:
+    """Return whether JSON calls a value a whole number: 3 and 3.0, and not true."""
+    return type(value) is int or (isinstance(value, Decimal) and value == int(value))
+
+
 def check_taken(body: Mapping[str, object], known: frozenset[str]) -> None:
     """Refuse a body with a name that nobody has taken."""
     for name in body:

@@ -12,6 +12,8 @@ from sanql.server.http.shapes import (
     ANSWER,
     BUDGET,
     DATASETS,
+    ERASE,
+    ERASED,
     EXPLANATION,
     HISTORY,
     NOTHING,
@@ -144,6 +146,9 @@ def _paths() -> dict[str, Any]:
             "get": _operation("certificate", "Its guarantee.", OBJECT, [number, dataset])
         },
         "/v1/ledger": {"get": _operation("ledger", "The account, for officers.", RECORDS, paged)},
+        "/v1/ledger/erase": {
+            "post": _operation("erase", "Erase typed texts, for owners.", ERASED, [], ERASE)
+        },
         "/v1/verify": {
             "get": _operation("verify", "The account recomputed.", VERIFICATION, [dataset])
         },

@@ -10,11 +10,12 @@ from typing import Any
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from sanql.account import Person, Role
+from sanql.account import Person, Role, TextChoice
 from sanql.audit.ledger import export, verify_account
+from sanql.options import read_moment
 from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
-from sanql.server.http.bodies import check_taken, take_text
+from sanql.server.http.bodies import check_taken, take_numbers, take_text
 from sanql.server.http.exchange import (
     body_of,
     caller_of,
@@ -53,6 +54,22 @@ async def verify(http: HttpRequest) -> Response:
         return {"dataset": dataset.name} | verify_account(dataset.policy).to_dict()
 
     return json_reply(await queued(http, dataset, person, verified))
+
+
+async def erase(http: HttpRequest) -> Response:
+    """Erase what was typed with questions, on record; charges and answers stay."""
+    caller, body = await caller_of(http), await body_of(http)
+    wanted, analyst = take_text(body, "dataset"), take_text(body, "analyst")
+    numbers, before = take_numbers(body, "numbers"), take_text(body, "before")
+    check_taken(body, frozenset({"dataset", "numbers", "analyst", "before"}))
+    dataset, person = _overseen(http, caller, wanted, "owner")
+    choice = TextChoice(numbers, analyst, None if before is None else read_moment(before))
+
+    def erased() -> dict[str, Any]:
+        done = dataset.session.ledger.texts.erase(choice, person.name)
+        return {"dataset": dataset.name} | done.to_dict()
+
+    return json_reply(await queued(http, dataset, person, erased))
 
 
 async def refresh(http: HttpRequest) -> Response:

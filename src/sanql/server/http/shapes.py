@@ -163,6 +163,7 @@ VERIFICATION = shaped(
     records=COUNT,
     accounts=listed(shaped(kind=TEXT, name=TEXT, charges=COUNT, epsilon=REAL, delta=REAL)),
 )
+ERASED = shaped(dataset=TEXT, erased=listed(COUNT), recorded=SWITCH, left=TEXT)
 VERSION = shaped(dataset=TEXT, version=COUNT)
 RELOADED = shaped(policies={"type": "object", "additionalProperties": TEXT})
 STATUS = shaped(status=TEXT)
@@ -196,5 +197,6 @@ OPTION_SHAPES: dict[str, Shape] = {
 SUGGEST = closed(
     ("table", "epsilon"), table=TEXT, by=TEXT, epsilon=NUMBER, typical_epsilon=NUMBER, dataset=TEXT
 )
+ERASE = closed(dataset=TEXT, numbers=listed(PLACE), analyst=TEXT, before=TEXT)
 REFRESH = closed(dataset=TEXT)
 NOTHING = closed()
