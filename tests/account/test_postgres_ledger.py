@@ -6,7 +6,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from account.store_contract import TERMS, digest, tenth
+from sanql.account import Owner, Rename, account_terms
 from sanql.account.ledger.chain import read_pinned
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.stores import postgres_connection
@@ -23,6 +24,7 @@ from sanql.account.stores.postgres import PostgresStore
 from sanql.audit.ledger import verify
 from sanql.errors import LedgerError
 from sanql.policy import Budget, LedgerDatabase, Policy, named_place
+from sanql.policy.model import Column, ColumnUnit, Table
 from support.breaking_wire import Breaking, BreakingWire
 from support.postgres import PASSWORD, PostgresServer, ledger_in
 
@@ -503,3 +505,24 @@ def test_a_forked_child_does_not_end_the_connection_of_its_parent(policy: Policy
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 7
         ledger.reserve("ana", digest(1), tenth())
+
+
+def test_a_policy_is_compared_with_a_ledger_in_a_database_and_things_are_renamed_there(
+    policy: Policy, place: LedgerDatabase
+) -> None:
+    people = Table("people", ColumnUnit("id"), {"age": Column("age", "integer")})
+    before = replace(policy, tables={"people": people})
+    with Ledger.open(before, account_terms(before)) as ledger:
+        ledger.reserve("ana", digest(1), tenth())
+    longer = {"age": Column("age", "integer"), "sex": Column("sex", "text")}
+    after = replace(policy, tables={"people": Table("people", ColumnUnit("pid"), longer)})
+    with closing(Owner.open(place)) as owner:
+        found = owner.compare(after)
+        assert [fault.code for fault in found.faults] == ["ledger_terms"]
+        assert found.joins == ("column people.sex",)
+        owner.rename(Rename("people", "id", "pid"), "a new system")
+        assert not owner.compare(after).faults
+    with Ledger.open(after, account_terms(after)) as ledger:
+        ledger.reserve("ana", digest(2), tenth())
+        assert ledger.balances()[0].spent_upper.epsilon == Fraction(2, 10)
+    assert verify(place).sound
