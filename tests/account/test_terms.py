@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from account.forging import forge, forge_opening
+from sanql.account import Head, Loss
 from sanql.account.charge import Charge
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.ledger.terms import account_terms
 from sanql.audit.ledger import verify
 from sanql.errors import LedgerError
-from sanql.policy.model import ColumnUnit, Policy, RowUnit, Table, Unit, ViaUnit
+from sanql.policy.model import Budget, ColumnUnit, Policy, RowUnit, Table, Unit, ViaUnit
 
 MakePolicy = Callable[..., Policy]
 Laplace = Callable[[str], Charge]
@@ -300,6 +302,24 @@ def test_charges_taken_over_from_another_account_end_what_is_known_of_public_tab
     merged: dict[str, object] = {"account": "f" * 32, "charges": [], "hash": "0" * 64}
     forge(policy, "merge", merged | {"sequence": 2, "time": TIME})
     assert "does not say which tables were public" in refused(declare(PEOPLE, VISITS))
+    assert verify(policy.ledger).sound
+    joining: dict[str, object] = {"private": {"visits": "person_id"}, "public": []}
+    forge(policy, "tables", joining | {"columns": {}, "time": TIME})
+    assert not verify(policy.ledger).sound
+
+
+def test_records_that_are_missing_end_what_is_known_of_public_tables(
+    declare: Callable[..., Policy], laplace: Laplace
+) -> None:
+    policy = declare(PEOPLE)
+    charge(policy, laplace, "a")
+    with opened(policy) as ledger:
+        newest = [*ledger.records()][-1]
+        kept, lost = Head(newest.sequence, newest.hash), Head(newest.sequence + 5, "0" * 64)
+        nothing = Budget(Fraction(0), Fraction(0))
+        ledger.owner.accept_loss(Loss(kept, (lost,), (), nothing, "a disk", "olga", TIME))
+    assert "does not say which tables were public" in refused(declare(PEOPLE, VISITS))
+    charge(policy, laplace, "b")
     assert verify(policy.ledger).sound
     joining: dict[str, object] = {"private": {"visits": "person_id"}, "public": []}
     forge(policy, "tables", joining | {"columns": {}, "time": TIME})

@@ -77,9 +77,16 @@ TERMS_AND_SCRATCH = (
     Mutant(
         "what was public for charges taken over is not known",
         "account/ledger/state.py",
-        "self.terms.forget_public()",
-        "pass",
+        "self._take(analyst, charge)\n                self.terms.forget_public()",
+        "self._take(analyst, charge)",
         f"{TERMS}test_charges_taken_over_from_another_account_end_what_is_known_of_public_tables",
+    ),
+    Mutant(
+        "what was public in records that are missing is not known",
+        "account/ledger/state.py",
+        "self.balances)\n                self.terms.forget_public()",
+        "self.balances)",
+        f"{TERMS}test_records_that_are_missing_end_what_is_known_of_public_tables",
     ),
     Mutant(
         "no name comes to mean another thing",

@@ -344,6 +344,30 @@ def test_what_the_owner_states_counts_in_every_account(
     done("ledger", "verify", "-p", late)
 
 
+def test_tables_that_joined_in_missing_records_go_on_and_no_private_one_joins_afterwards(
+    write: Write, data: Path, tmp_path: Path
+) -> None:
+    policy, backup = write(), tmp_path / "backup"
+    charge(policy, 1)
+    done("ledger", "backup", backup, "-p", policy)
+    table = '[table.visits]\nprivacy_unit = "id"\nrows_per_unit_max = 2\n'
+    for name in ("visits", "bills"):
+        (data / f"{name}.csv").write_text("id\n1\n")
+    write(more=table)
+    charge(policy, 2)
+    lose(policy)
+    why = ["--because", "the disk died", "--spent-since", "0.25"]
+    done("ledger", "restore", backup, "-p", policy, *why)
+    charge(policy, 3)
+    assert left(policy) == Fraction(5, 4)
+    write(more=table + table.replace("visits", "bills"))
+    assert "does not say which tables were public" in refused(
+        "ledger_terms", "budget", "-p", policy
+    )
+    write(more=table)
+    done("ledger", "verify", "-p", policy)
+
+
 def test_exact_answers_are_closed_since_cells_may_have_left(lost: tuple[Path, Path]) -> None:
     policy, backup = lost
     done("ledger", "restore", backup, "-p", policy, "--because", "x", "--spent-since", "0.25")

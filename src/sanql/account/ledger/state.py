@@ -235,6 +235,7 @@ class Books:
                     raise ValueError("a record that this format does not have")
                 loss = self.ownership.restore(content)
                 self.lost.take(loss, self.limits, self.balances)
+                self.terms.forget_public()
             case "retire":
                 self.ownership.retire(content)
 

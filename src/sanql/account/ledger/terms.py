@@ -10,7 +10,8 @@ that is protected by itself, and such a unit is a row of one table.) So all char
 promises about the new neighbours, and they add up in one account as they always do.
 
 It takes that nothing answered before has read the table: one that was ever public is refused, and so is
-any where nobody can tell, in a ledger that 0.1.0 began or one that has taken over another account. And
+any where nobody can tell, in a ledger that 0.1.0 began, one that has taken over another account and one
+that lacks records (whose tables are those of the policy under which the owner says so). And
 the unit must be one that the account has already, a column of the same name, or rows that are protected
 by themselves. Rows would protect in small portions somebody who was promised the budget for all that
 they have in the data; and under another column the same number may be somebody else, so that each of the
@@ -234,7 +235,7 @@ class AccountTerms:
         return {*listed, *(each for columns in written for each in columns)}
 
     def forget_public(self) -> None:
-        """Take that charges came from elsewhere: nobody can tell what was public for them."""
+        """Take that charges came from elsewhere, or are missing: nobody can tell what was public then."""
         self.public = None
 
     def lacking(self, declared: DeclaredTerms) -> Joining:

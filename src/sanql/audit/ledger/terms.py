@@ -58,8 +58,8 @@ class TermsAudit:
             self.public |= public
         return self._add_columns(body.get("columns", {}))
 
-    def merge(self) -> None:
-        """Take charges of another account: what was public for them is not known."""
+    def forget_public(self) -> None:
+        """Take charges of another account, or ones that are missing: what was public is not known."""
         self.public = None
 
     def rename(self, body: dict[str, Any]) -> str | None:

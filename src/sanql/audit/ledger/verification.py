@@ -283,8 +283,8 @@ class _Audit:
 
     def _judge_ownership(self, sequence: int, kind: str, body: dict[str, Any]) -> None:
         self._check(sequence, self.ownership.take(kind, body))
-        if kind == "merge":
-            self.terms.merge()
+        if kind in ("merge", "restore"):
+            self.terms.forget_public()
         if kind == "restore":
             self._lose(sequence, body)
         for charged in body["charges"] if kind == "merge" else ():

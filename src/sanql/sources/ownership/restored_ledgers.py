@@ -97,7 +97,7 @@ def restore_account(
     if lost:
         _check_explained(wanted, lost, reason)
         loss = Loss(wanted.head, tuple(lost), declares, spent, reason, _user(), wanted.taken)
-    final = wanted if loss is None else going_on.without(loss)
+    final = wanted if loss is None else going_on.without(loss, policy, terms)
     if loss is not None:
         loss = Loss.from_dict(final.records[-1].content)  # as it is on record
     mark = f".before-{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
