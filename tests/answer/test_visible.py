@@ -9,6 +9,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from fractions import Fraction
 
 import pytest
@@ -16,10 +17,11 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from sanql.account.ledger.ledger import Balance
+from sanql.cli.asked_tables import question_rows
 from sanql.cli.failing import reported
 from sanql.cli.main import main
 from sanql.cli.saying import say
-from sanql.cli.tables import print_answer, print_balances, print_records
+from sanql.cli.tables import print_answer, print_balances, print_records, print_rows
 from sanql.errors import Fault, PolicyError, Refused
 from sanql.parse.question import parse
 from sanql.plan.level import Level
@@ -122,9 +124,19 @@ def test_nothing_unseen_is_in_the_tables_of_the_command(hostile: Answer) -> None
         for t in HOSTILE
     ]
     records = [{"sequence": 1, "kind": "reserve", "hash": "ab", "body": body} for body in bodies]
+    typed = [
+        {"analyst": t, "time": t, "door": "http", "outcome": "void", "reason": t, "exact": False,
+         "purpose": t, "sql": t, "erased": False,
+         "price": {"epsilon_exact": "1/1", "delta_exact": "0/1"}}
+        for t in HOSTILE
+    ]  # fmt: skip
+    records += [records[0] | {"question": question} for question in typed]
     opening = {"dataset": "\x1b[31m", "terms": {"unit of \u202e": "\x9b"}}
     records.append({"sequence": 2, "kind": "open", "hash": "ab", "body": opening})
-    print_records(records, terminal)
+    print_records(records, terminal, wide=True)
+    asked = [record for record in records if "question" in record]
+    with redirect_stdout(out):
+        print_rows(question_rows(asked, wide=True))
     assert not UNSEEN.search(out.getvalue())
     assert "[red]rich" in out.getvalue()
 

@@ -13,7 +13,7 @@ from sanql.account.claims.owner import Owner
 from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
 from sanql.account.claims.registry import Registry, registries_chosen_by, registry_folders
 from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
-from sanql.account.ledger.asked import NOTHING_SAID, Asked, AskedNote, Door, packed
+from sanql.account.ledger.asked import ASKED, NOTHING_SAID, Asked, AskedNote, Door, note_key, packed
 from sanql.account.ledger.budget_limits import BudgetLimits
 from sanql.account.ledger.chain import (
     BEGINNING,
@@ -70,6 +70,7 @@ from sanql.account.stores.sqlite import check_not_lost
 from sanql.results import Balance
 
 __all__ = [
+    "ASKED",
     "BEGINNING",
     "GIVE_UP",
     "NOTHING_SAID",
@@ -147,6 +148,7 @@ __all__ = [
     "leave",
     "linked",
     "never_releases",
+    "note_key",
     "open_store",
     "order_weights",
     "own_heads",

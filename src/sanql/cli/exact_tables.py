@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sanql.cli.saying import say
@@ -10,7 +11,6 @@ from sanql.numbers import show_upper
 
 if TYPE_CHECKING:
     from sanql.account import ExactEntry
-    from sanql.audit.ledger import VerifiedExact
     from sanql.exact import Terms
 
 
@@ -86,10 +86,11 @@ def releases_to_dicts(entries: Sequence[ExactEntry]) -> list[dict[str, Any]]:
     ]
 
 
-def verified_lines(releases: Sequence[VerifiedExact]) -> list[str]:
-    """Return what the auditor found in the book, a line a release."""
+def verified_lines(releases: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what the auditor found in the book, as plain data, a line a release."""
     return [
-        f"exact {release.name}: {cells_in_words(release.cells)}, {release.state}, epsilon "
-        f"{show_upper(release.epsilon, 4)}, delta {show_upper(release.delta, 3)} (DDP)"
+        f"exact {release['name']}: {cells_in_words(release['cells'])}, {release['state']}, epsilon "
+        f"{show_upper(Fraction(str(release['epsilon'])), 4)}, delta "
+        f"{show_upper(Fraction(str(release['delta'])), 3)} (DDP)"
         for release in releases
     ]

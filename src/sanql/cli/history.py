@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sanql.cli.ask import write_answer
+from sanql.cli.asked_tables import one_line
 from sanql.cli.failing import reported
 from sanql.cli.opening import POLICY, anywhere, open_here, open_there, place_of
 from sanql.cli.saying import say, say_json
 
 if TYPE_CHECKING:
     from sanql.results import HistoryEntry
-
-WORDS_SHOWN = 80  # of a question
 
 
 @click.command()
@@ -80,5 +79,4 @@ def _question(entry: HistoryEntry) -> str:
         return f"({entry.purpose})"
     if entry.sql is None:
         return "(text erased)"
-    line = " ".join(entry.sql.split())
-    return line if len(line) <= WORDS_SHOWN else f"{line[: WORDS_SHOWN - 1]}…"
+    return one_line(entry.sql)

@@ -12,7 +12,7 @@ import click
 from sanql.cli.account import FORM
 from sanql.cli.backups import backup, restore
 from sanql.cli.failing import reported
-from sanql.cli.opening import POLICY, anywhere, open_there, place_of
+from sanql.cli.opening import POLICY, ServerChoice, anywhere, open_there, place_of
 from sanql.cli.saying import say, say_json
 
 if TYPE_CHECKING:
@@ -31,23 +31,57 @@ ledger.add_command(restore)
 
 @ledger.command("list")
 @POLICY
+@click.option("--questions", is_flag=True, help="Only questions, each on a line of a table.")
+@click.option("--analyst", "-a", help="Only what this analyst has asked.")
+@click.option("--since", metavar="TIME", help="Only what was asked since: 2030-01-31, in UTC.")
+@click.option("--last", type=click.IntRange(1, 10_000), help="Only the newest so many questions.")
+@click.option("--wide", is_flag=True, help="Show the texts of questions whole.")
+@anywhere
 @FORM
-def list_records(policy: Path, form: str) -> None:
-    """List the records in order."""
+def list_ledger(
+    policy: Path,
+    questions: bool,
+    analyst: str | None,
+    since: str | None,
+    last: int | None,
+    wide: bool,
+    form: str,
+    **where: Any,
+) -> None:
+    """List the records in order, with what was asked; from a server, for its owners and officers."""
+    place = place_of(where)
     with reported(form):
-        from sanql.audit.ledger import export
-        from sanql.policy import load
-        from sanql.sources import check_ledger_exists
-
-        loaded = load(policy)
-        check_ledger_exists(loaded)
-        lines = list(export(loaded.ledger_place))
+        moment = None if since is None else _moment(since)
+        chosen: dict[str, Any] = {"questions": questions, "analyst": analyst, "last": last}
+        chosen["since"] = moment
+        records = _listed_here(policy, chosen) if place is None else _listed_there(place, chosen)
         if form == "json":
-            say_json([json.loads(line) for line in lines])
-        else:
-            from sanql.cli.tables import print_records
+            say_json(records)
+            return
+        from sanql.cli.asked_tables import question_rows
+        from sanql.cli.tables import print_records, print_rows
 
-            print_records([json.loads(line) for line in lines])
+        if not any(chosen.values()):
+            print_records(records, wide=wide)
+        elif records:
+            print_rows(question_rows(records, wide=wide))
+        else:
+            say("no such question")
+
+
+def _listed_here(policy: Path, chosen: dict[str, Any]) -> list[dict[str, Any]]:
+    from sanql.audit.ledger import RecordChoice, list_records
+    from sanql.policy import load
+    from sanql.sources import check_ledger_exists
+
+    loaded = load(policy)
+    check_ledger_exists(loaded)
+    return list_records(loaded.ledger_place, RecordChoice(**chosen))
+
+
+def _listed_there(place: ServerChoice, chosen: dict[str, Any]) -> list[dict[str, Any]]:
+    with open_there(place) as san:
+        return san.ledger_records(**chosen)
 
 
 @ledger.command("export")
@@ -77,19 +111,31 @@ def reset_failures(policy: Path) -> None:
 
 @ledger.command("verify")
 @POLICY
+@anywhere
 @FORM
-def verify_records(policy: Path, form: str) -> None:
+def verify_records(policy: Path, form: str, **where: Any) -> None:
     """Recompute every hash and balance by an independent path; name the first bad record."""
+    place = place_of(where)
     with reported(form):
-        from sanql.audit.ledger import verify_account
         from sanql.cli.tables import print_verification
-        from sanql.policy import load
 
-        verification = verify_account(load(policy))
+        found = _verified_here(policy) if place is None else _verified_there(place)
         if form == "json":
-            say_json(verification.to_dict())
+            say_json(found)
         else:
-            print_verification(verification)
+            print_verification(found)
+
+
+def _verified_here(policy: Path) -> dict[str, Any]:
+    from sanql.audit.ledger import verify_account
+    from sanql.policy import load
+
+    return verify_account(load(policy)).to_dict()
+
+
+def _verified_there(place: ServerChoice) -> dict[str, Any]:
+    with open_there(place) as san:
+        return san.verify_ledger()
 
 
 @ledger.command()

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sanql.cli.asked_tables import asked_in_words, became
 from sanql.cli.exact_tables import cells_in_words, verified_lines
 from sanql.numbers import show_lower, show_upper
 from sanql.visible import visible
 
 if TYPE_CHECKING:
-    from sanql.audit.ledger import Verification
     from sanql.results import Answer, Balance, Budget
 
 FIGURES = ("integer", "real", "decimal")  # types that are lined up on the right
@@ -108,8 +108,10 @@ def balances_to_dicts(
     ]
 
 
-def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = None) -> None:
-    """Print the ledger's records, one a line."""
+def print_records(
+    records: Sequence[dict[str, Any]], terminal: Console | None = None, *, wide: bool = False
+) -> None:
+    """Print the ledger's records, one a line; texts of questions whole where it may be `wide`."""
     table = Table(show_edge=False, header_style="bold")
     for heading in ("record", "time (UTC)", "kind", "content", "hash"):
         table.add_column(heading)
@@ -122,6 +124,10 @@ def print_records(records: Sequence[dict[str, Any]], terminal: Console | None = 
     for record in records:
         voided = record["kind"] == "void" and record["body"].get("reservation") in charges
         content = _content(record, ends.get(record["sequence"], "open"))
+        if "question" in record:
+            content += (
+                f"; {became(record['question'])}: {asked_in_words(record['question'], wide=wide)}"
+            )
         table.add_row(
             str(record["sequence"]),
             _safe(str(record["body"].get("time", ""))[:19].replace("T", " ")),
@@ -221,21 +227,27 @@ def _recorded(pair: dict[str, Any]) -> str:
     return _pair(Fraction(pair["epsilon"]), Fraction(pair["delta"]), show_upper)
 
 
-def print_verification(verification: Verification, terminal: Console | None = None) -> None:
-    """Print that the ledger is sound, and what was recomputed."""
+def print_verification(found: Mapping[str, Any], terminal: Console | None = None) -> None:
+    """Print that the ledger is sound, and what was recomputed, from the auditor's plain data."""
     out = terminal or console()
-    out.print(f"{verification.records} records, every hash, charge and balance recomputed: sound")
-    if verification.scratch:
+    out.print(f"{found['records']} records, every hash, charge and balance recomputed: sound")
+    if found["scratch"]:
         out.print("  a scratch account: charges are rehearsed, nothing was ever answered")
-    for account in verification.accounts:
-        spent = _pair(account.epsilon_spent_upper, account.delta_spent_upper, show_upper)
-        charges = f"{account.charges} charge{'' if account.charges == 1 else 's'}"
-        out.print(_safe(f"  {account.kind} {account.name}: {charges}, {spent}"))
-    for line in verified_lines(verification.exact):
+    for account in found["accounts"]:
+        spent = _pair(
+            Fraction(str(account["epsilon"])), Fraction(str(account["delta"])), show_upper
+        )
+        charges = f"{account['charges']} charge{'' if account['charges'] == 1 else 's'}"
+        out.print(_safe(f"  {account['kind']} {account['name']}: {charges}, {spent}"))
+    for line in verified_lines(found["exact"]):
         out.print(_safe(f"  {line}"))
-    for loss in verification.losses:
-        lost = f"{loss.missing} records or more after record {loss.kept} are missing, by the owner's word"
-        out.print(_safe(f"  {lost}: {loss.reason}"))
+    texts = found["texts"]
+    if texts["erased"] or texts["missing"]:
+        gone = f"{texts['erased']} erased, {texts['missing']} missing"
+        out.print(f"  texts of questions: {texts['kept']} as they were typed, {gone}")
+    for loss in found["missing"]:
+        lost = f"{loss['records']} records or more after record {loss['after']} are missing"
+        out.print(_safe(f"  {lost}, by the owner's word: {loss['reason']}"))
 
 
 def _pair(epsilon: Any, delta: Any, show: Any) -> str:

@@ -69,7 +69,7 @@ def tour(directory: Path, out: Console) -> None:
         print_balances(san.budget(), out, renyi=san.policy.accounting == "renyi")
         ledger = san.policy.ledger
     print_records([_decoded(line) for line in export(ledger)][-6:], out)
-    print_verification(verify(ledger), out)
+    print_verification(verify(ledger).to_dict(), out)
     out.print(
         Panel(
             f"Your turn:  .venv/bin/sanql query -p {policy} -a bo -e 0.2 "

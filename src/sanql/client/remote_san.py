@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+RECORDS_AT_ONCE = 1_000  # of a ledger, in one page
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,40 @@ class RemoteSan:
         """Open the next version of the data, which is the owner's to say."""
         reply = self._transport.post("/v1/refresh", self._about({}), patient=True)
         return _rebuilt(OpenedVersion.from_dict, reply.shape)
+
+    def ledger_records(
+        self,
+        *,
+        questions: bool = False,
+        analyst: str | None = None,
+        since: datetime | None = None,
+        last: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the records of the account, oldest first, as plain data: for owners and officers.
+
+        Those of questions have what was asked and what became of it as `question`. With `questions`, an
+        `analyst`, a time or the `last` so many, other records are left out.
+        """
+        chosen = {
+            "questions": "true" if questions else None,
+            "analyst": analyst,
+            "since": None if since is None else since.isoformat(),
+            "last": last,
+        }
+        found: list[dict[str, Any]] = []
+        limit = RECORDS_AT_ONCE if last is None else last
+        while True:
+            after = found[-1]["sequence"] if found else 0
+            shape = self._get("/v1/ledger", after=after, limit=limit, **chosen)
+            page = _rebuilt(lambda shape: [dict(record) for record in shape["records"]], shape)
+            found += page
+            if len(page) < limit or last is not None:
+                return found
+
+    def verify_ledger(self) -> dict[str, Any]:
+        """Return what the server's auditor recomputed of the account: for owners and officers."""
+        shape = self._get("/v1/verify")
+        return {name: value for name, value in shape.items() if name != "dataset"}
 
     def erase_texts(
         self, *numbers: int, analyst: str | None = None, before: datetime | None = None

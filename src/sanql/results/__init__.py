@@ -1,7 +1,7 @@
 """What is handed to whoever asks, and how it is shown; no engine is needed for any of it."""
 
 from sanql.results.answer import Answer
-from sanql.results.balance import AccountKind, Balance, Budget, remaining_in_words
+from sanql.results.balance import AccountKind, Balance, Budget, remaining_in_words, spent_to_dict
 from sanql.results.cells import finite
 from sanql.results.certificate import UNKNOWN_KEYS, Certificate, ExactCertificate
 from sanql.results.content import Interval, ShownColumn
@@ -45,4 +45,5 @@ __all__ = [
     "finite",
     "need",
     "remaining_in_words",
+    "spent_to_dict",
 ]

@@ -171,6 +171,10 @@ class MemoryReader:
         """Return every answer that is kept, by its reservation."""
         return self._answers
 
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return a note, or None."""
+        return self._notes.get((kind, key))
+
     def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
         """Return the notes of a kind, in the order of their keys."""
         return [(key, note) for (own, key), note in sorted(self._notes.items()) if own == kind]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 from sanql.account.ledger.chain import Head, LedgerRecord, canonical_json, damaged
@@ -58,6 +58,7 @@ _ROWS_AT_ONCE = 5_000
 _READ = """SELECT sequence, kind, body, previous, hash FROM sanql.record
     WHERE ledger = %s AND sequence > %s ORDER BY sequence LIMIT %s"""
 _HEAD = "SELECT head_sequence, head_hash FROM sanql.ledger WHERE id = %s"
+_NOTE = "SELECT content FROM sanql.note WHERE ledger = %s AND kind = %s AND key = %s"
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BUSY = {"40001", "40P01", "55P03", "57014"}
 _DAMAGE = ("22", "23", "42P", "42703", "XX001", "XX002")
@@ -143,14 +144,7 @@ class PostgresStore:
         self._connection.run(
             "INSERT INTO sanql.record (ledger, sequence, kind, body, previous, hash)"
             " VALUES (%s, %s, %s, %s, %s, %s)",
-            (
-                self._ledger,
-                record.sequence,
-                record.kind,
-                record.body,
-                record.previous,
-                record.hash,
-            ),
+            (self._ledger, *astuple(record)),
         )
 
     def answer(self, reservation: int) -> bytes | None:
@@ -166,8 +160,7 @@ class PostgresStore:
 
     def note(self, kind: str, key: str) -> bytes | None:
         """Return a note, or None."""
-        query = "SELECT content FROM sanql.note WHERE ledger = %s AND kind = %s AND key = %s"
-        found = self._connection.run(query, (self._ledger, kind.encode(), key.encode()))
+        found = self._connection.run(_NOTE, (self._ledger, kind.encode(), key.encode()))
         return bytes(found[0][0]) if found else None
 
     def notes(self, kind: str, prefix: str = "", after: str = "") -> Iterable[tuple[str, bytes]]:
@@ -291,6 +284,11 @@ class PostgresReader:
         query = "SELECT reservation, content FROM sanql.answer WHERE ledger = %s"
         found = self._connection.run(query, (self._begun(),))
         return {reservation: bytes(content) for reservation, content in found}
+
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return a note, or None."""
+        found = self._connection.run(_NOTE, (self._begun(), kind.encode(), key.encode()))
+        return bytes(found[0][0]) if found else None
 
     def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
         """Yield the notes of a kind, in the order of their keys."""

@@ -125,6 +125,9 @@ class LedgerReader(Protocol):
     def answers(self) -> Mapping[object, object]:
         """Return every answer that is kept, by its reservation."""
 
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return the note of a kind under a key, or None."""
+
     def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
         """Return keys and notes of a kind, in the order of keys."""
 

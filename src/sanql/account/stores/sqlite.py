@@ -257,6 +257,12 @@ class SqliteReader:
         self._begin()
         return dict(self._connection.execute("SELECT reservation, content FROM answer"))
 
+    def note(self, kind: str, key: str) -> bytes | None:
+        """Return a note, or None."""
+        query = "SELECT content FROM note WHERE kind = ? AND key = ?"
+        found = self._connection.execute(query, (kind, key)) if self._has_notes() else ()
+        return next((bytes(note) for (note,) in found), None)
+
     def notes(self, kind: str) -> Iterable[tuple[str, bytes]]:
         """Return the notes of a kind, in the order of their keys."""
         if not self._has_notes():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -72,5 +72,9 @@ class Verification:
             ],
             "exact": [release.to_dict() for release in self.exact],
             "scratch": self.scratch,
-            "missing": [{"records": loss.missing, "after": loss.kept} for loss in self.losses],
+            "missing": [
+                {"records": loss.missing, "after": loss.kept, "reason": loss.reason}
+                for loss in self.losses
+            ],
+            "texts": asdict(self.texts),
         }

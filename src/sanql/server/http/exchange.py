@@ -97,6 +97,18 @@ def whole(values: dict[str, str], name: str, default: int, most: int) -> int:
     return int(text)
 
 
+def switched(values: dict[str, str], name: str) -> bool:
+    """Return whether something is wanted that an address may say: true or false."""
+    text = values.get(name, "false")
+    if text not in ("true", "false"):
+        raise ServerError(
+            "query_invalid",
+            f"{name} = {text[:40]!r} is neither true nor false",
+            f"write {name}=true",
+        )
+    return text == "true"
+
+
 async def queued(request: Request, dataset: Dataset, person: Person, act: Callable[[], T]) -> T:
     """Return what something gives that is done in its person's turn, whoever still waits for it."""
     service = service_of(request)

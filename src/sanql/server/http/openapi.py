@@ -145,7 +145,11 @@ def _paths() -> dict[str, Any]:
         "/v1/certificate/{id}": {
             "get": _operation("certificate", "Its guarantee.", OBJECT, [number, dataset])
         },
-        "/v1/ledger": {"get": _operation("ledger", "The account, for officers.", RECORDS, paged)},
+        "/v1/ledger": {
+            "get": _operation(
+                "ledger", "The account, for officers.", RECORDS, [*paged, *_choosing()]
+            )
+        },
         "/v1/ledger/erase": {
             "post": _operation("erase", "Erase typed texts, for owners.", ERASED, [], ERASE)
         },
@@ -155,6 +159,17 @@ def _paths() -> dict[str, Any]:
         "/v1/refresh": {"post": _operation("refresh", "A new version.", VERSION, [], REFRESH)},
         "/v1/reload": {"post": _operation("reload", "Read policies again.", RELOADED, [], NOTHING)},
     }
+
+
+def _choosing() -> list[dict[str, Any]]:
+    """Return the parameters by which questions are chosen among the records of an account."""
+    count = {"type": "integer", "minimum": 0, "maximum": 10_000}
+    return [
+        _parameter("questions", SWITCH, "Only questions, as each of the next three says, too."),
+        _parameter("analyst", TEXT, "Only what this analyst asked."),
+        _parameter("since", TEXT, "Only what was asked since: 2030-01-31, in UTC."),
+        _parameter("last", count, "Only the newest so many."),
+    ]
 
 
 def _question() -> Shape:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from sanql.account import Person, Role, TextChoice
-from sanql.audit.ledger import export, verify_account
+from sanql.audit.ledger import RecordChoice, list_records, verify_account
 from sanql.options import read_moment
 from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
@@ -24,23 +23,32 @@ from sanql.server.http.exchange import (
     query_values,
     queued,
     service_of,
+    switched,
     whole,
 )
 
 _RECORDS_MAX = 10_000
+_CHOOSING = ("after", "limit", "questions", "analyst", "since", "last")
 
 
 async def ledger(http: HttpRequest) -> Response:
-    """List the records of the account, checked, from one on."""
-    caller, values = await caller_of(http), query_values(http, "dataset", "after", "limit")
-    after = whole(values, "after", 0, 10**15)
-    most = whole(values, "limit", 1_000, _RECORDS_MAX)
+    """List the records of the account, checked, from one on; questions with what was asked."""
+    caller, values = await caller_of(http), query_values(http, "dataset", *_CHOOSING)
     dataset, person = _overseen(http, caller, values.get("dataset"), "officer", "owner")
+    choice = RecordChoice(
+        after=whole(values, "after", 0, 10**15),
+        limit=whole(values, "limit", 1_000, _RECORDS_MAX),
+        questions=switched(values, "questions"),
+        analyst=values.get("analyst"),
+        since=read_moment(values["since"]) if "since" in values else None,
+        last=whole(values, "last", 0, _RECORDS_MAX) if "last" in values else None,
+    )
 
     def listed() -> dict[str, Any]:
-        records = map(json.loads, export(dataset.policy.ledger_place))
-        chosen = [record for record in records if record["sequence"] > after]
-        return {"dataset": dataset.name, "records": chosen[:most]}
+        return {
+            "dataset": dataset.name,
+            "records": list_records(dataset.policy.ledger_place, choice),
+        }
 
     return json_reply(await queued(http, dataset, person, listed))
 

@@ -153,9 +153,32 @@ HISTORY = shaped(
         shaped(id=COUNT, time=TEXT, sql={"type": ["string", "null"]}, price=_EXACTLY, outcome=TEXT)
     ),
 )
+_OR_NOT: Shape = {"type": ["string", "null"]}
+_LISTED_QUESTION = shaped(
+    analyst=TEXT,
+    time=TEXT,
+    door=_OR_NOT,
+    price=_EXACTLY,
+    outcome={"enum": ["answered", "open", "void"]},
+    reason=_OR_NOT,
+    exact=SWITCH,
+    purpose=TEXT,
+    sql={"type": ["string", "null"], "description": "What was typed, unless it was erased."},
+    erased=SWITCH,
+)
 RECORDS = shaped(
     dataset=TEXT,
-    records=listed(shaped(sequence=COUNT, kind=TEXT, body=OBJECT, hash=TEXT, previous=TEXT)),
+    records=listed(
+        shaped(
+            ("question",),
+            sequence=COUNT,
+            kind=TEXT,
+            body=OBJECT,
+            hash=TEXT,
+            previous=TEXT,
+            question=_LISTED_QUESTION,
+        )
+    ),
 )
 VERIFICATION = shaped(
     dataset=TEXT,
