@@ -91,7 +91,7 @@ class Data:
         source is looked at, if it is that version.
         """
         with self._lock:
-            version = self._ledger.versions.newest()
+            version = self._ledger.versions.newest(recently=True)
             if self._described is None or self._described[0] != version:
                 if version is not None and not is_prepared(self._policy, version.stamps):
                     source = locate(self._policy)
@@ -123,7 +123,7 @@ class Data:
 
         The fingerprint is empty where no record of that version can be about it.
         """
-        version = self._ledger.versions.newest()
+        version = self._ledger.versions.newest(recently=True)
         if version is not None:
             return version.number, version.formerly
         if self._ledger.begun > 1:

@@ -50,12 +50,23 @@ class RecordedCells:
 def recorded(
     session: Session, analyst: str, plan: Plan, *, fresh: bool = False
 ) -> RecordedCells | None:
-    """Return the cells on record for an analyst's question about the newest version of the data."""
-    return None if fresh else recorded_of(session, analyst, plan, *session.data.known_as())
+    """Return the cells on record for an analyst's question about the newest version of the data.
+
+    Where none are found, `measure` looks again.
+    """
+    if fresh:
+        return None
+    return recorded_of(session, analyst, plan, *session.data.known_as(), recently=True)
 
 
 def recorded_of(
-    session: Session, analyst: str, plan: Plan, version: int, formerly: str = ""
+    session: Session,
+    analyst: str,
+    plan: Plan,
+    version: int,
+    formerly: str = "",
+    *,
+    recently: bool = False,
 ) -> RecordedCells | None:
     """Return the cells on record for a question about one version of the data.
 
@@ -63,7 +74,7 @@ def recorded_of(
     """
     older = [plan.first_digest(formerly)] if formerly else []
     digest = plan.digest(session.name_of_data(version))
-    content = session.ledger.find(analyst, digest, *older)
+    content = session.ledger.find(analyst, digest, *older, recently=recently)
     if content is None:
         return None
     return RecordedCells(LevelCells.from_bytes(content, plan), version, True, content)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache
 
 from sanql.account import packed, total_charge
 from sanql.answer import MeasuredContent, noise_by_column, show_levels
@@ -13,7 +14,7 @@ from sanql.ask.price import is_at_least_price
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.certificate import certify
-from sanql.mechanisms import ExactSampler, SymmetricNoise
+from sanql.mechanisms import ExactSampler, Noise, SymmetricNoise
 from sanql.plan import Plan
 from sanql.results import Answer, Certificate
 
@@ -37,10 +38,15 @@ class Certifying:
         Returns the certificate as the ledger keeps it: it depends on the plan alone.
         """
         for noise in set(self.plan.noises):
-            ExactSampler().sample(noise, 1)
-            if isinstance(noise, SymmetricNoise):
-                noise.half_width(self.request.options.confidence)
+            _prepare(noise, self.request.options.confidence)
         return packed(self.certificate.to_dict())
+
+
+@lru_cache(maxsize=64)
+def _prepare(noise: Noise, confidence: Fraction) -> None:
+    ExactSampler().sample(noise, 1)
+    if isinstance(noise, SymmetricNoise):
+        noise.half_width(confidence)
 
 
 def show_recorded(

@@ -10,9 +10,11 @@ again unseen: such a sighting is not relied on. Neither is one of files that oth
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 SETTLED_NS = 2 * 10**9
 """How long ago a file must have changed, so that its next change is told by its times."""
+
+_MOMENT_SECONDS = 0.005
+"""Less than the least time between one question of somebody and their next (`ask.time_steps`)."""
 
 _State = tuple[int, ...]
 
@@ -37,14 +42,26 @@ class Sighting:
     states: tuple[tuple[str, _State], ...]
     places: tuple[tuple[str, _State], ...]
     chosen_by: tuple[object, ...]
+    looks: list[float] = field(
+        default_factory=lambda: [-math.inf], compare=False
+    )  # when the last was
 
     def stands(self) -> bool:
-        """Return whether everything is as it was."""
-        return (
+        """Return whether everything is as it was; a look of a moment ago is as good for who come next.
+
+        A change within that moment is like one that comes a moment after a look.
+        """
+        now = time.monotonic()
+        if now - self.looks[0] < _MOMENT_SECONDS:
+            return True
+        stands = (
             all(_state(path) == state for path, state in self.states)
             and all(_state(path)[:2] == place for path, place in self.places)
             and self.chosen_by == registries_chosen_by()
         )
+        if stands:
+            self.looks[0] = now
+        return stands
 
 
 def sight(

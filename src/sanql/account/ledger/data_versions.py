@@ -16,9 +16,12 @@ class DataVersions:
         self._journal = journal
         self._clock = clock
 
-    def newest(self) -> Version | None:
-        """Return the newest version of the data, or None where nothing has been read yet."""
-        settled = self._journal.settled()
+    def newest(self, *, recently: bool = False) -> Version | None:
+        """Return the newest version of the data, or None where nothing has been read yet.
+
+        `recently`: or the one that was the newest a moment ago.
+        """
+        settled = self._journal.settled(recently=recently)
         if settled is not None:
             return settled.version
         with self._journal.reading():

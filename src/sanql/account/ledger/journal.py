@@ -10,8 +10,10 @@ through the same object.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -40,6 +42,7 @@ from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
 from sanql.policy import LedgerPlace
 
+_MOMENT_SECONDS = 0.005
 _PASSING = {"ledger_busy", "ledger_unavailable"}
 """Faults after which a store has all of a write or nothing, and books that are read anew are right."""
 
@@ -74,6 +77,7 @@ class Journal:
         self._pinned: dict[Path, Head] = {}  # where the head is pinned besides, and which it was
         self._durable: set[Path] = set()
         self._settled: tuple[SettledView, ...] = ()  # the newest, and the one before it
+        self._last_look: tuple[float, SettledView | None] = -math.inf, None  # at what is pinned
 
     @property
     def place(self) -> LedgerPlace:
@@ -155,13 +159,21 @@ class Journal:
         self.additions += 1
         self._store.write_note(kind, key, note)
 
-    def settled(self) -> SettledView | None:
-        """Return what is known without waiting for who writes; None where more may be pinned by now."""
-        known = self._settled
+    def settled(self, *, recently: bool = False) -> SettledView | None:
+        """Return what is known without waiting for who writes; None where more may be pinned by now.
+
+        `recently`: also what was known a moment ago, for who will look again before it matters.
+        """
+        known, (looked, seen) = self._settled, self._last_look
         if not known or self._stopped or os.getpid() != self._process:
             return None
+        now = time.monotonic()
+        if recently and seen is known[0] and now - looked < _MOMENT_SECONDS:
+            return seen
         pinned = self._store.head()
-        return next((view for view in known if view.head == pinned), None)
+        found = next((view for view in known if view.head == pinned), None)
+        self._last_look = now, found
+        return found
 
     def scrub(self) -> str:
         """See that erased notes are gone from the store; return in words what may still have them."""
@@ -217,7 +229,9 @@ class Journal:
 
     def check_pinned(self, head: Head | None) -> None:
         """Raise LedgerError if a head that was pinned elsewhere is not on this chain; call it reading."""
-        if head is not None and head not in (self.books.head, *self.books.ownership.given_up):
+        if head is None or any(head == view.head for view in self._settled):
+            return  # what was read of this chain, which has been seen to go on from there
+        if head not in (self.books.head, *self.books.ownership.given_up):
             check_head(head, self.books.head, self._store.hash_at(head.sequence))
 
     def _pin_besides(self) -> None:

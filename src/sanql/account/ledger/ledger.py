@@ -163,15 +163,18 @@ class Ledger:
         """Refuse whom the policy does not declare, where it declares any."""
         self._preconditions.check_analyst(analyst)
 
-    def find(self, analyst: str, question: str, *older: str) -> bytes | None:
+    def find(
+        self, analyst: str, question: str, *older: str, recently: bool = False
+    ) -> bytes | None:
         """Return the answer recorded for this analyst's identical question, or None.
 
         `older` are names that the question had in earlier versions of the program. Another analyst's
-        answer to it is not theirs to read: their own account has not paid for it.
+        answer to it is not theirs to read: their own account has not paid for it. `recently`: one that
+        another process has recorded within the last moment may not be found.
         """
         self._preconditions.check_analyst(analyst)
         names = (question, *older)
-        settled = self._journal.settled()
+        settled = self._journal.settled(recently=recently)
         if settled is not None and not any((analyst, name) in settled.answers for name in names):
             return None
         with self._journal.reading():
