@@ -21,6 +21,7 @@ import pytest
 
 import sanql.account
 import sanql.ask.measure
+import sanql.ask.shown_answer
 from sanql.audit.ledger import verify
 from sanql.mechanisms import Noise
 from sanql.policy import load
@@ -48,7 +49,7 @@ SLOW = "SELECT COUNT(*) FROM people WHERE " + " OR ".join(
 FILES = {
     str(Path(sanql.account.__file__).parent / name)
     for name in ("ledger/ledger.py", "stores/sqlite.py")
-} | {sanql.ask.measure.__file__}
+} | {sanql.ask.measure.__file__, sanql.ask.shown_answer.__file__}
 
 
 @pytest.fixture(scope="module")
