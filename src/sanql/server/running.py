@@ -10,6 +10,7 @@ import asyncio
 import gc
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from sanql.server.datasets import Datasets
 from sanql.server.file_limits import connections_that_fit
 from sanql.server.http.app import http_app
 from sanql.server.http.connection import limited_protocol
+from sanql.server.http.handshakes import over_tls, tls_context
 from sanql.server.logs import Log, json_log
 from sanql.server.service import Service
 from sanql.server.settings import ServerSettings
@@ -45,6 +47,9 @@ class RunningServer:
         log: Log | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
+        context = None
+        if settings.certificate is not None:
+            context = tls_context(settings.certificate, settings.key)
         self._socket = _listening(settings)
         try:
             datasets = Datasets(policies, progress)
@@ -55,15 +60,20 @@ class RunningServer:
         host, port = self._socket.getsockname()[:2]
         scheme = "https" if settings.certificate is not None else "http"
         self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-        self._uvicorn = uvicorn.Server(self._config(settings, version))
+        self._uvicorn = uvicorn.Server(self._config(settings, version, context))
         self._failed: BaseException | None = None
 
-    def _config(self, settings: ServerSettings, version: str) -> uvicorn.Config:
+    def _config(
+        self, settings: ServerSettings, version: str, context: ssl.SSLContext | None
+    ) -> uvicorn.Config:
         limits = settings.limits
         fitting = replace(limits, connections=connections_that_fit(limits.connections))
+        connection: Callable[..., asyncio.Protocol] = limited_protocol(fitting)
+        if context is not None:
+            connection = over_tls(connection, context, limits.header_seconds)
         return uvicorn.Config(
             http_app(self.service, version),
-            http=limited_protocol(fitting),
+            http=connection,  # type: ignore[arg-type]
             ws="none",
             loop="asyncio",
             lifespan="off",
@@ -75,8 +85,6 @@ class RunningServer:
             server_header=False,
             timeout_keep_alive=round(limits.idle_seconds),
             timeout_graceful_shutdown=round(limits.stop_seconds),
-            ssl_certfile=settings.certificate,
-            ssl_keyfile=settings.key,
         )
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
