@@ -82,7 +82,7 @@ class Data:
         self._lock = threading.RLock()
         self._described: tuple[Version | None, Description] | None = None
         self._opened: OpenVersion | None = None
-        self._seen: Sighting | None = None  # what was looked at when it was last checked
+        self._seen: tuple[OpenVersion, Sighting] | None = None  # what was open, and looked at, last
 
     def describe(self) -> Description:
         """Return the names and types of the newest version; no row is read for it.
@@ -90,6 +90,9 @@ class Data:
         What was found when it was prepared is found again whatever the source is now; otherwise the
         source is looked at, if it is that version.
         """
+        known = self._described  # looked at without waiting: it is exchanged as a whole
+        if known is not None and known[0] == self._ledger.versions.newest(recently=True):
+            return known[1]
         with self._lock:
             version = self._ledger.versions.newest(recently=True)
             if self._described is None or self._described[0] != version:
@@ -138,9 +141,12 @@ class Data:
         """
         if self._ledger.scratch:
             raise never_releases()
+        seen = self._seen  # looked at without waiting: it is exchanged as a whole
+        if seen is not None and self._is_as_seen(*seen):
+            return seen[0]
         with self._lock:
-            if self._opened is not None and self._is_as_seen(self._opened):
-                return self._opened
+            if self._seen is not None and self._is_as_seen(*self._seen):
+                return self._seen[0]
             self._seen, started = None, time.time_ns()
             source = locate(self._policy)
             site = self._admit(source)
@@ -148,7 +154,8 @@ class Data:
             check_same_files(site, stamped.stamp)
             version = self._check(stamped, formerly)
             if self._opened is not None and self._is_open(self._opened, version, stamped):
-                self._seen = self._sight(self._opened, source, site, started)
+                sighting = self._sight(self._opened, source, site, started)
+                self._seen = None if sighting is None else (self._opened, sighting)
                 return self._opened
             known = self._described[1] if self._described is not None else None
             prepared = prepare(
@@ -205,7 +212,7 @@ class Data:
             if self._opened is not None:
                 self._opened.workers.close()
                 self._opened.trials.close()
-            self._opened = None
+            self._opened = self._seen = None
 
     def _admit(self, source: Source) -> Site:
         """Return where these files are; raise where they are another account's."""
@@ -248,11 +255,9 @@ class Data:
         same = version == opened.version and stamped.hashes == opened.hashes
         return same and all(_identity(path) == identity for path, identity in opened.workers.stamp)
 
-    def _is_as_seen(self, opened: OpenVersion) -> bool:
+    def _is_as_seen(self, opened: OpenVersion, sighting: Sighting) -> bool:
         """Return whether nothing has changed since what is open was looked at, and passed."""
-        if self._seen is None or not self._seen.stands():
-            return False
-        return self._ledger.versions.newest() == opened.version
+        return sighting.stood_just_now() and self._ledger.versions.newest() == opened.version
 
     def _sight(
         self, opened: OpenVersion, source: Source, site: Site, started: int
@@ -272,7 +277,7 @@ class Data:
         if self._opened is not None:
             self._opened.workers.retire()
             self._opened.trials.retire()
-        self._opened = None
+        self._opened = self._seen = None
 
 
 def _is_left(table: Table) -> bool:

@@ -46,22 +46,26 @@ class Sighting:
         default_factory=lambda: [-math.inf], compare=False
     )  # when the last was
 
-    def stands(self) -> bool:
-        """Return whether everything is as it was; a look of a moment ago is as good for who come next.
+    def stood_just_now(self) -> bool:
+        """Return whether everything was as it was a moment ago, for threads that ask at the same time.
 
         A change within that moment is like one that comes a moment after a look.
         """
         now = time.monotonic()
         if now - self.looks[0] < _MOMENT_SECONDS:
             return True
-        stands = (
+        stands = self.stands()
+        if stands:
+            self.looks[0] = now
+        return stands
+
+    def stands(self) -> bool:
+        """Return whether everything is as it was."""
+        return (
             all(_state(path) == state for path, state in self.states)
             and all(_state(path)[:2] == place for path, place in self.places)
             and self.chosen_by == registries_chosen_by()
         )
-        if stands:
-            self.looks[0] = now
-        return stands
 
 
 def sight(

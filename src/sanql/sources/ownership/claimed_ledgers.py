@@ -87,7 +87,7 @@ class HeldClaim:
 
     def stands(self) -> bool:
         """Return whether the account holds the data at this moment."""
-        if self._seen is not None and self._seen.stands():
+        if self._seen is not None and self._seen.stood_just_now():
             return True
         self._seen, started = None, time.time_ns()
         account = self._ledger.owner.account
