@@ -110,6 +110,29 @@ def test_owners_have_policies_read_again_over_http(policy: Path) -> None:
         assert (done.exit_code, done.stdout) == (0, "policy.toml: unchanged\n")
 
 
+def test_a_policy_that_is_named_from_its_folder_is_read_again_too(
+    policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(policy.parent)
+    with served([Path("policy.toml")]) as town, town.client("otto", "owner") as otto:
+        assert otto.post("/v1/reload", json={}).json() == {"policies": {"policy.toml": "unchanged"}}
+        text = policy.read_text(encoding="utf-8").replace("epsilon = 4.0", "epsilon = 2.0")
+        policy.write_text(text, encoding="utf-8")
+        assert otto.post("/v1/reload", json={}).json() == {"policies": {"policy.toml": "loaded"}}
+
+
+def test_the_command_fails_where_a_policy_has_a_fault(policy: Path) -> None:
+    with served([policy]) as town:
+        token_file = policy.parent / "otto.token"
+        token_file.write_text(town.token("otto", "owner"), encoding="utf-8")
+        text = policy.read_text(encoding="utf-8").replace("epsilon = 4.0", "epsilon = -1")
+        policy.write_text(text, encoding="utf-8")
+        for form in ("table", "json"):
+            where = ["--server", town.url, "--token-file", token_file, "--format", form]
+            done = run("reload", *where)
+            assert done.exit_code == 2 and "not loaded, the policy before goes on" in done.stdout
+
+
 def test_several_datasets_each_with_its_own_people(tmp_path: Path, policy: Path) -> None:
     from sanql.demo import make_hospital
 

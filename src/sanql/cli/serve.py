@@ -11,6 +11,7 @@ import click
 from sanql.cli.failing import reported
 from sanql.cli.opening import anywhere, open_there, place_of
 from sanql.cli.saying import say, say_json
+from sanql.errors import PolicyError
 
 
 @click.command()
@@ -112,6 +113,8 @@ def reload(form: str, **where: Any) -> None:
         else:
             for policy, outcome in outcomes.items():
                 say(f"{policy}: {outcome}")
+        if any(outcome.startswith("not loaded") for outcome in outcomes.values()):
+            sys.exit(PolicyError.exit_code)
 
 
 def _demo_policy(folder: Path) -> Path:

@@ -94,13 +94,13 @@ class Datasets:
     def __init__(
         self, paths: Sequence[Path], progress: Callable[[str], None] | None = None
     ) -> None:
-        self._paths = tuple(paths)
+        self._paths = tuple(path.absolute() for path in paths)  # as policies name theirs
         self._progress = progress
         self._mutex = threading.Lock()
         self._open: dict[str, Dataset] = {}
         self._replaced = 0
         try:
-            for path in paths:
+            for path in self._paths:
                 self._add(self._opened(path))
         except BaseException:
             self.close()
@@ -128,7 +128,8 @@ class Datasets:
         with self._mutex:
             names = {each.policy.path: each.name for each in self}
             paths = [path for path in self._paths if wanted is None or names.get(path) in wanted]
-            return {path.name: self._reload(path) for path in paths}
+            alike = len({path.name for path in paths}) < len(paths)
+            return {str(path) if alike else path.name: self._reload(path) for path in paths}
 
     def close(self) -> None:
         """Close all of them."""
