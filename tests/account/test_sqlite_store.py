@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import ast
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import sanql
 from account.store_contract import StoreContract
+from sanql.account.charge import Charge
 from sanql.account.ledger.chain import head_path
+from sanql.account.ledger.ledger import Ledger
 from sanql.account.stores.opening import reader_at
 from sanql.account.stores.protocol import Store
-from sanql.account.stores.sqlite import SqliteStore
+from sanql.account.stores.sqlite import SqliteStore, check_not_lost
 from sanql.audit.ledger import verify
 from sanql.audit.ledger.findings import Verification
+from sanql.errors import LedgerError
+from sanql.policy.model import Budget, Policy
+
+TERMS = {"neighbours": "add-remove"}
 
 
 class TestSqliteStore(StoreContract):
@@ -77,3 +86,44 @@ def test_nothing_outside_the_stores_and_the_registry_of_claims_knows_a_database(
         and driver in {getattr(node, "module", None), *(alias.name for alias in node.names)}
     }
     assert knowing == files
+
+
+def test_a_process_that_comes_and_goes_leaves_the_log_to_who_has_the_file_open(
+    make_policy: Callable[..., Policy], laplace: Callable[[str], Charge]
+) -> None:
+    policy = make_policy(budget=Budget(Fraction(100), Fraction(0)), analysts={}, coalitions={})
+    log = Path(f"{policy.ledger}-wal")
+    with Ledger.open(policy, TERMS) as here, closing(SqliteStore(policy.ledger)):
+        here.reserve("ana", f"{1:064x}", laplace("1"))
+        check_not_lost(policy.ledger)  # whatever else of ours looks at the file
+        kept = log.stat().st_ino
+        assert charges_seen_by_another_process(policy.ledger) == 1
+        assert log.stat().st_ino == kept
+        here.reserve("ana", f"{2:064x}", laplace("1"))
+        assert charges_seen_by_another_process(policy.ledger) == 2
+    assert verify(policy.ledger).sound
+
+
+def test_a_log_that_was_taken_away_is_noticed_before_anything_is_written(
+    make_policy: Callable[..., Policy], laplace: Callable[[str], Charge]
+) -> None:
+    policy = make_policy(budget=Budget(Fraction(100), Fraction(0)), analysts={}, coalitions={})
+    with Ledger.open(policy, TERMS) as ledger:
+        ledger.reserve("ana", f"{1:064x}", laplace("1"))
+        Path(f"{policy.ledger}-wal").unlink()
+        with pytest.raises(LedgerError) as refused:
+            ledger.reserve("ana", f"{2:064x}", laplace("1"))
+        assert refused.value.code == "ledger_rolled_back"
+
+
+def charges_seen_by_another_process(ledger: Path) -> int:
+    """Have another process open the file for writing, look, and close it again."""
+    code = (
+        "import sqlite3, sys; file = sqlite3.connect(sys.argv[1]); "
+        "print(file.execute(\"SELECT count(*) FROM record WHERE kind = 'reserve'\").fetchone()[0]); "
+        "file.close()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ledger)], check=True, capture_output=True, text=True
+    )
+    return int(done.stdout)

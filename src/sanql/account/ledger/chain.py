@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -141,14 +142,20 @@ def head_path(ledger: Path) -> Path:
 
 
 def check_readable(ledger: Path) -> bool:
-    """Return whether the ledger is there; LedgerUnreadable where this user may not read it."""
+    """Return whether the ledger is there; LedgerUnreadable where this user may not read it.
+
+    The file is not opened: closing any handle of it would give up the locks that SQLite holds for
+    this process, and another process would take the log from under it.
+    """
     try:
-        with ledger.open("rb") as file:
-            file.read(1)
+        found = ledger.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as fault:
         raise LedgerUnreadable(ledger.name) from fault
+    effective = os.access in os.supports_effective_ids
+    if not stat.S_ISREG(found.st_mode) or not os.access(ledger, os.R_OK, effective_ids=effective):
+        raise LedgerUnreadable(ledger.name)
     return True
 
 

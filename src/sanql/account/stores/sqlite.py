@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 from sanql.account.claims.address import name_identity_of
@@ -33,6 +34,7 @@ from sanql.account.stores.asking import asking_alone
 from sanql.account.stores.protocol import StoredRow
 from sanql.errors import LedgerError, LedgerUnreadable
 
+_CONNECTING = threading.Lock()
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS record (
         sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL,
@@ -72,6 +74,9 @@ class SqliteStore:
         self._head = head_path(path)
         self._connection = _connect(path)
         self._file = sole_identity(path)
+        self._log: tuple[int, int] | None = (
+            None  # its write-ahead log, which stays while it is open
+        )
         self._there: set[str] = set()  # tables that were seen; they never go
 
     def explained(self, fault: Exception, sequence: int, besides: Sequence[Path]) -> LedgerError:
@@ -199,7 +204,7 @@ class SqliteStore:
         self._connection.rollback()  # what an interrupt has left open
         self._connection.execute(begin)
         try:
-            if sole_identity(self.place) != self._file:
+            if sole_identity(self.place) != self._file or (commit and not self._has_its_log()):
                 raise _replaced(self.place)
             yield
             if commit:
@@ -218,6 +223,16 @@ class SqliteStore:
             return bool(found[0] == 0)
         finally:
             self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * LOCK_SECONDS)}")
+
+    def _has_its_log(self) -> bool:
+        """Return whether what is written goes into the log that others read; call it while writing."""
+        try:
+            found = os.stat(f"{self.place}-wal")  # noqa: PTH116
+        except OSError:
+            return False
+        log = found.st_dev, found.st_ino
+        self._log = self._log or log
+        return log == self._log
 
     def _has(self, table: str) -> bool:
         if table in self._there:
@@ -328,11 +343,14 @@ def check_not_lost(path: Path) -> None:
 def _connect(path: Path) -> sqlite3.Connection:
     check_readable(path)
     try:
-        # Created here, not by SQLite, so that only the owner's user can read what was answered.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        connection = sqlite3.connect(
-            path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        with _CONNECTING:
+            # Created here, not by SQLite, so that only the owner's user can read what was answered; and
+            # only where it is not there: closing any handle of it gives up SQLite's locks (`chain`).
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            connection = sqlite3.connect(
+                path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            )
     except (OSError, sqlite3.Error) as fault:
         raise unwritable(path) from fault
     try:
