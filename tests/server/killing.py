@@ -31,11 +31,12 @@ import httpx
 
 from sanql.audit.ledger import verify_account
 from sanql.policy import load
-from support.commands import run
+from support.commands import run, run_process
 from support.postgres import postgres_server
 from support.serving import ServedByProcess, serve_process
 
 CLIENTS = 6
+COMMANDS_BESIDE = 0.25  # the share of kills before which an owner's command comes and goes
 EPSILON = Fraction(1, 100)
 BUDGET = 400  # questions that an account holds; then the next account begins
 DOCUMENTED = {
@@ -226,6 +227,8 @@ def _account(
             kind = rng.choice(kinds)
             with asking(town, lambda: here[-1].url, [token] * CLIENTS):
                 time.sleep(rng.uniform(0.02, 0.6))
+                if rng.random() < COMMANDS_BESIDE:
+                    assert run_process("user", "list", "-p", town.policy).returncode == 0
                 if kind == "worker":
                     for pid in worker_pids(here[-1].process.pid)[:1]:
                         os.kill(pid, signal.SIGKILL)
@@ -291,7 +294,8 @@ def summary(kills: int, seed: int, minutes: float, done: Counter[str], told: Cou
         "# Kills of a server under load",
         "",
         f"`python -m server.killing --kills {kills} --seed {seed}` on {datetime.now(UTC):%Y-%m-%d}, in"
-        f" {minutes:.0f} minutes: `kill -9` at a random moment while {CLIENTS} clients ask over HTTP."
+        f" {minutes:.0f} minutes: `kill -9` at a random moment while {CLIENTS} clients ask over HTTP,"
+        " sometimes just after a command of the owner's beside it."
         " After each: the ledger verified, charges within the budget, answers that had left found on"
         " record, the same and free, the next start clean. **Nothing was lost, nothing overspent.**",
         "",
