@@ -169,12 +169,18 @@ def test_a_token_goes_with_a_server(
     assert "go with --server" in run("query", "--token-file", token_file, COUNT).stderr
     without = run("query", "--server", town.url, COUNT)
     assert without.exit_code == 8 and "[token_needed]" in without.stderr
+    assert "--token-file FILE" in without.stderr
     wrong = tmp_path / "wrong"
     wrong.write_text("san_wrong")
     denied = run("query", "--server", town.url, "--token-file", wrong, "-e", "1", COUNT)
     assert denied.exit_code == 7 and "san_wrong" not in denied.stderr
     wrong.write_text(" \n")
     assert "is empty" in run("query", "--server", town.url, "--token-file", wrong, COUNT).stderr
+    wrong.unlink()
+    gone = run("query", "--server", town.url, "--token-file", wrong, COUNT)
+    assert gone.exit_code == 8 and f"[token_file_unusable]: {wrong} cannot be read" in gone.stderr
+    monkeypatch.setenv("HOME", str(token_file.parent))
+    assert run("budget", "--server", town.url, "--token-file=~/token").exit_code == 0
 
 
 CLIENT_ONLY = f"""

@@ -79,6 +79,7 @@ def test_a_cell_can_be_explained_first(shell: InteractiveShell) -> None:
         ("%sanql", "write %sanql and a question"),
         ("%sanql connect ftp://x", "[server_address_invalid]"),
         ("%sanql connect http://10.1.1.1", "[address_insecure]"),
+        ("%sanql connect http://[::1] --token-file ~/no", "[token_file_unusable]: ~/no cannot be"),
     ],
 )
 def test_what_goes_wrong_is_said_without_a_traceback(

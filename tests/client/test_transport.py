@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import threading
 from pathlib import Path
 
 import pytest
@@ -56,11 +58,23 @@ def test_what_is_no_address_is_refused(typed: str, monkeypatch: pytest.MonkeyPat
     assert ":b@" not in str(caught.value)
 
 
-@pytest.mark.parametrize("token", ["a b", "a\r\nx-evil: 1", "ü", "a" * 5000, "\x00"])
-def test_what_is_no_token_is_refused_and_not_repeated(token: str) -> None:
+def test_what_follows_an_address_is_left_out_of_it() -> None:
+    for typed in ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/query"):
+        with pytest.raises(ServerError) as caught:
+            connected(typed)
+        assert caught.value.code == "server_address_invalid"
+        assert caught.value.remedy == "write it without /v1: http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("token", ["a b", "a\r\nx-evil: 1", "ü", "a" * 5000, "\x00", "", " \n"])
+def test_what_is_no_token_is_refused_and_not_repeated(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANQL_TOKEN", TOKEN)  # which is not taken in its place
     with pytest.raises(ServerError) as caught:
         sanql.connect("https://example.org", token=token)
-    assert caught.value.code == "token_invalid" and token not in str(caught.value)
+    assert caught.value.code == "token_invalid"
+    assert not token.strip() or token not in str(caught.value)
 
 
 def test_server_and_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +191,47 @@ def test_a_server_that_is_not_there_is_told_by_name() -> None:
     with pytest.raises(ServerError) as caught:
         connected(gone.url).budget()
     assert (caught.value.code, caught.value.exit_code) == ("server_unreachable", 8)
+    assert caught.value.message == f"{gone.url.removeprefix('http://')} cannot be reached"
+    assert parse_server_address("https://[::1]").place == "[::1]:443"
+
+
+def test_a_token_that_is_not_taken_is_told_in_a_clients_words() -> None:
+    sent = PROBLEM | {"kind": "people", "code": "credential_wrong", "detail": "no header"}
+    with scripted(answering(sent, 401)) as server, pytest.raises(sanql.AccessDenied) as caught:
+        connected(server.url).budget()
+    assert caught.value.code == "credential_wrong" and "header" not in str(caught.value)
+    for words in (server.url.removeprefix("http://"), "SANQL_TOKEN", "expired", "data owner"):
+        assert words in str(caught.value)
+
+
+def test_a_server_without_tls_is_not_taken_for_one_with_a_wrong_certificate() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        place = f"127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(ServerError) as caught:
+            connected(f"https://{place}").budget()
+        thread.join(10)
+    assert caught.value.code == "tls_not_spoken" and f"http://{place}" in caught.value.remedy
+
+
+def test_the_environment_may_name_the_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "own.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
+    with scripted(answering(BUDGET), context=context) as server:
+        assert connected(server.url).budget() == []
 
 
 def test_a_certificate_is_checked(tmp_path: Path) -> None:
@@ -191,6 +246,7 @@ def test_a_certificate_is_checked(tmp_path: Path) -> None:
             with pytest.raises(ServerError) as caught:
                 connected(server.url, untrusted).budget()
             assert caught.value.code == "certificate_untrusted"
+            assert "SSL_CERT_FILE" in caught.value.remedy
         assert server.received == []
         assert connected(server.url, tmp_path / "own.pem").budget() == []
     with pytest.raises(ServerError, match="no file of certificates"):

@@ -12,8 +12,10 @@ import httpx
 import pytest
 import trustme
 
+import sanql
 from sanql.account import People, open_store
 from sanql.audit.ledger import verify_account
+from sanql.errors import AccessDenied
 from sanql.policy import load
 from support.commands import run, run_process
 from support.serving import COUNT, serve_process, served
@@ -146,6 +148,8 @@ def test_several_datasets_each_with_its_own_people(tmp_path: Path, policy: Path)
         with client(town.url, both) as ana, client(town.url, only) as bo:
             body = {"sql": COUNT, "epsilon": 0.1}
             assert ana.post("/v1/query", json=body).json()["code"] == "dataset_needed"
+            with pytest.raises(AccessDenied, match="--dataset NAME"):
+                sanql.connect(town.url, token=both).budget()
             for name in ("hospital", "clinic"):
                 said = ana.post("/v1/query", json=body | {"dataset": name}).json()
                 assert said["dataset"] == name

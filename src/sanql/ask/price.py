@@ -120,7 +120,7 @@ def _epsilon(
     raise Refused(
         "epsilon_needed",
         "the question does not say what it may cost",
-        "pass --epsilon 0.1 or epsilon=0.1, say, or an accuracy to reach",
+        'pass --epsilon 0.1, epsilon=0.1 or "epsilon": 0.1, say, or an accuracy to reach',
     )
 
 

@@ -95,12 +95,16 @@ def open_there(place: ServerChoice) -> RemoteSan:
 
 
 def _token(file: Path) -> str:
-    token = file.read_text(encoding="utf-8", errors="replace").strip()
-    if not token:
+    try:
+        token = file.expanduser().read_text(encoding="utf-8", errors="replace").strip()
+        fault = "" if token else "is empty"
+    except (OSError, RuntimeError) as error:  # the latter where somebody's home is not known
+        fault = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    if fault:
         raise ServerError(
-            "token_needed",
-            f"{file} is empty",
-            "put the token into it that `sanql user add` printed",
+            "token_file_unusable",
+            f"{file} {fault}",
+            "name the file that has the token in it, as `sanql user add` printed it",
         )
     return token
 

@@ -14,7 +14,7 @@ class ServerAddress:
     """The address of a server, without what follows it in any request."""
 
     url: str
-    host: str
+    place: str  # host and port, as it is spoken of
     encrypted: bool
 
 
@@ -26,7 +26,7 @@ def parse_server_address(typed: str, *, insecure: bool = False) -> ServerAddress
     """
     try:
         parts = urlsplit(typed.strip())
-        host, _ = parts.hostname, parts.port
+        host, port = parts.hostname, parts.port
     except ValueError:
         raise _invalid(typed) from None
     odd = parts.query or parts.fragment or parts.username or parts.password
@@ -39,8 +39,17 @@ def parse_server_address(typed: str, *, insecure: bool = False) -> ServerAddress
             f"{typed[:100]} is not encrypted, and the token and the answers would travel in clear text",
             "connect to https://…, or pass insecure=True where nobody else can read the network",
         )
-    url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-    return ServerAddress(url, host, encrypted)
+    before, version, _ = f"{parts.path}/".partition("/v1/")
+    url = f"{parts.scheme}://{parts.netloc}{before.rstrip('/')}"
+    if version:
+        raise ServerError(
+            "server_address_invalid",
+            f"{typed[:100]!r} goes on after the address of the server",
+            f"write it without /v1: {url[:100]}",
+        )
+    usual = 443 if encrypted else 80
+    place = f"{f'[{host}]' if ':' in host else host}:{usual if port is None else port}"
+    return ServerAddress(url, place, encrypted)
 
 
 def _is_loopback(host: str) -> bool:

@@ -57,11 +57,21 @@ def _refused(problem: Mapping[str, Any], code: str, message: str, remedy: str) -
     )
 
 
-def foreign(host: str, status: int) -> ServerError:
+def denied_there(place: str) -> AccessDenied:
+    """Return what is said of a token that a server does not take; it does not tell why."""
+    return AccessDenied(
+        "credential_wrong",
+        f"the server {visible(place)} does not take the token that was sent",
+        "see that server and token (token=…, SANQL_TOKEN or --token-file) belong together; it may be"
+        " wrong, expired, rotated or revoked: ask the data owner for another",
+    )
+
+
+def foreign(place: str, status: int) -> ServerError:
     """Return what is said of an answer that is not San's: a proxy's page, or another program's."""
     return ServerError(
         "server_foreign",
-        f"{visible(host)} answered with status {status}, and not as San does",
+        f"{visible(place)} answered with status {status}, and not as San does",
         "see that the address is San's, and what stands between",
     )
 

@@ -236,17 +236,19 @@ def connect_to_server(
     needed where the token is good for several. `verify` may be a file with the certificates to trust;
     with `insecure` a token is sent in clear text, or to a server whose certificate nobody has checked.
     """
-    typed = server or os.environ.get("SANQL_SERVER", "")
-    secret = token or os.environ.get("SANQL_TOKEN", "")
+    typed = os.environ.get("SANQL_SERVER", "") if server is None else server
+    secret = os.environ.get("SANQL_TOKEN", "") if token is None else token
     if not typed:
         raise ServerError(
             "server_needed",
             "nothing says which server to ask",
             'pass its address, sanql.connect("https://…"), or set SANQL_SERVER',
         )
-    if not secret:
+    if token is None and not secret:
         raise ServerError(
-            "token_needed", "nothing says who asks", "pass token=…, or set SANQL_TOKEN"
+            "token_needed",
+            "nothing says who asks",
+            "pass token=…, or --token-file FILE in a command, or set SANQL_TOKEN",
         )
     if verify is False and not insecure:
         raise ServerError(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sanql.client.address import ServerAddress
-from sanql.client.problems import error_of, foreign
+from sanql.client.problems import denied_there, error_of, foreign
 from sanql.errors import ServerError
 from sanql.results import need
 from sanql.visible import visible
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 SEND_SECONDS = 60.0
 READ_SECONDS = 120.0  # of what is not computed for long; a question is waited for without end
+_NO_TLS = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"}
 _TOKEN = re.compile(r"[!-~]{1,4096}")
 
 
@@ -112,11 +113,12 @@ class Transport:
             shape = json.loads(content)
             problem = status >= 400 and error_of(shape)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise foreign(self._address.host, status) from None
+            raise foreign(self._address.place, status) from None
         if problem:
-            raise problem
+            wrong = problem.code == "credential_wrong"
+            raise denied_there(self._address.place) if wrong else problem
         if not isinstance(shape, dict):
-            raise foreign(self._address.host, status)
+            raise foreign(self._address.place, status)
         return Reply(shape, later=status == 202)
 
     def _lost(self) -> tuple[type[Exception], ...]:
@@ -126,23 +128,23 @@ class Transport:
 
     @contextmanager
     def _faults_in_words(self, again: bool) -> Iterator[None]:
-        library, host = need("httpx"), visible(self._address.host)
+        library, place = need("httpx"), visible(self._address.place)
         try:
             yield
         except (library.ConnectError, library.ConnectTimeout) as fault:
-            raise _unreachable(host, fault) from None
+            raise _unreachable(place, fault) from None
         except (library.TransportError, library.StreamError):
             sent = "what was asked may have been charged" if again else "it may have been done"
             raise ServerError(
                 "connection_lost",
-                f"the connection to {host} was lost before its answer had come; {sent}",
+                f"the connection to {place} was lost before its answer had come; {sent}",
                 "ask again: what is on record is free, and `history` and `budget` tell what there is",
             ) from None
 
     def _redirected(self, location: str) -> ServerError:
         return ServerError(
             "server_redirects",
-            f"{visible(self._address.host)} sends on to {visible(location[:200]) or 'another place'},"
+            f"{visible(self._address.place)} sends on to {visible(location[:200]) or 'another place'},"
             " and a token is not sent after it",
             "connect to where San is itself",
         )
@@ -162,18 +164,35 @@ def _trusted(verify: bool | str | Path) -> ssl.SSLContext | bool:
         ) from None
 
 
-def _unreachable(host: str, fault: BaseException) -> ServerError:
+def _unreachable(place: str, fault: BaseException) -> ServerError:
     cause: BaseException | None = fault
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
-            return ServerError(
-                "certificate_untrusted",
-                f"{host} has no certificate that is trusted here",
-                "pass verify=PATH of the authority's certificate, or have the server's mended",
-            )
+            return _not_secured(place, cause)
         cause = cause.__cause__ or cause.__context__
     return ServerError(
         "server_unreachable",
-        f"{host} cannot be reached",
+        f"{place} cannot be reached",
         "see that the address is right and the server runs",
+    )
+
+
+def _not_secured(place: str, fault: ssl.SSLError) -> ServerError:
+    """Return why hands were not shaken: an unknown certificate, another protocol, or something else."""
+    if isinstance(fault, ssl.SSLCertVerificationError):
+        return ServerError(
+            "certificate_untrusted",
+            f"{place} has no certificate that is trusted here: {fault.verify_message}",
+            "pass verify=PATH of the authority's certificate, or name the file in SSL_CERT_FILE",
+        )
+    if fault.reason in _NO_TLS:
+        return ServerError(
+            "tls_not_spoken",
+            f"{place} speaks no TLS",
+            f"on this machine write http://{place}; elsewhere have the server get a certificate",
+        )
+    return ServerError(
+        "tls_failed",
+        f"{place} and this client do not agree on TLS: {fault.reason or 'it ended the handshake'}",
+        "see that the address and port are San's, and that the server speaks TLS 1.2 or newer",
     )

@@ -30,7 +30,8 @@ class Caller:
             raise AccessDenied(
                 "dataset_needed",
                 f"you may ask several datasets: {', '.join(self.known_to)}",
-                "say which with dataset",
+                'say which: dataset=NAME in Python, --dataset NAME in a command, "dataset": "NAME" in a'
+                " body, ?dataset=NAME in an address",
             )
         if wanted not in self.known_to:
             raise unknown_dataset(wanted, self.known_to)
