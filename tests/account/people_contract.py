@@ -91,6 +91,15 @@ class PeopleContract:
         _, after = people.rotate("ana")
         assert people.verify(before) is None and people.verify(after) is not None
 
+    def test_who_was_revoked_gets_no_new_token_but_may_be_added_again(self, people: People) -> None:
+        people.add("ana", "analyst")
+        people.revoke("ana")
+        with pytest.raises(AccessDenied, match="'ana' was revoked"):
+            people.rotate("ana")
+        assert people.listed()[0].revoked is not None
+        _, token = people.add("ana", "analyst")
+        assert people.verify(token) is not None
+
     def test_a_token_ends_when_it_expires(self, people: People, clock: Clock) -> None:
         _, token = people.add("ana", "analyst", lasting=DAY)
         clock.now += DAY - timedelta(seconds=1)

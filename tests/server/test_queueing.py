@@ -72,10 +72,10 @@ def test_a_hundred_questions_of_one_do_not_delay_the_first_of_another(
     assert order[8:] == ["ana"] * 97
 
 
-def test_what_one_person_asks_runs_in_a_quarter_of_the_threads(
+def test_what_one_person_asks_runs_in_an_eighth_of_the_threads(
     queues: Callable[..., FairQueue],
 ) -> None:
-    queue, gates = queues(threads=8), [Gate() for _ in range(5)]
+    queue, gates = queues(threads=16), [Gate() for _ in range(5)]
     asked = [queue.submit("ana", gate) for gate in gates]
     assert all(gate.begun.wait(SECONDS) for gate in gates[:2])
     others = [queue.submit(f"bo{n}", lambda: "bo") for n in range(20)]

@@ -85,6 +85,12 @@ class People:
         """Return a person with a new token; the one before is worth nothing from now on."""
         with self._writing() as store:
             person = self._known(store, name)
+            if person.revoked is not None:
+                raise AccessDenied(
+                    "person_revoked",
+                    f"{name!r} was revoked, and a new token would let them ask again",
+                    f"add them again, if that is meant: `sanql user add {name} --role {person.role}`",
+                )
             if person.identity:
                 raise AccessDenied(
                     "person_signs_on",
@@ -93,7 +99,7 @@ class People:
                 )
             expires = None if lasting is None else self._clock() + lasting
             self._forget(store, person)
-            return self._with_token(store, replace(person, expires=expires, revoked=None), token)
+            return self._with_token(store, replace(person, expires=expires), token)
 
     def revoke(self, name: str) -> Person:
         """Return a person who from now on may not ask; their record stays."""

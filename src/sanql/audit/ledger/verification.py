@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +61,20 @@ def verify(
         wrong = RecordFault(1, f"the ledger {path.name} is missing", "ledger_missing")
         return Verification(path, 0, (), wrong)
     with reader_at(path) as reader:
-        return verify_reader(path, reader, elsewhere)
+        places = [*elsewhere(_account_in(reader))]
+    # before the records are looked at: whoever asks meanwhile writes those first
+    pinned = [_looked_at(place) for place in places]
+    with reader_at(path) as reader:
+        return verify_reader(path, reader, pinned)
 
 
 def verify_reader(
-    path: LedgerPlace,
-    reader: LedgerReader,
-    elsewhere: Callable[[str | None], Iterable[Path]] = lambda _: (),
+    path: LedgerPlace, reader: LedgerReader, pinned: Iterable[Callable[[], str | None]] = ()
 ) -> Verification:
-    """Return what an auditor finds in a ledger of this name, wherever it is kept."""
+    """Return what an auditor finds in a ledger of this name, wherever it is kept.
+
+    `pinned` are the texts of heads that were seen elsewhere before.
+    """
     audit = _Audit()
     try:
         head = _head(reader.head_text)
@@ -80,8 +84,8 @@ def verify_reader(
         if not reader.is_intact():
             raise _Wrong(audit.sequence + 1, "the database file is damaged")
         audit.check_head(head)
-        for place in elsewhere(audit.ownership.account):
-            audit.check_pinned(_head(partial(read_pinned_text, place)))
+        for text in pinned:
+            audit.check_pinned(_head(text))
         texts = audit.check_texts(reader.notes("asked"))
     except _Wrong as wrong:
         fault = RecordFault(wrong.sequence, wrong.message, wrong.code)
@@ -326,6 +330,27 @@ class _Audit:
         for account in touched:
             account.take(charge, self.accounting)
         return touched
+
+
+def _account_in(reader: LedgerReader) -> str | None:
+    """Return the account that a ledger's first claim names, if it has one that can be read."""
+    faults: tuple[type[Exception], ...] = (ValueError, KeyError, TypeError, IndexError)
+    try:
+        for row in reader.rows(0):
+            if row[1] == "claim":
+                return str(json.loads(str(row[2]))["account"])
+    except (*faults, *reader.faults):
+        pass  # whoever reads all of it says what is wrong
+    return None
+
+
+def _looked_at(place: Path) -> Callable[[], str | None]:
+    """Return what gives the text that is pinned somewhere at this moment, or why there is none."""
+    try:
+        text = read_pinned_text(place)
+    except ValueError:
+        return lambda: ""
+    return lambda: text
 
 
 def _head(pinned_text: Callable[[], str | None]) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ from sanql.server.http.exchange import (
     waited_for,
 )
 from sanql.server.http.forms import JSON, answer_bytes, answer_reply, form_wanted, kept_bytes
-from sanql.server.http.problems import problem
+from sanql.server.http.problems import problem, told_to_analysts
 from sanql.server.questions import KeptQuestion, QuestionState, cancelled_before
 
 T = TypeVar("T")
@@ -51,7 +51,8 @@ async def query(http: HttpRequest) -> Response:
     form = form_wanted(http.headers.get("accept", ""))
     more = {"dataset": dataset.name}
     answered = partial(_answer, dataset, request, form, more)
-    content = await _once(http, dataset, person, (request, form), answered)
+    asked = request, repr(request.asked.parameters), form  # 1 and true are equal, and not the same
+    content = await _once(http, dataset, person, asked, answered)
     return answer_reply(content, form, more)
 
 
@@ -95,7 +96,7 @@ async def begin_question(http: HttpRequest) -> Response:
             return kept_bytes(_answer(dataset, request, JSON, more), more)
 
     run = partial(_watched, dataset, watch, answered)
-    future = service.queue.submit(line_of(dataset, person), run)
+    future = service.queue.submit(line_of(http), run)
     kept = service.kept.keep((dataset.name, person.name), future, watch)
     return json_reply(_shape(kept, kept.state), 202, location=f"/v1/questions/{kept.id}")
 
@@ -134,9 +135,7 @@ async def _once(
     def start(watch: Watch) -> Future[bytes | SpooledAnswer]:
         nonlocal begun
         begun = True
-        return service.queue.submit(
-            line_of(dataset, person), partial(_watched, dataset, watch, answered)
-        )
+        return service.queue.submit(line_of(http), partial(_watched, dataset, watch, answered))
 
     owner = dataset.name, person.name
     running = service.kept.under_key(owner, key, asked, start)
@@ -175,7 +174,9 @@ def _shape(kept: KeptQuestion, state: QuestionState) -> dict[str, Any]:
         "status": state.status,
         "progress": state.progress or state.status,
     }
-    return shape if state.error is None else shape | {"error": problem(state.error)}
+    if state.error is None:
+        return shape
+    return shape | {"error": problem(told_to_analysts(state.error))}
 
 
 async def _asked(http: HttpRequest) -> tuple[Dataset, Person, Request]:

@@ -39,7 +39,7 @@ async def caller_of(request: Request) -> Caller:
         caller = await asyncio.get_running_loop().run_in_executor(
             service.signing_in.threads(credential), service.signing_in.caller, credential
         )
-    request.scope["sanql.person"] = caller.name
+    request.scope["sanql.person"], request.scope["sanql.line"] = caller.name, caller.key
     service.check_rate(caller.key)
     return caller
 
@@ -112,7 +112,7 @@ def switched(values: dict[str, str], name: str) -> bool:
 async def queued(request: Request, dataset: Dataset, person: Person, act: Callable[[], T]) -> T:
     """Return what something gives that is done in its person's turn, whoever still waits for it."""
     service = service_of(request)
-    future = service.queue.submit(line_of(dataset, person), partial(_in_use, dataset, act))
+    future = service.queue.submit(line_of(request), partial(_in_use, dataset, act))
     return await waited_for(future)
 
 
@@ -121,9 +121,10 @@ async def waited_for(future: Future[T]) -> T:
     return await asyncio.shield(asyncio.wrap_future(future))
 
 
-def line_of(dataset: Dataset, person: Person) -> str:
-    """Return the name of a person's line in the queue."""
-    return f"{dataset.name}/{person.name}"
+def line_of(request: Request) -> str:
+    """Return the name of the caller's line in the queue: one, however many datasets they may ask."""
+    line: str = request.scope["sanql.line"]
+    return line
 
 
 def _in_use(dataset: Dataset, act: Callable[[], T]) -> T:

@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
-from sanql.server.http.problems import account_unusable, internal, problem_reply
+from sanql.server.http.problems import internal, problem_reply, told_to_analysts
 from sanql.server.service import Service
 
 STRICT_HEADERS = {
@@ -53,7 +53,7 @@ class Guard:
         except (LedgerError, PolicyError) as fault:
             self._service.log("account", request=number, code=fault.code, detail=fault.message)
             overseer = scope.get("sanql.role") in ("owner", "officer")
-            error = fault if overseer else account_unusable(fault)
+            error = fault if overseer else told_to_analysts(fault)
         except SanqlError as fault:
             error = fault
         except HTTPException as fault:

@@ -125,6 +125,11 @@ def internal() -> ServerError:
     )
 
 
+def told_to_analysts(error: SanqlError) -> SanqlError:
+    """Return an error as analysts are told it."""
+    return account_unusable(error) if isinstance(error, LedgerError | PolicyError) else error
+
+
 def account_unusable(error: SanqlError) -> LedgerError:
     """Return what analysts are told where the account or the policy is at fault: not where it is kept."""
     return LedgerError(
