@@ -219,3 +219,4 @@ def test_an_officer_signs_by_command_and_nobody_else_does(
     assert "epsilon of the dataset account" in said
     assert run("budget")[0] == 0
     assert run("ledger", "verify")[0] == 0
+    assert "olga has signed the limits" in run("ledger", "list")[1]

@@ -187,6 +187,18 @@ def test_explain_reads_no_data_and_spends_nothing(policy: Path) -> None:
     assert before == after
 
 
+def test_where_no_policy_is_the_ways_to_name_one_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SANQL_SERVER", raising=False)
+    for command in ("budget", "refresh", "schema", "history"):
+        said = run(command)
+        assert said.exit_code == 2
+        assert "-p FILE for a policy, --server URL for a server" in said.stderr
+    assert "--server" not in run("check").stderr
+
+
 def test_sql_can_come_from_standard_input(policy: Path) -> None:
     done = run_process("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "--format", "json", "-",
                stdin="SELECT COUNT(*) FROM visits")  # fmt: skip

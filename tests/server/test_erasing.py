@@ -71,7 +71,9 @@ def test_the_command_asks_whether_one_is_sure_and_says_what_it_did(tmp_path: Pat
     for wrong in ([], ["7", "--analyst", "ana"], ["0"]):
         assert run(*erase, *wrong).exit_code == 2
     refused = run(*erase, "-a", "ana", stdin="n\n")
-    assert refused.exit_code == 1 and "by ana is erased for good" in refused.stderr
+    assert refused.exit_code == 1 and "by ana will be erased for good" in refused.stderr
+    nobody = run(*erase, "-a", "ana")
+    assert nobody.exit_code == 2 and "nothing was erased: say --yes" in nobody.stderr
     assert b"miriam" in bytes_beside(policy)
     assert "time_invalid" in run(*erase, "--before", "soon", "--yes").stderr
     assert "no text was there" in run(*erase, "--before", "2001-01-01", "--yes").stdout

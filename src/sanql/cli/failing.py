@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
+import click
+
 from sanql.cli.saying import say, say_json
-from sanql.errors import Refused, SanqlError
+from sanql.errors import PolicyError, Refused, SanqlError
 from sanql.interrupts import noting_charges_on_interrupt
 
 TYPED_HERE = {  # remedies that speak of Python's arguments, as options
@@ -42,7 +45,18 @@ def _report(error: SanqlError, form: str) -> NoReturn:
         say(words_of(error), err=True)
         if error.code in TYPED_HERE:
             say(f"  at the command line: {TYPED_HERE[error.code]}", err=True)
+        elif isinstance(error, PolicyError) and _nothing_named():
+            say("  at the command line: -p FILE for a policy, --server URL for a server", err=True)
     sys.exit(error.exit_code)
+
+
+def _nothing_named() -> bool:
+    """Return whether a command that could ask a server looks for a policy where none is."""
+    context = click.get_current_context(silent=True)
+    if context is None or "server" not in context.params:
+        return False
+    named = context.params.get("policy") or context.params.get("file")
+    return not Path(named or "policy.toml").exists()
 
 
 def words_of(error: SanqlError) -> str:

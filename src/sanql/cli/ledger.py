@@ -181,8 +181,14 @@ def _make_sure(numbers: tuple[int, ...], analyst: str | None, before: datetime |
     what = f"with record {named}" if numbers else "so far"
     whose = "" if analyst is None else f" by {analyst}"
     since = "" if before is None else f" before {before:%Y-%m-%d %H:%M} UTC"
-    say(f"what was typed {what}{whose}{since} is erased for good", err=True)
-    if not click.confirm("erase it?", err=True):
+    say(f"what was typed {what}{whose}{since} will be erased for good", err=True)
+    try:
+        sure = click.confirm("erase it?", err=True)
+    except click.Abort as abort:
+        if isinstance(abort.__context__, EOFError):
+            raise click.UsageError("nobody answers here; nothing was erased: say --yes") from None
+        raise
+    if not sure:
         say("nothing was erased", err=True)
         raise click.exceptions.Exit(1)
 

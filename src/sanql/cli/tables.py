@@ -195,6 +195,8 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "limits":
             accounts = [f"{a['kind']} {a['name']}: {_recorded(a)}" for a in body["accounts"]]
             return "; ".join([f"{body['accounting']} accounting", *accounts])
+        case "approve":
+            return f"{body['officer']} has signed the limits {body['limits'][:12]}…"
         case "claim":
             after = f", after {', '.join(body['after'])}" if body["after"] else ""
             closed = "; exact answers are closed" if "exact" in body else ""
