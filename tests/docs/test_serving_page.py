@@ -32,7 +32,7 @@ def free_port() -> int:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_from_nothing_to_analysts_asking_word_for_word(tmp_path: Path) -> None:
-    """Only the port is another one: somebody may listen on 8080 here."""
+    """Only the port is another one: somebody may listen on 8090 here."""
     commands = tmp_path / "bin"
     commands.mkdir()
     for name, start in (
@@ -41,7 +41,7 @@ def test_from_nothing_to_analysts_asking_word_for_word(tmp_path: Path) -> None:
     ):
         (commands / name).write_text(f'#!/bin/sh\nexec {start} "$@"\n', encoding="utf-8")
         (commands / name).chmod(0o755)
-    script = "set -eu\n" + "".join(blocks("sh")).replace("8080", str(free_port()))
+    script = "set -eu\n" + "".join(blocks("sh")).replace("8090", str(free_port()))
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=tmp_path,

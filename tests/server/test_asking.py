@@ -147,6 +147,13 @@ def test_a_question_can_be_asked_now_and_read_later(hospital: Served) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         repeat = ana.post("/v1/query", json={"sql": COUNT, "epsilon": 0.2}).json()
+        for form in ("text/csv", "application/vnd.apache.arrow.stream"):
+            wanted = {"accept": form}
+            later = ana.get(where, headers=wanted)
+            again = ana.post("/v1/query", json={"sql": COUNT, "epsilon": 0.2}, headers=wanted)
+            assert later.headers["content-type"] == again.headers["content-type"]
+            assert later.content == again.content
+        assert ana.get(where, headers={"accept": "image/png"}).status_code == 406
     assert state["status"] == "answered" and state["answer"]["rows"] == repeat["rows"]
 
 

@@ -13,8 +13,10 @@ import pytest
 import trustme
 
 from sanql.account import People, open_store
+from sanql.errors import ServerError
 from sanql.policy import load
 from sanql.server import ServerSettings
+from sanql.server.http.handshakes import tls_context
 from sanql.server.running import serving
 from sanql.server.settings import RequestLimits
 from support.commands import run_process
@@ -139,6 +141,16 @@ def test_a_certificate_that_is_none_is_named(policy: Path, tmp_path: Path) -> No
     assert done.returncode == 8
     assert "certificate_unusable" in done.stderr and "cert.pem" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_certificate_or_key_that_is_missing_is_named(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    for missing in (certificate, key):
+        with pytest.raises(ServerError) as caught:
+            tls_context(certificate, key)
+        assert caught.value.code == "certificate_unusable"
+        assert caught.value.message == f"{missing} cannot be used: No such file or directory"
+        missing.write_text("none", encoding="ascii")
 
 
 def is_gone(connection: socket.socket) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,13 +84,14 @@ def serve(
         if only_check:
             say("only the account that San runs as can reach data, copies, ledger and keys")
             return
-        server = RunningServer(
-            policies, chosen, version=__version__, progress=lambda said: say(said, err=True)
-        )
+        watched = demo is not None or sys.stderr.isatty()  # else it is a log: JSON alone
+        progress = partial(say, err=True) if watched else None
+        server = RunningServer(policies, chosen, version=__version__, progress=progress)
         names = ", ".join(policy.name for policy in loaded)
 
         def ready() -> None:
-            say(f"San serves {names} at {server.url}; stop it with Ctrl-C", err=True)
+            if watched:
+                say(f"San serves {names} at {server.url}; stop it with Ctrl-C", err=True)
             if demo is not None:
                 _say_tokens(policies[-1], server.url)
 

@@ -94,7 +94,10 @@ class RunningServer:
             _spare_the_collector()
             ready()
 
-        asyncio.run(self._serve(begin, signals=True))
+        try:
+            asyncio.run(self._serve(begin, signals=True))
+        finally:
+            gc.unfreeze()  # or libraries would find at the end what nobody has let go of, and say so
 
     def stop(self) -> None:
         """Ask it to stop."""

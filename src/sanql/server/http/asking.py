@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -24,6 +25,7 @@ from sanql.ask import (
 from sanql.errors import SanqlError
 from sanql.interrupts import Watch, watched_by
 from sanql.numbers import parse_epsilon
+from sanql.results import answer_from_dict
 from sanql.server.caller import check_role
 from sanql.server.datasets import Dataset
 from sanql.server.http.bodies import check_taken, plain_option, read_question_request, take_text
@@ -104,12 +106,20 @@ async def begin_question(http: HttpRequest) -> Response:
 async def question_state(http: HttpRequest) -> Response:
     """Say how far a question has come; its answer, once it is there."""
     kept = await _kept(http)
+    form = form_wanted(http.headers.get("accept", ""))
     state = kept.state
     shape = _shape(kept, state)
     if state.answer is None:
         return json_reply(shape)
+    if form != JSON:
+        return answer_reply(await asyncio.to_thread(_in_form, state.answer, form), form, {})
     text = json_reply(shape).body.decode("ascii")  # type: ignore[union-attr]
     return Response(f'{text[:-1]}, "answer": {state.answer.decode("ascii")}}}', media_type=JSON)
+
+
+def _in_form(answer: bytes, form: str) -> bytes:
+    """Return an answer that was kept as JSON in another form."""
+    return answer_bytes(answer_from_dict(json.loads(answer)), form, {})
 
 
 async def cancel_question(http: HttpRequest) -> Response:

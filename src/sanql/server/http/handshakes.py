@@ -22,11 +22,14 @@ def tls_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
+        for file in (certificate, key or certificate):
+            file.open("rb").close()  # which says of which one it is that it is missing
         context.load_cert_chain(certificate, key)
-    except (OSError, ssl.SSLError) as fault:
+    except OSError as fault:  # of which every fault of TLS is one
+        named = fault.filename or f"the certificate {certificate.name} and its key"
         raise ServerError(
             "certificate_unusable",
-            f"the certificate {certificate.name} and its key cannot be used: {fault.strerror}",
+            f"{named} cannot be used: {fault.strerror}",
             "name a certificate and its unencrypted key, both in PEM form: --tls cert.pem key.pem",
         ) from None
     return context

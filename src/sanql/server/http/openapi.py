@@ -131,7 +131,9 @@ def _paths() -> dict[str, Any]:
             )
         },
         "/v1/questions/{id}": {
-            "get": _operation("question_state", "How far a question has come.", state, [number]),
+            "get": _operation(
+                "question_state", "How far a question has come.", state, [number], forms=True
+            ),
             "delete": _operation("cancel_question", "End it; its charge stays.", state, [number]),
         },
         "/v1/history": {
