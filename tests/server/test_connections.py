@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from sanql.server import RequestLimits
+from sanql.server import RequestLimits, ServerSettings
 from sanql.server.http.connection import limited_protocol
-from support.raw_http import raw_request
+from support.raw_http import raw_connection, raw_request
+from support.serving import served
 
 LIMITS = RequestLimits(body_seconds=0.2, idle_seconds=0.2)
 
@@ -44,3 +47,16 @@ def test_whoever_does_not_read_the_last_answer_is_let_go(asked: str) -> None:
                 await asyncio.sleep(0.01)
 
     asyncio.run(asyncio.wait_for(unread(), 60))
+
+
+def test_who_sends_no_body_makes_room_for_who_comes(policy: Path) -> None:
+    settings = ServerSettings(port=0, limits=RequestLimits(connections=8))
+    with served([policy], settings) as town, ExitStack() as stack:
+        late = [stack.enter_context(raw_connection(town.url)) for _ in range(8)]
+        token = town.token("ana", "analyst")
+        for each in late:
+            lines = (f"Authorization: Bearer {token}", "Content-Type: application/json")
+            each.send(raw_request("/v1/query", *lines, "Content-Length: 9", method="POST"))
+        with town.client("bo") as bo:
+            for _ in range(3):
+                assert bo.get("/v1/budget").status_code == 200
