@@ -66,6 +66,7 @@ def test_a_reader_makes_nothing_and_holds_one_view(tmp_path: Path) -> None:
             "sqlite3",
             {
                 "account/stores/sqlite.py",
+                "account/stores/sqlite_reader.py",
                 "account/stores/backup.py",
                 "account/claims/registry.py",
             },

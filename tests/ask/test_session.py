@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -80,3 +82,22 @@ def test_a_session_is_opened_from_a_path_and_closes_itself(tmp_path: Path) -> No
         assert second.query("SELECT COUNT(*) FROM people", epsilon="0.1").charge.epsilon
     with pytest.raises(Refused):
         second.query("SELECT COUNT(*) FROM people", epsilon="0.1")
+
+
+def test_threads_that_ask_first_of_all_claim_the_data_once(tmp_path: Path) -> None:
+    for number in range(5):
+        with Session(make_hospital(tmp_path / str(number))) as session:
+            at_once = threading.Barrier(8)
+
+            def ask(
+                who: int, session: Session = session, at_once: threading.Barrier = at_once
+            ) -> None:
+                at_once.wait(60)
+                sql = f"SELECT COUNT(*) FROM people WHERE age > {who}"
+                San(session, "ana").query(sql, epsilon="0.01")
+
+            with ThreadPoolExecutor(8) as pool:
+                for done in [pool.submit(ask, who) for who in range(8)]:
+                    done.result()
+            kinds = Counter(record.kind for record in session.ledger.records())
+            assert (kinds["claim"], kinds["spend"]) == (1, 8)

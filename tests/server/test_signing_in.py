@@ -201,10 +201,23 @@ def test_failures_are_rationed_by_address_and_whoever_was_seen_to_be_good_still_
     failed = [status(signing_in, authorization=f"Bearer {make_token()}") for _ in range(8)]
     assert failed == ["credential_wrong"] * 5 + ["sign_ins_failed"] * 3
     assert status(signing_in, authorization=early) == "early", "only the second dataset knows them"
-    assert status(signing_in, authorization=late) == "sign_ins_failed"
-    assert status(signing_in, "192.0.2.8", authorization=late) == "late", "from another address"
+    assert status(signing_in, authorization=late) == "late", "whose token nobody else can name"
     clinic.people.revoke("early")
     assert status(signing_in, authorization=early) == "sign_ins_failed"
+
+
+def test_guesses_at_one_token_are_rationed_by_its_name_where_the_address_has_no_more(
+    datasets: Datasets,
+) -> None:
+    _, clinic = datasets
+    _, token = clinic.people.add("ana", "analyst")
+    limits = RequestLimits(failed_sign_ins_per_minute=3)
+    signing_in = SigningIn(datasets, ServerSettings(port=0, limits=limits))
+    guessed = token[:-52] + "a" * 52
+    failed = [status(signing_in, authorization=f"Bearer {guessed}") for _ in range(6)]
+    assert failed == ["credential_wrong"] * 3 + ["sign_ins_failed"] * 3
+    assert status(signing_in, authorization=f"Bearer {token}") == "sign_ins_failed"
+    assert status(signing_in, "192.0.2.8", authorization=f"Bearer {token}") == "ana"
 
 
 def test_one_machine_has_one_ration_however_many_addresses_it_has(datasets: Datasets) -> None:

@@ -55,6 +55,7 @@ from sanql.account.ledger.versions import (
 from sanql.account.ledger.void_reasons import VoidReason
 from sanql.account.people.people import People
 from sanql.account.people.person import Person, Role
+from sanql.account.people.tokens import name_of_token
 from sanql.account.stores.backup import LedgerCopy, back_up, copy_of, read_backup
 from sanql.account.stores.opening import (
     is_there,
@@ -147,6 +148,7 @@ __all__ = [
     "kept_elsewhere",
     "leave",
     "linked",
+    "name_of_token",
     "never_releases",
     "note_key",
     "open_store",

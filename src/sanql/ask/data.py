@@ -79,7 +79,8 @@ class Data:
         self._progress = progress
         self._engine = engine if engine is not None else open_engine()
         self._stamps = Stamps(policy.ledger)
-        self._lock = threading.RLock()
+        self._lock = self.looking = threading.RLock()
+        """Held by who looks at the source, and whose it is."""
         self._described: tuple[Version | None, Description] | None = None
         self._opened: OpenVersion | None = None
         self._seen: tuple[OpenVersion, Sighting] | None = None  # what was open, and looked at, last

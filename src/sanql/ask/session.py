@@ -111,11 +111,18 @@ class Session:
 
     def _claim(self) -> None:
         """See that the data belong to the ledger's account, and still do, before each charge."""
-        opened = self.data.opened
-        if self._claimed is not opened or not self._claim_held.stands():
-            claim(self.ledger, self.policy)
-            self.data.keep_secret()
-            self._claimed = opened
+        if not self._is_claimed():
+            with (
+                self.data.looking
+            ):  # a claim that is half made would be taken for another account's
+                if not self._is_claimed():
+                    opened = self.data.opened
+                    claim(self.ledger, self.policy)
+                    self.data.keep_secret()
+                    self._claimed = opened
+
+    def _is_claimed(self) -> bool:
+        return self._claimed is self.data.opened and self._claim_held.stands()
 
 
 def closed() -> Refused:

@@ -1,9 +1,10 @@
 """Who asks: a token, a sign-on elsewhere, or a trusted proxy's word; whatever is wrong, one answer.
 
-Failures are rationed by address. A token that was seen to be good is admitted however many failures its
-address has, so that nobody is shut out by somebody else behind the same proxy. Who was admitted a moment
-ago is admitted again without a look: what another server or a command changes takes effect a tenth of a
-second later.
+Failures are rationed by address. However many its address has, a token is admitted that was seen to be
+good, and one is compared whose name is somebody's, unless that name has had too many itself: so nobody is
+shut out by somebody else behind the same proxy, who knows neither token nor name. Who was admitted a
+moment ago is admitted again without a look: what another server or a command changes takes effect a tenth
+of a second later.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from sanql.account import People, Person
+from sanql.account import People, Person, name_of_token
 from sanql.errors import AccessDenied, ServerError
 from sanql.server.caller import Caller
 from sanql.server.datasets import Datasets
@@ -85,9 +86,8 @@ class SigningIn:
             if (person := find(dataset.people)) is not None
         }
         if not known:
-            if self._failures.take(_neighbourhood(credential.address)):
-                raise _too_many()
-            raise denied()
+            waits = [self._failures.take(key) for key in _counted_by(credential)]
+            raise _too_many() if waits[0] else denied()
         for dataset, person in known.values():
             if not self._uses.take(f"{dataset.name}/{person.name}"):
                 dataset.people.used(person.name)
@@ -106,7 +106,12 @@ class SigningIn:
         places = [dataset.people for dataset in self._datasets]
         if self._sign_on is not None and self._sign_on.remembers(credential.bearer):
             return
-        if not any(people.remembers(credential.bearer) for people in places):
+        if any(people.remembers(credential.bearer) for people in places):
+            return
+        *_, last = _counted_by(credential)  # the token's name, where it has one
+        if self._failures.left(last) < 1 or not any(
+            people.is_somebodys(credential.bearer) for people in places
+        ):
             raise _too_many()
 
     def _finding(self, credential: Credential) -> Callable[[People], Person | None]:
@@ -122,6 +127,12 @@ class SigningIn:
         """Return whether a provider's word is to be asked for: San's own tokens have no dots."""
         own = not credential.said_by_proxy and credential.bearer.count(".") == 2
         return own and self._sign_on is not None
+
+
+def _counted_by(credential: Credential) -> list[str]:
+    """Return what a failure is counted by: the address, and the name of the token that was tried."""
+    named = name_of_token(credential.bearer)
+    return [_neighbourhood(credential.address), *([] if named is None else [f"token {named}"])]
 
 
 def _neighbourhood(address: str) -> str:

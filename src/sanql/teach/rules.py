@@ -142,6 +142,11 @@ RULES = (
         ("erase_unclear", "erase_unknown", "erase_running", "time_invalid"),
     ),
     RefusalRule(
+        "Rows of public tables take a bounded room",
+        "they are free of charge, and a server has others to answer",
+        ("public_rows_too_many",),
+    ),
+    RefusalRule(
         "A scratch account never answers",
         "data have one account, and a rehearsal is no second budget",
         ("scratch_never_releases",),

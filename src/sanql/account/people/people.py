@@ -130,6 +130,14 @@ class People:
         with self._mutex:
             return hashlib.sha256(token.encode()).digest() in self._compared
 
+    def is_somebodys(self, token: str) -> bool:
+        """Return whether somebody has a token of this name; whether it is theirs is not compared."""
+        name = name_of_token(token)
+        if name is None:
+            return False
+        with self._reading() as store:
+            return store.note(_TOKEN, name) is not None
+
     def with_identity(self, identity: str) -> Person | None:
         """Return the person of somebody who was signed on elsewhere and may ask now, or None."""
         if not is_identity(identity):

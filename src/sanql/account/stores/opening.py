@@ -11,7 +11,8 @@ from sanql.account.ledger.chain import BEGINNING, Head, check_readable, head_pat
 from sanql.account.ledger.refusals import check_never_pinned
 from sanql.account.stores.postgres import PostgresStore, is_kept, read_database, rename
 from sanql.account.stores.protocol import LedgerReader, Store
-from sanql.account.stores.sqlite import SqliteStore, read_only
+from sanql.account.stores.sqlite import SqliteStore
+from sanql.account.stores.sqlite_reader import read_only
 from sanql.policy import LedgerPlace, Policy
 
 
