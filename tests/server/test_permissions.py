@@ -99,3 +99,59 @@ def test_every_start_looks_and_one_can_only_look(policy: Path) -> None:
     policy.parent.chmod(0o700)
     done = run("serve", policy, "--check-permissions")
     assert done.exit_code == 0 and "only the account" in done.stdout
+
+
+def refused(policy: Path, settings: Path | None = None) -> str:
+    with pytest.raises(ServerError) as error:
+        check_permissions([load(policy)], settings=settings)
+    for command in error.value.remedy.splitlines()[1:]:
+        subprocess.run(command, shell=True, check=True)
+    check_permissions([load(policy)], settings=settings)  # the commands mend it
+    return error.value.message
+
+
+@pytest.fixture
+def closed(policy: Path) -> Path:
+    if not open_to_all(policy):
+        pytest.skip("the folder of the tests is closed to others, above what a test may change")
+    (policy.parent / "data").chmod(0o700)
+    check_permissions([load(policy)])
+    return policy
+
+
+def test_a_policy_or_settings_that_others_can_change_are_not_followed(
+    closed: Path, tmp_path: Path
+) -> None:
+    closed.chmod(0o666)
+    assert "policy.toml: everybody can change it" in refused(closed)
+    settings = closed.parent / "server.toml"
+    settings.touch(0o644)
+    settings.chmod(0o662)
+    assert "server.toml: everybody can change it" in refused(closed, settings)
+
+
+def test_a_folder_in_which_others_can_put_another_file_is_no_place_for_an_account(
+    closed: Path,
+) -> None:
+    closed.parent.chmod(0o777)
+    assert "put something else in the place of hospital.ledger" in refused(closed)
+
+
+def test_what_a_link_leads_to_is_looked_at(closed: Path) -> None:
+    outside = closed.parent / "outside.parquet"
+    table = closed.parent / "data" / "people.parquet"
+    outside.write_bytes(table.read_bytes())
+    outside.chmod(0o644)
+    table.unlink()
+    table.symlink_to(outside)
+    (closed.parent / "data").chmod(0o755)
+    assert "outside.parquet: everybody can read it" in refused(closed)
+
+
+def test_a_file_with_another_name_elsewhere_is_closed_itself(closed: Path) -> None:
+    ledger = closed.parent / "hospital.ledger.head"
+    ledger.chmod(0o644)
+    closed.parent.chmod(0o700)
+    check_permissions([load(closed)])
+    (closed.parent / "elsewhere").hardlink_to(ledger)
+    assert "hospital.ledger.head: everybody can read it" in refused(closed)

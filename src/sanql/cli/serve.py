@@ -80,7 +80,7 @@ def serve(
         if demo is not None:
             policies = (*policies, _demo_policy(demo))
         loaded = [load(path) for path in policies]
-        check_permissions(loaded, *([key] if key is not None else []))
+        check_permissions(loaded, *([key] if key is not None else []), settings=settings)
         if only_check:
             say("only the account that San runs as can reach data, copies, ledger and keys")
             return

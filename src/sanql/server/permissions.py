@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sanql.account import registry_folders
 from sanql.errors import ServerError
 from sanql.policy import Policy
 
@@ -30,10 +31,14 @@ class Exposure:
     command: str
 
 
-def check_permissions(policies: Sequence[Policy], *keys: Path) -> None:
-    """Refuse to serve what others can read or change."""
+def check_permissions(
+    policies: Sequence[Policy], *keys: Path, settings: Path | None = None
+) -> None:
+    """Refuse to serve what others can read or change, and by words that others can change."""
     found = [each for policy in policies for each in exposures(policy)]
-    found += [each for key in keys for each in _exposed(key)]
+    found += [each for key in keys for each in (*_exposed(key), *_replaceable(key))]
+    if settings is not None:
+        found += [*_changeable(settings), *_replaceable(settings)]
     if not found:
         return
     commands = list(dict.fromkeys(each.command for each in found))
@@ -51,6 +56,11 @@ def exposures(policy: Policy) -> Iterator[Exposure]:
     """Yield every place of a policy that somebody else can reach."""
     for place in dict.fromkeys(_guarded(policy)):
         yield from _exposed(place)
+        yield from _replaceable(place)
+    yield from _changeable(policy.path)
+    yield from _replaceable(policy.path)
+    for registry in registry_folders():
+        yield from _exposed(registry)
 
 
 def _guarded(policy: Policy) -> Iterator[Path]:
@@ -93,6 +103,7 @@ def _one(path: Path, place: Path) -> Iterator[Exposure]:
     except OSError:
         return
     if stat.S_ISLNK(found.st_mode):
+        yield from _led_to(path)
         return
     me = os.geteuid()
     if found.st_uid not in (me, 0):
@@ -100,11 +111,52 @@ def _one(path: Path, place: Path) -> Iterator[Exposure]:
         yield Exposure(path, f"belongs to {_name(found.st_uid)}", command)
     for shift, who in ((_OTHERS, "everybody"), (_GROUP, "its group")):
         allowed = (found.st_mode >> shift) & 0o6
-        if allowed and _parents_open(path, shift):
+        another_name = (
+            stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+        )  # perhaps in an open folder
+        if allowed and (another_name or _parents_open(path, shift)):
             can = " and ".join(word for bit, word in ((4, "read"), (2, "change")) if allowed & bit)
             command = f"chmod -R go-rwx {shlex.quote(str(place))}"
             yield Exposure(path, f"{who} can {can} it", command)
             return
+
+
+def _led_to(link: Path) -> Iterator[Exposure]:
+    """Yield what others can reach of what a link leads to; links in there are not followed."""
+    try:
+        real = link.resolve(strict=True)
+    except (OSError, RuntimeError):  # it leads nowhere, or in a circle
+        return
+    yield from _one(real, real)
+    for folder, folders, files in os.walk(real):
+        for path in (Path(folder, name) for name in sorted([*folders, *files])):
+            if not path.is_symlink():
+                yield from _one(path, real)
+
+
+def _changeable(file: Path) -> Iterator[Exposure]:
+    """Yield a file that says what San does, where others can change it; it may be read."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return
+    for shift, who in ((_OTHERS, "everybody"), (_GROUP, "its group")):
+        if (mode >> shift) & 0o2 and _parents_open(file.resolve(), shift):
+            yield Exposure(file, f"{who} can change it", f"chmod go-w {shlex.quote(str(file))}")
+            return
+
+
+def _replaceable(place: Path) -> Iterator[Exposure]:
+    """Yield the folders above a place in which everybody can put something else where it is."""
+    try:
+        real = place.resolve(strict=True)
+    except OSError:
+        return
+    for folder in real.parents:
+        mode = folder.stat().st_mode
+        if mode & 0o2 and not mode & stat.S_ISVTX and (mode & 0o1) and _parents_open(folder, 0):
+            what = f"everybody can put something else in the place of {real.name}"
+            yield Exposure(folder, what, f"chmod go-w {shlex.quote(str(folder))}")
 
 
 def _reachable(folder: Path, shift: int) -> bool:
