@@ -63,7 +63,7 @@ def test_the_settings_on_the_page_are_settings(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text(written, encoding="utf-8")
     settings = read_settings(file, ServerSettings())
-    assert settings.proxy is not None and settings.proxy.trusts("127.0.0.1")
+    assert settings.proxy is not None and settings.proxy.trusts("10.0.0.7")
     assert settings.sign_on is not None and settings.hosts == ("stats.example.org",)
     for name, value in tomllib.loads(written)["limits"].items():
         assert getattr(settings.limits, name) == value
