@@ -214,6 +214,20 @@ def test_a_provider_that_cannot_be_reached_is_left_alone_for_a_while(
         assert sign_on.identity(provider.token(RSA)) == "ana@example.org"
 
 
+def test_a_provider_that_is_away_keeps_nobody_out_whose_key_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with provided(RSA) as provider:
+        sign_on = SignOn(SignOnProvider(provider.url, "san"))
+        assert sign_on.identity(provider.token(RSA)) == "ana@example.org"
+        provider.broken = True
+        monkeypatch.setattr("sanql.server.sign_on.RETRY_SECONDS", 0.0)
+        sign_on._keys.cooldown_duration = 0  # type: ignore[union-attr]
+        assert sign_on.identity(provider.token(OTHER, {"kid": "unknown"})) is None
+        monkeypatch.setattr("sanql.server.sign_on.RETRY_SECONDS", 1000.0)
+        assert sign_on.identity(provider.token(RSA)) == "ana@example.org"
+
+
 def test_a_token_that_is_none_does_not_keep_the_provider_from_being_asked() -> None:
     with provided(RSA) as provider:
         sign_on = SignOn(SignOnProvider(provider.url, "san"))

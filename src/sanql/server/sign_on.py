@@ -34,6 +34,7 @@ class SignOn:
         self._mutex = threading.Lock()
         self._keys: PyJWKClient | None = None
         self._failed_at = float("-inf")
+        self._known: dict[str, tuple[float, Any]] = {}  # as many as the provider has ever published
         self._believed: OrderedDict[bytes, None] = OrderedDict()
 
     def identity(self, token: str) -> str | None:
@@ -75,17 +76,25 @@ class SignOn:
                 self._believed.popitem(last=False)
 
     def _key(self, name: str) -> Any:
-        """Return a key of the provider; whoever waits for another's look at it looks no more."""
+        """Return a key of the provider; whoever waits for another's look at it looks no more.
+
+        One that is known is good for a while, whatever becomes of the provider meanwhile.
+        """
         import httpx
         import jwt
 
         with self._mutex:
+            since, known = self._known.get(name, (float("-inf"), None))
+            if time.monotonic() - since < KEYS_SECONDS:
+                return known
             if time.monotonic() - self._failed_at < RETRY_SECONDS:
                 raise OSError("the provider could not be reached a moment ago")
             try:
                 if self._keys is None:
                     self._keys = self._found()
-                return self._keys.get_signing_key(name).key
+                found = self._keys.get_signing_key(name).key
+                self._known[name] = time.monotonic(), found
+                return found
             except (jwt.PyJWKClientConnectionError, httpx.HTTPError, ValueError, KeyError) as fault:
                 self._failed_at = time.monotonic()
                 raise OSError("the provider cannot be reached") from fault
