@@ -1,7 +1,7 @@
 """`python -m bench.server`: San as a server against the same questions asked without one, in one run.
 
 Writes bench/server/RESULTS.md. Eight processes that ask by themselves are measured twice: as they are
-now, and, with `--before REVISION`, as they were at an earlier commit, taken from git.
+now, and as they were before there was a server, taken from git where its history is there.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from bench.server.town import ANALYSTS, make_town, names, questions
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("RESULTS.md")
 APART = 8
+BEFORE = "087f001"
 
 
 def main() -> None:
     """Measure everything and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=25, help="of each of 32 analysts")
-    parser.add_argument("--before", help="a revision to compare with")
+    parser.add_argument("--before", default=BEFORE, help="a revision to compare with")
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +50,7 @@ def main() -> None:
 
 def measure(folder: Path, count: int, before: str | None, turns: int) -> str:
     """Return the page of results."""
-    earlier = None if before is None else _checkout(before, folder / "before")
+    earlier = _checkout(before, folder / "before") if before and _is_known(before) else None
     served, apart, then = list[Load](), list[Load](), list[Load]()
     each = count * ANALYSTS // APART
     lines = []
@@ -219,6 +220,12 @@ def _start(folder: Path) -> float:
         server.stop()
         taken.append(server.seconds)
     return min(taken)
+
+
+def _is_known(revision: str) -> bool:
+    """Return whether git has a commit; a copy without its history has not."""
+    asked = ["git", "cat-file", "-e", f"{revision}^{{commit}}"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
 def _checkout(revision: str, target: Path) -> Path:
