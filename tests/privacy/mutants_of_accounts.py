@@ -224,7 +224,7 @@ ACCOUNTS = (
     Mutant(
         "an account that went elsewhere is not charged where it was",
         "ask/session.py",
-        " or not self._claim_held.stands()",
+        " and self._claim_held.stands()",
         "",
         f"{FORKED}test_an_account_that_went_elsewhere_is_not_charged_where_it_was",
     ),

@@ -12,9 +12,8 @@ TERMS_AND_SCRATCH = (
     Mutant(
         "no scratch account reads the data",
         "ask/data.py",
-        "if self._ledger.scratch:\n            raise never_releases()\n        with self._lock:\n"
-        "            if self._opened",
-        "if True:\n            pass\n        with self._lock:\n            if self._opened",
+        "if self._ledger.scratch:\n            raise never_releases()\n        seen = self._seen",
+        "if True:\n            pass\n        seen = self._seen",
         f"{SCRATCH}test_no_question_is_answered",
     ),
     Mutant(

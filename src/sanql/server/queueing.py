@@ -1,7 +1,7 @@
 """The queue of questions: one line for each person, served in turn, so that nobody has to wait for one.
 
 Questions run in threads; each waits for the engine and the disk most of its time. One person's run in an
-eighth of the threads at most: whoever comes next finds a thread, and few before them at the engine.
+eighth of the threads, or in two: whoever comes next finds a thread, and few before them at the engine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FairQueue:
         self._lines: OrderedDict[str, deque[_Job]] = OrderedDict()
         self._held: Counter[str] = Counter()  # waiting and running, by person
         self._busy_for: Counter[str] = Counter()  # threads, by person
-        self._busy_for_one_max = max(1, threads // 8)
+        self._busy_for_one_max = max(2, threads // 8)
         self._waiting = self._running = 0
         self._stopping = False
         self._threads = [

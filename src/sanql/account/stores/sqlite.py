@@ -261,6 +261,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             # only where it is not there: closing any handle of it gives up SQLite's locks (`chain`).
             with suppress(FileExistsError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+                raise unwritable(path)  # SQLite would make a log that nobody can write to later
             connection = sqlite3.connect(
                 path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
             )
