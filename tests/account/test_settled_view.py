@@ -107,6 +107,23 @@ def test_an_answer_that_may_not_be_durable_yet_is_waited_for(
         assert faults and found == [faults[0].code]  # the answer was never kept
 
 
+def test_a_ledger_put_back_while_its_books_were_in_doubt_is_noticed(
+    policy: Policy, laplace: Laplace
+) -> None:
+    store = HeldStore(policy.ledger)
+    with Ledger.open(policy, TERMS, store=store) as ledger:
+        ledger.reserve("ana", ONE, laplace("1"))
+        ledger.reserve("ana", TWO, laplace("1"))
+        with pytest.raises(KeyboardInterrupt), ledger._journal.writing():
+            ledger._journal.append("failures_reset", {"time": "2026-01-01T00:00:00+00:00"})
+            raise KeyboardInterrupt  # the books hold what is not kept, and are read anew
+        del store.kept.rows[-1]
+        for look in (lambda: ledger.balances(), lambda: ledger.reserve("ana", ONE, laplace("1"))):
+            with pytest.raises(LedgerError) as refused:
+                look()
+            assert refused.value.code == "ledger_rolled_back"
+
+
 def test_what_another_process_has_written_is_seen_at_once(policy: Policy, laplace: Laplace) -> None:
     with Ledger.open(policy, TERMS) as here, Ledger.open(policy, TERMS) as there:
         assert here.find("ana", ONE) is None and here.versions.newest() is None

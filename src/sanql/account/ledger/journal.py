@@ -291,6 +291,7 @@ class Journal:
                 raise self._stopped
             if self._unsettled:
                 self.books = Books()
+                self._settled = ()  # what was seen is on this chain only if it is found there again
                 self._unsettled = False
             try:
                 yield
