@@ -118,7 +118,7 @@ def test_a_ledger_put_back_while_its_books_were_in_doubt_is_noticed(
             ledger._journal.append("failures_reset", {"time": "2026-01-01T00:00:00+00:00"})
             raise KeyboardInterrupt  # the books hold what is not kept, and are read anew
         del store.kept.rows[-1]
-        for look in (lambda: ledger.balances(), lambda: ledger.reserve("ana", ONE, laplace("1"))):
+        for look in (ledger.balances, lambda: ledger.reserve("ana", ONE, laplace("1"))):
             with pytest.raises(LedgerError) as refused:
                 look()
             assert refused.value.code == "ledger_rolled_back"

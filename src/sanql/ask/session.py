@@ -112,9 +112,8 @@ class Session:
     def _claim(self) -> None:
         """See that the data belong to the ledger's account, and still do, before each charge."""
         if not self._is_claimed():
-            with (
-                self.data.looking
-            ):  # a claim that is half made would be taken for another account's
+            # alone: a claim that is half made would be taken for another account's
+            with self.data.looking:
                 if not self._is_claimed():
                     opened = self.data.opened
                     claim(self.ledger, self.policy)

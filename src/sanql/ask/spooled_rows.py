@@ -53,13 +53,14 @@ class SpoolFile:
 
     def count(self, size: int) -> None:
         """Take note that more is written; OSError where there is no room for it."""
-        if self._size + size > ANSWER_BYTES_MAX:
-            self.full = "answer"
-        elif SpoolFile._all + size > ALL_BYTES_MAX:
-            self.full = "all"
-        if self.full:
-            raise OSError(errno.EFBIG, "no room for these rows")
-        self._grow(size)
+        with SpoolFile._mutex:
+            if self._size + size > ANSWER_BYTES_MAX:
+                self.full = "answer"
+            elif SpoolFile._all + size > ALL_BYTES_MAX:
+                self.full = "all"
+            if self.full:
+                raise OSError(errno.EFBIG, "no room for these rows")
+            self._grow(size)
 
     def close(self) -> None:
         """Let go of the rows, and of their room."""
@@ -67,7 +68,8 @@ class SpoolFile:
         self._grow(-self._size)
 
     def __del__(self) -> None:
-        self.close()
+        if hasattr(self, "rows"):  # which may not have been made
+            self.close()
 
     def _grow(self, size: int) -> None:
         with SpoolFile._mutex:

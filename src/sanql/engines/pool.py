@@ -243,7 +243,11 @@ class Pool:
         """Wait until there is room for one more lease: a charge waits for a server, but not long."""
         with self._free:
             while not self._closed and self._leases >= self._leases_max:
-                self._room.wait()
+                try:
+                    self._room.wait()
+                except BaseException:
+                    self._room.notify()  # the room that this one was told of is another's
+                    raise
             if self._closed:
                 raise not_ready()
             self._leases += 1

@@ -25,12 +25,10 @@ from sanql.server.settings import RequestLimits
 def limited_protocol(limits: RequestLimits) -> type[asyncio.Protocol]:
     """Return the protocol of connections under some limits."""
     nobody: dict[_LimitedConnection, None] = {}
-    none_late: dict[_LimitedConnection, None] = {}
 
     class LimitedConnection(_LimitedConnection):
         request_limits = limits
         idle = nobody
-        late = none_late
 
     return LimitedConnection
 
@@ -38,7 +36,6 @@ def limited_protocol(limits: RequestLimits) -> type[asyncio.Protocol]:
 class _LimitedConnection(HttpToolsProtocol):
     request_limits: RequestLimits
     idle: dict[_LimitedConnection, None]  # those with nothing to be answered, since longest first
-    late: dict[_LimitedConnection, None]  # those who are waited for: to send a body, or to read
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -53,14 +50,13 @@ class _LimitedConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > self.request_limits.connections:
-            next(iter(self.idle), next(iter(self.late), self))._make_room()
+            next(iter(self.idle), self._latest())._make_room()
         if not transport.is_closing():
             self.idle[self] = None
             self._wait(self.request_limits.idle_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.idle.pop(self, None)
-        self.late.pop(self, None)
         self._wait_no_more()
         self._is_read()
         super().connection_lost(exc)
@@ -103,13 +99,11 @@ class _LimitedConnection(HttpToolsProtocol):
         self._before = before
         self._reading = "body"
         self.idle.pop(self, None)
-        self.late[self] = None
         self._wait(self.request_limits.body_seconds)
 
     def on_message_complete(self) -> None:
         self._reading = "nothing"
         self._received = 0
-        self.late.pop(self, None)
         self._wait_no_more()
         super().on_message_complete()
 
@@ -125,12 +119,10 @@ class _LimitedConnection(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self.late[self] = None
         seconds = self.request_limits.body_seconds
         self._unread = self.loop.call_later(seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self.late.pop(self, None)
         self._is_read()
         super().resume_writing()
 
@@ -152,8 +144,16 @@ class _LimitedConnection(HttpToolsProtocol):
         """Go, so that somebody else may come: whoever has asked nothing for longest is hurt least."""
         self.connections.discard(self)
         self.idle.pop(self, None)
-        self.late.pop(self, None)
         self.transport.abort()
+
+    def _latest(self) -> _LimitedConnection:
+        """Return who is waited for longest, to send a body or to read; this one where nobody is."""
+        waited: list[tuple[float, _LimitedConnection]] = []
+        for each in self.connections:
+            assert isinstance(each, _LimitedConnection)  # noqa: S101  (there are no others here)
+            timer = each._unread or (each._waited if each._reading == "body" else None)
+            waited += [] if timer is None else [(timer.when(), each)]
+        return min(waited, key=lambda pair: pair[0], default=(0.0, self))[1]
 
     def _answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
