@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 from sanql.account import Charge, SelectionEvent, total_charge
 from sanql.certificate import meaning
+from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.numbers import show_upper
 from sanql.parse import Question
@@ -41,12 +41,12 @@ class BoundedQuestion:
         """The query over private tables; a question over public tables alone is refused."""
         return self.question.private
 
-    @cached_property
+    @computed_once
     def searches(self) -> tuple[BoundsSearch, ...]:
         """The searches for all bounds it needs, done or not."""
         return (*(bounds.search for bounds in self.found_bounds), *self.missing_bounds)
 
-    @cached_property
+    @computed_once
     def epsilon_of_bounds(self) -> Fraction:
         """The part of the question's epsilon that pays for bounds, whether they are found yet or not."""
         return _epsilon(self.searches)

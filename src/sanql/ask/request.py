@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from sanql.account import Asked, Door, IdempotencyKey
 from sanql.answer import Display
 from sanql.ask.typed_values import to_plain
+from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.options import AnswerOptions, read_options
 from sanql.parse import QuestionText, normalised
@@ -31,12 +31,12 @@ class Request:
     door: Door = "python"
     idempotency_key: str | None = None
 
-    @cached_property
+    @computed_once
     def display(self) -> Display:
         """What is done to noisy values before they are shown."""
         return Display(self.options.other, self.options.nonnegative, self.options.rounded)
 
-    @cached_property
+    @computed_once
     def said(self) -> Asked:
         """What was asked, as the ledger keeps it."""
         options = {name: to_plain(value) for name, value in self.typed.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from sanql.account import packed, total_charge
 from sanql.answer import MeasuredContent, noise_by_column, show_levels
@@ -14,6 +14,7 @@ from sanql.ask.price import is_at_least_price
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.certificate import certify
+from sanql.computed_once import computed_once
 from sanql.mechanisms import ExactSampler, Noise, SymmetricNoise
 from sanql.plan import Plan
 from sanql.results import Answer, Certificate
@@ -27,7 +28,7 @@ class Certifying:
     request: Request
     question: BoundedQuestion
 
-    @cached_property
+    @computed_once
     def certificate(self) -> Certificate:
         certificate = certify(self.plan, self.request.display.in_words())
         return with_bounds_certified(certificate, self.plan, self.question)

@@ -25,14 +25,14 @@ class ChannelClosed(ChannelLost):
 
 def send(pipe: int, payload: bytes, deadline: float | None = None) -> None:
     """Write one message; with a deadline, the pipe must be non-blocking."""
-    for part in (_LENGTH.pack(len(payload)), payload):
+    length = _LENGTH.pack(len(payload))
+    for part in (length + payload,) if len(payload) < _PIPE_CHUNK else (length, payload):
         rest = memoryview(part)
         while rest:
-            _wait(pipe, select.POLLOUT, deadline)
             try:
                 rest = rest[os.write(pipe, rest[:_PIPE_CHUNK]) :]
             except BlockingIOError:
-                continue
+                _wait(pipe, select.POLLOUT, deadline)
             except OSError as trouble:
                 raise ChannelClosed from trouble
 
@@ -48,10 +48,10 @@ def receive(pipe: int, bytes_max: int, deadline: float | None = None) -> bytearr
 def _read(pipe: int, length: int, deadline: float | None) -> bytearray:
     received = bytearray()
     while len(received) < length:
-        _wait(pipe, select.POLLIN, deadline)
         try:
             chunk = os.read(pipe, min(length - len(received), _PIPE_CHUNK))
         except BlockingIOError:
+            _wait(pipe, select.POLLIN, deadline)
             continue
         except OSError as trouble:
             raise ChannelLost from trouble

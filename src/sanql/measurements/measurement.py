@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import cached_property
 
+from sanql.computed_once import computed_once
 from sanql.measurements.quantile_picks import QuantileBins
 from sanql.measurements.sensitivity import Sensitivity
 from sanql.question import Expr, LiteralValue
@@ -51,17 +51,17 @@ class Measurement:
     of: int | None = None
     values: tuple[LiteralValue, ...] = ()
 
-    @cached_property
+    @computed_once
     def size(self) -> int:
         """The largest part of one row, in steps of the grid."""
         return max(abs(self.low), abs(self.high), 1)
 
-    @cached_property
+    @computed_once
     def always_zero(self) -> bool:
         """Whether it is a sum of which every part is 0."""
         return self.kind is Measured.SUM and (0, 0) in ((self.low, self.high), self.total)
 
-    @cached_property
+    @computed_once
     def by_bins(self) -> bool:
         """Whether the engine counts its rows bin by bin: equal ranges, or public values."""
         return self.quantile_bins is not None or bool(self.values)

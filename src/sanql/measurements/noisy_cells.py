@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sanql.computed_once import computed_once
 
 if TYPE_CHECKING:
     import pyarrow
@@ -54,7 +55,7 @@ class NoisyCells:
             return np.zeros(self.count, dtype=np.bool_)
         return self.table.column(OTHER_GROUPS_COLUMN).to_numpy()  # type: ignore[no-any-return]
 
-    @cached_property
+    @computed_once
     def count(self) -> int:
         """The number of groups that appear."""
         return int(self.table.num_rows)

@@ -23,8 +23,8 @@ they are added up, which shrinks each cell's difference and keeps it between the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from sanql.computed_once import computed_once
 from sanql.measurements.limits import ContributionLimits
 from sanql.policy import Neighbours
 
@@ -37,7 +37,7 @@ class Sensitivity:
     linf: int
     l2_squared: int
 
-    @cached_property
+    @computed_once
     def zero(self) -> bool:
         """Whether no unit can change anything: the value is public."""
         return self.l1 == 0

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sanql.computed_once import computed_once
 from sanql.entropy import Entropy
 
 Integers = NDArray[np.int64]
@@ -57,7 +57,7 @@ class Wheel:
         self._lower = np.array(lower, dtype=np.uint64)
         self._upper = np.array([edge for edge in upper if edge >> _SECOND == 0], dtype=np.uint64)
 
-    @cached_property
+    @computed_once
     def _table(self) -> NDArray[np.int16]:
         """The symbol that each cell of sixteen digits settles, if it does."""
         lower, upper = self._ends

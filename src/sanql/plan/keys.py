@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from fractions import Fraction
-from functools import cached_property
 
+from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.functions import TRUNCATIONS, truncate
 from sanql.parse import groups_of_individuals
@@ -63,7 +63,7 @@ class PublicKeys:
 
     columns: tuple[KeyColumn, ...]
 
-    @cached_property
+    @computed_once
     def count(self) -> int | None:
         """How many groups there are, where a public table does not decide it."""
         sizes = [len(c.values) if isinstance(c.values, tuple) else None for c in self.columns]

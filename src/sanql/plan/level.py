@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 from sanql.account import Charge
+from sanql.computed_once import computed_once
 from sanql.measurements import ContributionLimits, Measurement, Sensitivity, SensitivitySetting
 from sanql.mechanisms import Noise
 from sanql.plan.chosen_keys import check_nulls
@@ -56,12 +57,12 @@ class LevelOutline:
         """Whether unknown keys must be selected privately, which needs a delta."""
         return self.measuring.selection is not None and not self.free
 
-    @cached_property
+    @computed_once
     def free(self) -> bool:
         """Whether nothing in the answer depends on any unit."""
         return all(measurement.sensitivity.zero for measurement in self.measuring.measurements)
 
-    @cached_property
+    @computed_once
     def reads_no_rows(self) -> bool:
         """Whether all numbers are 0 whatever the private rows are, so that none need be read.
 
@@ -81,32 +82,32 @@ class Level:
     outline: LevelOutline
     priced: Priced
 
-    @cached_property
+    @computed_once
     def query(self) -> Query:
         """The question that this level answers."""
         return self.outline.query
 
-    @cached_property
+    @computed_once
     def measurements(self) -> tuple[Measurement, ...]:
         """What the engine computes for every group."""
         return self.outline.measuring.measurements
 
-    @cached_property
+    @computed_once
     def estimates(self) -> tuple[Estimate, ...]:
         """How each aggregate is computed from noisy measurements."""
         return self.outline.measuring.estimates
 
-    @cached_property
+    @computed_once
     def noises(self) -> tuple[Noise, ...]:
         """The noise of each measurement."""
         return self.priced.noises
 
-    @cached_property
+    @computed_once
     def planned_noise(self) -> PlannedNoise:
         """The noise of each measurement, as estimates look at it."""
         return PlannedNoise(self.outline.measuring, self.noises, self.priced.threshold)
 
-    @cached_property
+    @computed_once
     def charge(self) -> Charge:
         """What this level costs of the whole answer, by its own events."""
         return self.priced.charge

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from sanql.account import Charge
+from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.mechanisms import Noise
 from sanql.plan.digest import first_question_digest, question_digest
@@ -36,27 +36,27 @@ class Outline:
     sets: tuple[GroupingSet, ...]
     levels: tuple[LevelOutline, ...]
 
-    @cached_property
+    @computed_once
     def table(self) -> Table:
         """What the question reads, seen as one table."""
         return self.levels[0].table
 
-    @cached_property
+    @computed_once
     def tables(self) -> Mapping[str, Table]:
         """The tables of the policy."""
         return self.levels[0].tables
 
-    @cached_property
+    @computed_once
     def neighbours(self) -> Neighbours:
         """What one unit more or less means."""
         return self.levels[0].neighbours
 
-    @cached_property
+    @computed_once
     def selects_keys(self) -> bool:
         """Whether unknown keys must be selected privately at some level, which needs a delta."""
         return any(level.selects_keys for level in self.levels)
 
-    @cached_property
+    @computed_once
     def free(self) -> bool:
         """Whether nothing in the answer depends on any unit."""
         return all(level.free for level in self.levels)
@@ -74,29 +74,29 @@ class Plan:
     charge: Charge
     within: Budget
 
-    @cached_property
+    @computed_once
     def query(self) -> Query:
         """The question."""
         return self.outline.query
 
-    @cached_property
+    @computed_once
     def sets(self) -> tuple[GroupingSet, ...]:
         """The grouping set of each level, as places of keys."""
         return self.outline.sets
 
-    @cached_property
+    @computed_once
     def several(self) -> bool:
         """Whether there are levels to be told apart by their names."""
         return bool(self.query.sets) or len(self.levels) > 1
 
-    @cached_property
+    @computed_once
     def shown(self) -> tuple[int, ...]:
         """The levels as they are shown: in the order, and as often, as their sets were asked for."""
         asked = self.query.sets or self.sets
         places = {frozenset(own): place for place, own in enumerate(self.sets)}
         return tuple(places[frozenset(chosen)] for chosen in asked)
 
-    @cached_property
+    @computed_once
     def names(self) -> tuple[str, ...]:
         """The grouping set of each level, as SQL lists it."""
         shown = [level_name(self.query, chosen) for chosen in self.sets]
@@ -107,7 +107,7 @@ class Plan:
         ]
         return (*shown, *apart)
 
-    @cached_property
+    @computed_once
     def noises(self) -> tuple[Noise, ...]:
         """The noise of each measurement of each level."""
         return tuple(noise for level in self.levels for noise in level.noises)
@@ -121,7 +121,7 @@ class Plan:
             self._digests[data] = question_digest(self.levels, data)
         return self._digests[data]
 
-    @cached_property
+    @computed_once
     def _digests(self) -> dict[str, str]:
         """The names that were needed, by version of the data: each is asked for several times."""
         return {}

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from sanql.computed_once import computed_once
 from sanql.kernel import ColumnType
 from sanql.policy.ledger_address import LedgerDatabase, LedgerPlace
 from sanql.results import Budget
@@ -119,7 +119,7 @@ class Table:
     key: str | None = None
     unique: bool = False
 
-    @cached_property
+    @computed_once
     def public(self) -> bool:
         """Whether the table holds nothing about anybody."""
         return self.unit is None

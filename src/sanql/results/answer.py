@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sanql.computed_once import computed_once
 from sanql.results.balance import (
     Balance,
     balances_from_dicts,
@@ -74,7 +74,7 @@ class Answer:
         """The ends of intervals as arrays."""
         return self.content.ends
 
-    @cached_property
+    @computed_once
     def intervals(self) -> dict[str, list[Interval]]:
         """The intervals as pairs of plain numbers, made when first looked at."""
         return self.content.intervals

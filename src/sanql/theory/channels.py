@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
 
+from sanql.computed_once import computed_once
 from sanql.theory.closed_forms import geometric_mass
 from sanql.theory.distributions import Distribution, Outcome, check_masses, mixture
 from sanql.theory.errors import TheoryError
@@ -87,11 +87,11 @@ class Channel:
             )
         return place
 
-    @cached_property
+    @computed_once
     def _places(self) -> dict[Database, int]:
         return {database: place for place, database in enumerate(self.databases)}
 
-    @cached_property
+    @computed_once
     def scaled(self) -> tuple[tuple[tuple[int, ...], ...], int]:
         """The rows as integers over one common denominator: the same numbers, quicker to
         compare."""

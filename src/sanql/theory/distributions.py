@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, TypeAlias
 
+from sanql.computed_once import computed_once
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import Real, as_fraction, quoted
 
@@ -98,7 +98,7 @@ class Distribution:
     def __getitem__(self, outcome: Outcome) -> Fraction:
         return self._by_outcome.get(outcome, Fraction(0))
 
-    @cached_property
+    @computed_once
     def _by_outcome(self) -> dict[Outcome, Fraction]:
         return dict(zip(self.outcomes, self.masses, strict=True))
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
+
+from sanql.computed_once import computed_once
 
 _AT_FDCWD = -100
 _STATX_BTIME = 0x800
@@ -42,7 +44,7 @@ class Site:
     public: tuple[Address, ...] = ()
     units: tuple[tuple[Address, str, str], ...] = ()
 
-    @cached_property
+    @computed_once
     def claimed(self) -> tuple[Address, ...]:
         """What an account over this source claims."""
         return tuple(dict.fromkeys((self.root, *self.folders, *self.files)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Any, cast
 
 from sanql.account.accountants.choice import accountant_for, known_accounting
 from sanql.account.accountants.protocol import Accountant
+from sanql.computed_once import computed_once
 from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Accounting, Budget, Policy
 from sanql.results import AccountKind
@@ -26,7 +26,7 @@ class Account:
     members: frozenset[str] | None
     budget: Budget
 
-    @cached_property
+    @computed_once
     def identity(self) -> Identity:
         """What stays the same when limits change; other members make another account."""
         return self.kind, self.name, self.members

@@ -17,9 +17,9 @@ import cmath
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sanql.computed_once import computed_once
 from sanql.mechanisms.noiseless.numbers import as_ball
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Coin:
     heads: Fraction
     lattice = True
 
-    @cached_property
+    @computed_once
     def _p(self) -> float:
         return float(self.heads)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.parse.expressions.refusals import unknown_construct
 from sanql.parse.text.places import located
@@ -64,7 +64,7 @@ class Item:
         """Return the column of this name, in any case."""
         return self._by_name.get(name.lower())
 
-    @cached_property
+    @computed_once
     def _by_name(self) -> Mapping[str, Visible]:
         return {column.name.lower(): column for column in reversed(self.columns)}
 

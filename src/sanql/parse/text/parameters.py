@@ -15,11 +15,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import cached_property
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.numbers import decimal_text
 from sanql.options import no_constant, no_decimal, own_scalar, parameters_invalid
@@ -51,12 +51,12 @@ class QuestionText:
     sql: str
     parameters: Parameters | None = None
 
-    @cached_property
+    @computed_once
     def tokens(self) -> list[Token]:
         """The words of the text, which are within limits, or it is refused."""
         return tokens_within_limits(self.sql)
 
-    @cached_property
+    @computed_once
     def split(self) -> tuple[list[Token], dict[str, str]]:
         """The words of the question without the clause that carries its options, and these."""
         return split_options(self.sql, self.tokens)

@@ -17,9 +17,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sanql.computed_once import computed_once
 from sanql.theory.exact import INFINITE, Extended
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ class MixedTest:
         fall = slope + sum((real for _, real in piece), Fraction(0))
         return INFINITE if fall == 0 else height / fall
 
-    @cached_property
+    @computed_once
     def _price(self) -> Fraction:
         rows = (*self.real, *self.ideal)
         return sum((max(row, default=Fraction(0)) for row in rows), Fraction(0))
 
-    @cached_property
+    @computed_once
     def _gain(self) -> tuple[Fraction, Fraction]:
         """sum alpha P and sum beta P."""
         return (
@@ -90,7 +90,7 @@ class MixedTest:
             _weighted(self.ideal, self.laws),
         )
 
-    @cached_property
+    @computed_once
     def _inputs(self) -> dict[Outcome, list[tuple[Fraction, Fraction]]]:
         """For each input and output: sum_k W_k(a) beta_k(t) and sum_k W_k(a) alpha_k(t)."""
         found: dict[Outcome, list[tuple[Fraction, Fraction]]] = {}
