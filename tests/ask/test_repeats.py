@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sanql.ask import Session, ask, read_request, repeats
+from sanql.ask import Session, ask, read_request, repeated_at_hand, repeats
 from sanql.demo import make_hospital
 from sanql.errors import LedgerError, Refused
 from sanql.parse import QuestionText
@@ -139,13 +140,36 @@ def test_a_session_that_is_closed_repeats_nothing(demo: Path) -> None:
     assert refused.value.code == "closed"
 
 
+def test_a_repeat_is_at_hand_until_the_next_record_and_waits_for_nobody(session: Session) -> None:
+    request = read_request(QuestionText(COUNT), "ana", {"epsilon": "0.1"})
+    assert repeated_at_hand(session, request) is None
+    for _ in range(2):
+        asked(session)
+        assert repeated_at_hand(session, request) is None
+    before = asked(session)
+    with session.ledger._journal.mutex, ThreadPoolExecutor(1) as another:  # somebody writes
+        at_hand = another.submit(repeated_at_hand, session, request).result(60)
+    assert at_hand is not None
+    assert at_hand.to_dict() == before.to_dict()
+    for other in ("bo", "ana"):  # another's is never theirs, and a record may change what is left
+        asked(session, COUNT.replace("40", "44"), other)
+        mine = replace(request, analyst="bo")
+        assert repeated_at_hand(session, mine) is repeated_at_hand(session, request) is None
+    assert asked(session).to_dict() == repeated_at_hand(session, request).to_dict()  # type: ignore[union-attr]
+    assert repeated_at_hand(session, replace(request, idempotency_key="k")) is None
+    session.data.refresh()
+    assert repeated_at_hand(session, request) is None
+
+
 def test_an_answer_that_is_damaged_on_record_is_not_repeated(session: Session) -> None:
     for _ in range(3):
-        asked(session)
+        before = asked(session)
     with closing(sqlite3.connect(session.policy.ledger)) as connection:
         connection.execute("DROP TRIGGER answer_UPDATE")
         connection.execute("UPDATE answer SET content = x'00'")
         connection.commit()
+    assert asked(session).rows == before.rows  # as it was read, while no record has come since
+    asked(session, COUNT.replace("40", "42"))
     with pytest.raises(LedgerError) as error:
         asked(session)
     assert error.value.code == "ledger_damaged"

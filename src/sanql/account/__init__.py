@@ -36,7 +36,7 @@ from sanql.account.ledger.erasing import TextChoice
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
 from sanql.account.ledger.going_on import GoingOn
 from sanql.account.ledger.idempotency import IdempotencyKey, KeyTaken
-from sanql.account.ledger.ledger import Ledger, Reservation
+from sanql.account.ledger.ledger import Ledger, RecordedNow, Reservation
 from sanql.account.ledger.places import hindrance
 from sanql.account.ledger.questions import AskedQuestion, Outcome
 from sanql.account.ledger.raising import author_named
@@ -114,6 +114,7 @@ __all__ = [
     "Ownership",
     "People",
     "Person",
+    "RecordedNow",
     "Registry",
     "Rename",
     "Reservation",

@@ -1,6 +1,6 @@
 """Session + Request → Answer: the orchestrators, each of which reads like the sentence it is."""
 
-from sanql.ask.answer import ask, ask_with
+from sanql.ask.answer import ask, ask_with, repeated_at_hand
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
 from sanql.ask.own_history import history, read_again, recorded_certificate
@@ -23,6 +23,7 @@ __all__ = [
     "read_again",
     "read_request",
     "recorded_certificate",
+    "repeated_at_hand",
     "schema_of",
     "spool_publicly",
     "suggest_limits",

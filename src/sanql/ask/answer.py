@@ -52,6 +52,13 @@ def ask_with(session: Session, request: Request, publicly: Publicly[T]) -> Answe
         return once(session, request, partial(_ask, session, request, publicly))
 
 
+def repeated_at_hand(session: Session, request: Request) -> Answer | None:
+    """Return the answer to a request that was repeated lately, at once; None where `ask` must look."""
+    session.check_open()
+    plain = request.idempotency_key is None and not session.ledger.scratch
+    return session.repeats.at_hand(request) if plain else None
+
+
 def _ask(session: Session, request: Request, publicly: Publicly[T]) -> Answer | T:
     if request.options.exact:
         return answer_exactly(session, request, partial(explain_noisy, session))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from sanql.answer import MeasuredContent
 from sanql.ask.request import Request
 
 if TYPE_CHECKING:
-    from sanql.account import Balance, Ledger
+    from sanql.account import Balance, Ledger, RecordedNow
     from sanql.results import Answer
 
 _ANSWERS_MAX = 1_000
@@ -58,15 +58,22 @@ class Repeats:
 
     def find(self, request: Request) -> Answer | None:
         """Return the answer to a request that was repeated before; None where it must be looked for."""
+        return self._find(request, self._ledger.recorded_now)
+
+    def at_hand(self, request: Request) -> Answer | None:
+        """Return the answer that `find` would, where nobody has to be waited for; None otherwise."""
+        return self._find(request, self._ledger.recorded_at_hand)
+
+    def _find(
+        self, request: Request, look_up: Callable[[str, str], RecordedNow | None]
+    ) -> Answer | None:
         name = _name(request)
-        with self._mutex:
-            kept = self._kept.get(name) if name is not None else None
-        if kept is None:
+        kept = self._kept.get(name) if name is not None else None
+        now = None if kept is None else look_up(request.analyst, kept.question)
+        if kept is None or now is None or now.version is None or now.version.formerly:
             return None
-        now = self._ledger.recorded_now(request.analyst, kept.question)
-        if now.version is None or now.version.formerly or now.version.number != kept.version:
-            return None
-        return kept.again(now.remaining) if now.answer == kept.cells else None
+        known = now.version.number == kept.version and now.answer == kept.cells
+        return kept.again(now.remaining) if known else None
 
     def keep(self, request: Request, repeated: RepeatedAnswer) -> None:
         """Remember an answer that was found on record."""

@@ -27,7 +27,7 @@ from sanql.account.ledger.balances import (
     check_fits,
     spent_without_budget,
 )
-from sanql.account.ledger.chain import LedgerRecord
+from sanql.account.ledger.chain import BEGINNING, Head, LedgerRecord
 from sanql.account.ledger.data_versions import DataVersions
 from sanql.account.ledger.erasing import Texts
 from sanql.account.ledger.exact_releases import ExactReleases
@@ -46,6 +46,7 @@ from sanql.errors import LedgerError
 from sanql.policy import Budget, Policy
 from sanql.results import Balance
 
+_LOOKED_UP_MAX = 1_000
 _DIGEST = re.compile(r"[0-9a-f]{16,128}")
 
 
@@ -91,6 +92,8 @@ class Ledger:
         self.questions = Questions(self._journal, clock, self._running_max)
         self.texts = Texts(self._journal, self.questions, clock)
         self.exact = ExactReleases(self._journal, self._preconditions, self.questions)
+        # what repeats were found to rest on, while this was the newest record
+        self._looked_up: tuple[Head, dict[tuple[str, str], RecordedNow]] = BEGINNING, {}
 
     @classmethod
     def open(
@@ -186,15 +189,30 @@ class Ledger:
 
     def recorded_now(self, analyst: str, question: str) -> RecordedNow:
         """Return what a repeat of a question rests on, in one view."""
-        self._preconditions.check_analyst(analyst)
+        known = self.recorded_at_hand(analyst, question)
+        if known is not None:
+            return known
         with self._journal.reading():
             books = self._journal.books
             recorded = books.answers.get((analyst, question))
-            return RecordedNow(
+            now = RecordedNow(
                 books.version,
                 None if recorded is None else recorded_answer(self._journal, recorded),
                 tuple(balances_of(books, books.accounts_shown_to(analyst))),
             )
+            head = books.head
+        looked_up = self._looked_up
+        if looked_up[0] != head or len(looked_up[1]) >= _LOOKED_UP_MAX:
+            looked_up = self._looked_up = head, {}
+        looked_up[1][analyst, question] = now  # not to what another has put there meanwhile
+        return now
+
+    def recorded_at_hand(self, analyst: str, question: str) -> RecordedNow | None:
+        """Return it without waiting, where it was read before and no record has come since."""
+        self._preconditions.check_analyst(analyst)
+        head, found = self._looked_up  # looked at without waiting: it is exchanged as a whole
+        settled = self._journal.settled()
+        return None if settled is None or settled.head != head else found.get((analyst, question))
 
     def reserve(
         self, analyst: str, question: str, charge: Charge, asked: Asked = NOTHING_SAID

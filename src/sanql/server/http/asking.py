@@ -19,6 +19,7 @@ from sanql.ask import (
     SpooledAnswer,
     ask_with,
     explain_request,
+    repeated_at_hand,
     spool_publicly,
     suggest_limits,
 )
@@ -52,6 +53,9 @@ async def query(http: HttpRequest) -> Response:
     dataset, person, request = await _asked(http)
     form = form_wanted(http.headers.get("accept", ""))
     more = {"dataset": dataset.name}
+    repeated = repeated_at_hand(dataset.session, request)
+    if repeated is not None:  # no thread need take it up: nobody waits for anything
+        return answer_reply(answer_bytes(repeated, form, more), form, more)
     answered = partial(_answer, dataset, request, form, more)
     asked = request, repr(request.asked.parameters), form  # 1 and true are equal, and not the same
     content = await _once(http, dataset, person, asked, answered)
