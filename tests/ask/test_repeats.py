@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sanql.ask import Session, ask, read_request, repeated_at_hand, repeats
+from sanql.ask import Request, Session, ask, read_request, repeated_at_hand, repeats
 from sanql.demo import make_hospital
 from sanql.errors import LedgerError, Refused
 from sanql.parse import QuestionText
@@ -142,23 +143,39 @@ def test_a_session_that_is_closed_repeats_nothing(demo: Path) -> None:
 
 def test_a_repeat_is_at_hand_until_the_next_record_and_waits_for_nobody(session: Session) -> None:
     request = read_request(QuestionText(COUNT), "ana", {"epsilon": "0.1"})
-    assert repeated_at_hand(session, request) is None
+    written: list[str] = []
+
+    def at_hand(request: Request = request, form: str = "json") -> bytes | None:
+        def write(answer: Answer) -> bytes:
+            written.append(form)
+            return json.dumps(answer.to_dict()).encode()
+
+        return repeated_at_hand(session, request, form, write)
+
+    def as_asked() -> bytes:
+        return json.dumps(asked(session).to_dict()).encode()
+
+    assert at_hand() is None
     for _ in range(2):
-        asked(session)
-        assert repeated_at_hand(session, request) is None
-    before = asked(session)
+        as_asked()
+        assert at_hand() is None
+    before = as_asked()
     with session.ledger._journal.mutex, ThreadPoolExecutor(1) as another:  # somebody writes
-        at_hand = another.submit(repeated_at_hand, session, request).result(60)
-    assert at_hand is not None
-    assert at_hand.to_dict() == before.to_dict()
-    for other in ("bo", "ana"):  # another's is never theirs, and a record may change what is left
-        asked(session, COUNT.replace("40", "44"), other)
-        mine = replace(request, analyst="bo")
-        assert repeated_at_hand(session, mine) is repeated_at_hand(session, request) is None
-    assert asked(session).to_dict() == repeated_at_hand(session, request).to_dict()  # type: ignore[union-attr]
-    assert repeated_at_hand(session, replace(request, idempotency_key="k")) is None
+        assert another.submit(at_hand).result(60) == before
+    assert at_hand() == at_hand(form="csv") == at_hand() == before
+    assert written == ["json", "csv"]
+    assert at_hand(replace(request, analyst="bo")) is None
+    assert at_hand(replace(request, idempotency_key="k")) is None
+    asked(session, COUNT.replace("40", "44"))
+    assert at_hand() is None  # a record may change what is left, and did
+    after = as_asked()
+    assert at_hand() == after != before
+    assert written == ["json", "csv", "json"]
     session.data.refresh()
-    assert repeated_at_hand(session, request) is None
+    assert at_hand() is None
+    session.close()
+    with pytest.raises(Refused):
+        at_hand()
 
 
 def test_an_answer_that_is_damaged_on_record_is_not_repeated(session: Session) -> None:

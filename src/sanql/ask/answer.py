@@ -52,11 +52,13 @@ def ask_with(session: Session, request: Request, publicly: Publicly[T]) -> Answe
         return once(session, request, partial(_ask, session, request, publicly))
 
 
-def repeated_at_hand(session: Session, request: Request) -> Answer | None:
-    """Return the answer to a request that was repeated lately, at once; None where `ask` must look."""
+def repeated_at_hand(
+    session: Session, request: Request, form: str, write: Callable[[Answer], bytes]
+) -> bytes | None:
+    """Return at once, in a form, the answer to what was repeated lately; None where `ask` must look."""
     session.check_open()
     plain = request.idempotency_key is None and not session.ledger.scratch
-    return session.repeats.at_hand(request) if plain else None
+    return session.repeats.at_hand(request, form, write) if plain else None
 
 
 def _ask(session: Session, request: Request, publicly: Publicly[T]) -> Answer | T:

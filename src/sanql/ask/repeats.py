@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sanql.answer import MeasuredContent
@@ -29,12 +29,13 @@ _SIMPLE = (str, int, float, bool, type(None))
 
 @dataclass(frozen=True)
 class RepeatedAnswer:
-    """An answer, and what of the ledger it was made of."""
+    """An answer, what of the ledger it was made of, and its forms as they were last written."""
 
     question: str
     version: int
     cells: bytes
     answer: Answer
+    written: dict[str, tuple[tuple[Balance, ...], bytes]] = field(default_factory=dict)
 
     def again(self, remaining: tuple[Balance, ...]) -> Answer:
         """Return the answer once more; nobody can change what others are given."""
@@ -58,29 +59,45 @@ class Repeats:
 
     def find(self, request: Request) -> Answer | None:
         """Return the answer to a request that was repeated before; None where it must be looked for."""
-        return self._find(request, self._ledger.recorded_now)
+        found = self._find(request, self._ledger.recorded_now)
+        return None if found is None else found[0].again(found[1])
 
-    def at_hand(self, request: Request) -> Answer | None:
-        """Return the answer that `find` would, where nobody has to be waited for; None otherwise."""
-        return self._find(request, self._ledger.recorded_at_hand)
+    def at_hand(
+        self, request: Request, form: str, write: Callable[[Answer], bytes]
+    ) -> bytes | None:
+        """Return in a form what `find` would return, where nobody has to be waited for; None otherwise.
+
+        `write` writes an answer in this form; what it has written is kept while as much is left.
+        """
+        found = self._find(request, self._ledger.recorded_at_hand)
+        if found is None:
+            return None
+        kept, remaining = found
+        left, written = kept.written.get(form, ((), b""))
+        if left != remaining:
+            written = write(kept.again(remaining))
+            if len(written) <= _BYTES_MAX:
+                kept.written[form] = remaining, written
+        return written
 
     def _find(
         self, request: Request, look_up: Callable[[str, str], RecordedNow | None]
-    ) -> Answer | None:
+    ) -> tuple[RepeatedAnswer, tuple[Balance, ...]] | None:
+        """Return an answer that stands as it was kept, and what is left now."""
         name = _name(request)
         kept = self._kept.get(name) if name is not None else None
         now = None if kept is None else look_up(request.analyst, kept.question)
         if kept is None or now is None or now.version is None or now.version.formerly:
             return None
-        known = now.version.number == kept.version and now.answer == kept.cells
-        return kept.again(now.remaining) if known else None
+        stands = now.version.number == kept.version and now.answer == kept.cells
+        return (kept, now.remaining) if stands else None
 
     def keep(self, request: Request, repeated: RepeatedAnswer) -> None:
         """Remember an answer that was found on record."""
         name = _name(request)
         if name is None or len(repeated.cells) > _BYTES_MAX:
             return
-        own = replace(repeated, answer=repeated.again(repeated.answer.remaining))
+        own = replace(repeated, answer=repeated.again(repeated.answer.remaining), written={})
         with self._mutex:
             self._kept[name] = own
             self._kept.move_to_end(name)

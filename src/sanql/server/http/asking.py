@@ -53,9 +53,10 @@ async def query(http: HttpRequest) -> Response:
     dataset, person, request = await _asked(http)
     form = form_wanted(http.headers.get("accept", ""))
     more = {"dataset": dataset.name}
-    repeated = repeated_at_hand(dataset.session, request)
+    write = partial(answer_bytes, form=form, more=more)
+    repeated = repeated_at_hand(dataset.session, request, form, write)
     if repeated is not None:  # no thread need take it up: nobody waits for anything
-        return answer_reply(answer_bytes(repeated, form, more), form, more)
+        return answer_reply(repeated, form, more)
     answered = partial(_answer, dataset, request, form, more)
     asked = request, repr(request.asked.parameters), form  # 1 and true are equal, and not the same
     content = await _once(http, dataset, person, asked, answered)
