@@ -414,7 +414,7 @@ def test_a_worker_has_neither_the_parents_environment_nor_its_terminal(
         }
         printed = {str(Path(f"/proc/{pid}/fd/{number}").readlink()) for number in (1, 2)}
     assert printed == {"/dev/null"}
-    expected = {"LC_ALL", "OPENBLAS_NUM_THREADS", "PYTHONPATH"}
+    expected = {"LC_ALL", "OPENBLAS_NUM_THREADS", "PYTHONPATH", "SANQL_PROCESSORS"}
     allocators = {"ARROW_DEFAULT_MEMORY_POOL", "DUCKDB_JE_MALLOC_CONF"}
     allocators |= {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}
     assert names <= {b"", *map(str.encode, expected | allocators)}

@@ -1,5 +1,6 @@
 """The only code that touches rows: one locked-down DuckDB connection, wherever it runs."""
 
+from sanql.kernel.affinity import PROCESSORS, processors, processors_at_first, stay_on_one
 from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
 from sanql.kernel.files import database_files, identify, stamp
 from sanql.kernel.hidden_modules import hide_modules
@@ -9,7 +10,6 @@ from sanql.kernel.lockdown import (
     connect,
     limit,
     lock,
-    processors,
     question_cursor,
     quote_name,
 )
@@ -59,6 +59,7 @@ __all__ = [
     "END",
     "FAILED",
     "JSON",
+    "PROCESSORS",
     "READY",
     "ROWS_READ_AT_ONCE",
     "TABLE",
@@ -98,12 +99,14 @@ __all__ = [
     "limit",
     "lock",
     "processors",
+    "processors_at_first",
     "question_cursor",
     "quote_name",
     "receive",
     "result",
     "send",
     "stamp",
+    "stay_on_one",
     "stored_column",
     "text_prefix",
 ]

@@ -16,7 +16,6 @@ very cursor that runs a question. As the configuration is locked, they stay what
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,13 +91,6 @@ def limit(
         connection.execute(f"SET max_temp_directory_size = '{spill_bytes}B'")
         _verify_bytes(connection, "max_temp_directory_size", spill_bytes)
     _set(connection, "threads", threads)
-
-
-def processors() -> int:
-    """Return on how many processors this process may run: as many threads are of use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def settle(connection: duckdb.DuckDBPyConnection) -> None:

@@ -16,12 +16,13 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
+from sanql.kernel.affinity import PROCESSORS, processors, run_on
 from sanql.kernel.channel import ChannelLost, receive, send
 from sanql.kernel.confine import die_with_parent, limit_files, limit_memory
 from sanql.kernel.cursors import QuestionCursors
 from sanql.kernel.files import database_files, stamp
 from sanql.kernel.hidden_modules import hide_modules
-from sanql.kernel.lockdown import attach, connect, limit, lock, processors
+from sanql.kernel.lockdown import attach, connect, limit, lock
 from sanql.kernel.messages import (
     END,
     FAILED,
@@ -69,6 +70,7 @@ def main() -> None:
     replies = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.umask(0o077)
+    run_on(os.environ.get(PROCESSORS, ""))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         request: WorkerRequest = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)

@@ -20,6 +20,7 @@ from pathlib import Path
 import uvicorn
 
 from sanql.errors import ServerError
+from sanql.kernel import stay_on_one
 from sanql.server.datasets import Datasets
 from sanql.server.file_limits import connections_that_fit
 from sanql.server.http.app import http_app
@@ -91,6 +92,7 @@ class RunningServer:
         """Serve until a signal says to stop; call it in the main thread."""
 
         def begin() -> None:
+            stay_on_one()
             _spare_the_collector()
             ready()
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from sanql.kernel import (
     END,
     FAILED,
+    PROCESSORS,
     READY,
     TABLE,
     ChannelLost,
@@ -28,6 +29,7 @@ from sanql.kernel import (
     Serve,
     Statement,
     WorkerRequest,
+    processors_at_first,
     receive,
     send,
 )
@@ -238,6 +240,8 @@ def _environment() -> dict[str, str]:
         # And so would the system's, of whatever is no larger than something that was freed before.
         "MALLOC_MMAP_THRESHOLD_": str(1 << 19),
         "MALLOC_TRIM_THRESHOLD_": str(1 << 22),
+        # A server stays on one processor; who touches rows has all that the server was given.
+        PROCESSORS: processors_at_first(),
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots)),
