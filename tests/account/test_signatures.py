@@ -220,3 +220,11 @@ def test_an_officer_signs_by_command_and_nobody_else_does(
     assert run("budget")[0] == 0
     assert run("ledger", "verify")[0] == 0
     assert "olga has signed the limits" in run("ledger", "list")[1]
+    for token in ("", tokens["otto"]):  # another account would be another budget
+        retire = ("account", "retire", "--because", "new data", "--release", "other-data")
+        code, said = run(*retire, token=token)
+        assert code in (5, 7) and ("second signature" in said or "only an officer" in said), said
+        assert run("budget")[0] == 0
+    assert run(*retire, token=tokens["olga"])[0] == 0
+    assert "signed by olga, an officer" in run("account", "show")[1]
+    assert run("ledger", "verify")[0] == 0

@@ -165,7 +165,10 @@ def rename(old: str, new: str, policy: Path, because: str, form: str) -> None:
     "--lost", is_flag=True, help="The ledger is gone, or put back, for good; let go of its data."
 )
 def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
-    """Close the account forever. Its data stay its own, unless you release them."""
+    """Close the account forever. Its data stay its own, unless you release them.
+
+    With second_signature = true on record, an officer releases them, by the token in SANQL_TOKEN.
+    """
     with reported("table"):
         from sanql.account import account_terms
         from sanql.policy import load
@@ -180,7 +183,8 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
             )
             return
         statement = statement_of(release)
-        retire_account(loaded, account_terms(loaded), statement, because)
+        officer = _officer(loaded) if release and os.environ.get("SANQL_TOKEN") else None
+        retire_account(loaded, account_terms(loaded), statement, because, officer)
         click.echo(f"the account kept in {loaded.ledger_place} is closed ({statement})")
 
 

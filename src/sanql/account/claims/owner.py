@@ -13,7 +13,7 @@ from typing import cast
 
 from sanql.account.claims.claims import Holder
 from sanql.account.claims.losses import Loss
-from sanql.account.claims.ownership import ClosingStatement, Ownership
+from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
 from sanql.account.ledger.chain import (
     Head,
     LedgerRecord,
@@ -24,7 +24,7 @@ from sanql.account.ledger.comparison import Comparison, compare
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.pinning import second_head_missing
-from sanql.account.ledger.raising import author_named
+from sanql.account.ledger.raising import author_named, release_unsigned
 from sanql.account.ledger.renames import Rename, refused_rename
 from sanql.account.ledger.terms import DeclaredTerms, account_terms
 from sanql.account.stores.opening import is_there, store_at
@@ -148,8 +148,24 @@ class Owner:
         """Record that the account goes on without records that are missing."""
         self._append("restore", loss.to_dict())
 
-    def retire(self, statement: ClosingStatement, reason: str, into: str | None = None) -> None:
-        """Close the account forever."""
+    def retire(
+        self,
+        statement: ClosingStatement,
+        reason: str,
+        into: str | None = None,
+        officer: str | None = None,
+    ) -> None:
+        """Close the account forever.
+
+        Data that are released may have another account with a budget of its own: where a greater budget
+        needs an officer, so does that, and the record names them. Who they are must have been seen to.
+        """
+        with self._journal.reading():
+            limits = self._journal.books.limits
+        if statement in RELEASING and limits is not None and limits.second_signature:
+            if officer is None:
+                raise release_unsigned()
+            reason = f"{reason} (signed by {officer}, an officer)"
         self._append("retire", {"into": into, "reason": reason, "statement": statement})
 
     def rename(self, rename: Rename, reason: str, author: str | None = None) -> None:

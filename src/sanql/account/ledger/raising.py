@@ -79,6 +79,16 @@ def check_signed(before: BudgetLimits | None, after: BudgetLimits, signed: set[s
         )
 
 
+def release_unsigned() -> LedgerError:
+    """Return the refusal to give data to another account, and so another budget, without an officer."""
+    return LedgerError(
+        "release_unsigned",
+        "released data may have another account with a budget of its own, and the account's record wants"
+        " a second signature for that",
+        "let an officer say it: `sanql account retire … --release …` with their token in SANQL_TOKEN",
+    )
+
+
 def author_named(author: str | None) -> str:
     """Return who writes: whoever was named, or else the user of the operating system."""
     if author:

@@ -147,14 +147,21 @@ def merge_accounts(policy: Policy, terms: Mapping[str, str], other: LedgerPlace)
 
 
 def retire_account(
-    policy: Policy, terms: Mapping[str, str], statement: ClosingStatement, reason: str
+    policy: Policy,
+    terms: Mapping[str, str],
+    statement: ClosingStatement,
+    reason: str,
+    officer: str | None = None,
 ) -> None:
-    """Close the account forever; with a releasing statement the data may have another one."""
+    """Close the account forever; with a releasing statement the data may have another one.
+
+    That an `officer` has signed the release is needed where the account's record says so.
+    """
     check_no_scratch(policy.ledger_place, scratch=policy.scratch)
     with open_claimed(policy, terms) as ledger:
         retired = ledger.owner.state.retired
         if retired is None:
-            ledger.owner.retire(statement, reason)
+            ledger.owner.retire(statement, reason, officer=officer)
         elif retired != statement:
             raise LedgerError(
                 "account_retired",
