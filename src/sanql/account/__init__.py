@@ -55,7 +55,7 @@ from sanql.account.ledger.versions import (
 from sanql.account.ledger.void_reasons import VoidReason
 from sanql.account.people.people import People
 from sanql.account.people.person import Person, Role
-from sanql.account.people.tokens import name_of_token
+from sanql.account.people.tokens import TokenVerifier, name_of_token
 from sanql.account.stores.backup import LedgerCopy, back_up, copy_of, read_backup
 from sanql.account.stores.opening import (
     is_there,
@@ -122,6 +122,7 @@ __all__ = [
     "SelectionEvent",
     "Site",
     "TextChoice",
+    "TokenVerifier",
     "Version",
     "VoidReason",
     "account_terms",

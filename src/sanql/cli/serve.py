@@ -26,6 +26,11 @@ from sanql.errors import PolicyError
     help="Where to listen; port 0 takes a free one.",
 )
 @click.option(
+    "--wire",
+    metavar="HOST:PORT",
+    help="Where to listen for tools that speak PostgreSQL, too: psql, drivers, notebooks, BI.",
+)
+@click.option(
     "--tls",
     nargs=2,
     type=click.Path(path_type=Path),
@@ -52,6 +57,7 @@ from sanql.errors import PolicyError
 def serve(
     policies: tuple[Path, ...],
     address: str,
+    wire: str | None,
     tls: tuple[Path, Path] | None,
     settings: Path | None,
     only_check: bool,
@@ -74,7 +80,8 @@ def serve(
 
         host, port = parse_address(address)
         certificate, key = tls or (None, None)
-        chosen = ServerSettings(host, port, certificate, key)
+        listening = None if wire is None else parse_address(wire)
+        chosen = ServerSettings(host, port, certificate, key, wire=listening)
         if settings is not None:
             chosen = read_settings(settings, chosen)
         if demo is not None:

@@ -9,6 +9,7 @@ from sanql.parse.relations.units import groups_of_individuals
 from sanql.parse.statistics.aggregates import AGGREGATES
 from sanql.parse.statistics.contributions import unclamped
 from sanql.parse.statistics.spellings import QUANTILES, canonical_spelling
+from sanql.parse.text.commands import Command, read_command
 from sanql.parse.text.listing import asks_what_there_is
 from sanql.parse.text.normalised import normalised
 from sanql.parse.text.parameters import Parameters, QuestionText, Value
@@ -21,6 +22,7 @@ __all__ = [
     "QUANTILES",
     "STRICT",
     "UNIT",
+    "Command",
     "Parameters",
     "Question",
     "QuestionText",
@@ -34,6 +36,7 @@ __all__ = [
     "operator",
     "parse",
     "places_within",
+    "read_command",
     "read_select",
     "statements",
     "syntax_tree",

@@ -51,16 +51,25 @@ class RunningServer:
         context = None
         if settings.certificate is not None:
             context = tls_context(settings.certificate, settings.key)
-        self._socket = _listening(settings)
+        self._socket = _listening(settings.host, settings.port, "--http")
+        self._wire: socket.socket | None = None
         try:
+            if settings.wire is not None:
+                self._wire = _listening(*settings.wire, "--wire")
             datasets = Datasets(policies, progress)
         except BaseException:
             self._socket.close()
+            if self._wire is not None:
+                self._wire.close()
             raise
         self.service = Service(datasets, settings, log or json_log())
-        host, port = self._socket.getsockname()[:2]
         scheme = "https" if settings.certificate is not None else "http"
-        self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        self.url = f"{scheme}://{_shown(self._socket)}"
+        self.wire = "" if self._wire is None else _shown(self._wire)
+        """Where it listens for tools that speak PostgreSQL, if it does."""
+        self._context = context
+        self._connections = connections_that_fit(settings.limits.connections)
+        self._over_wire = self._connections // 4 if self._wire is not None else 0
         self._uvicorn = uvicorn.Server(self._config(settings, version, context))
         self._failed: BaseException | None = None
 
@@ -68,7 +77,7 @@ class RunningServer:
         self, settings: ServerSettings, version: str, context: ssl.SSLContext | None
     ) -> uvicorn.Config:
         limits = settings.limits
-        fitting = replace(limits, connections=connections_that_fit(limits.connections))
+        fitting = replace(limits, connections=self._connections - self._over_wire)
         connection: Callable[..., asyncio.Protocol] = limited_protocol(fitting)
         if context is not None:
             connection = over_tls(connection, context, limits.header_seconds)
@@ -117,16 +126,30 @@ class RunningServer:
         await self._uvicorn.startup(sockets=[self._socket])
         self._socket.listen(_NEWCOMERS_WAITING)
         self.service.log("listening", url=self.url)
+        wire = await self._open_wire()
         opening = loop.run_in_executor(None, self._prepare, ready)
         try:
             await self._uvicorn.main_loop()
         finally:
             self.service.begin_to_stop()
             self.service.log("stopping")
+            if wire is not None:
+                wire.close()
             await self._uvicorn.shutdown(sockets=[self._socket])
             await asyncio.wait([opening])
             await loop.run_in_executor(None, self.service.close)
             self.service.log("stopped")
+
+    async def _open_wire(self) -> asyncio.Server | None:
+        if self._wire is None:
+            return None
+        from sanql.server.wire import WireDoor, bound_to_certificate
+
+        certificate = self.service.settings.certificate
+        bound_to = b"" if certificate is None else bound_to_certificate(certificate)
+        door = WireDoor(self.service, self._context, bound_to, self._over_wire)
+        self.service.log("listening", wire=self.wire)
+        return await asyncio.start_server(door.connect, sock=self._wire)
 
     def _note_fault(self, loop: object, context: Mapping[str, object]) -> None:
         """Write down that a fault was met outside of any request, and its kind alone."""
@@ -190,19 +213,24 @@ def _spare_the_collector() -> None:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
 
 
-def _listening(settings: ServerSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def _shown(opened: socket.socket) -> str:
+    host, port = opened.getsockname()[:2]
+    return f"{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _listening(host: str, port: int, option: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # with its protocol named, or asyncio would not send small replies at once
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((settings.host, settings.port))
+        opened.bind((host, port))
         opened.listen(_NEWCOMERS_WAITING)
     except OSError as fault:
         opened.close()
         raise ServerError(
             "address_unusable",
-            f"{settings.host}:{settings.port} cannot be listened on: {fault.strerror}",
-            "end whatever listens there, or name another port with --http",
+            f"{host}:{port} cannot be listened on: {fault.strerror}",
+            f"end whatever listens there, or name another port with {option}",
         ) from None
     return opened

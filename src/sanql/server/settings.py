@@ -99,17 +99,23 @@ class ServerSettings:
     certificate: Path | None = None
     key: Path | None = None
     hosts: tuple[str, ...] = ()
+    wire: tuple[str, int] | None = None
     limits: RequestLimits = field(default_factory=RequestLimits)
     proxy: TrustedProxy | None = None
     sign_on: SignOnProvider | None = None
 
     def __post_init__(self) -> None:
         """Refuse to listen where tokens would travel in clear text."""
-        if self.certificate is None and not is_loopback(self.host):
+        open_to_others = [
+            host
+            for host in (self.host, *(self.wire or ())[:1])
+            if self.certificate is None and not is_loopback(str(host))
+        ]
+        if open_to_others:
             raise ServerError(
                 "tls_needed",
-                f"{self.host} can be reached from other machines, and there is no certificate: tokens"
-                " and answers would travel in clear text",
+                f"{open_to_others[0]} can be reached from other machines, and there is no certificate:"
+                " tokens and answers would travel in clear text",
                 "add --tls CERTIFICATE KEY, or listen on 127.0.0.1 behind a proxy that has them",
             )
 

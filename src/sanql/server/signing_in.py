@@ -20,7 +20,7 @@ from ipaddress import ip_network
 from sanql.account import People, Person, name_of_token
 from sanql.errors import AccessDenied, ServerError
 from sanql.server.caller import Caller
-from sanql.server.datasets import Datasets
+from sanql.server.datasets import Dataset, Datasets
 from sanql.server.rates import RateLimit
 from sanql.server.settings import ServerSettings, plain_address
 from sanql.server.sign_on import SignOn
@@ -98,6 +98,35 @@ class SigningIn:
             while len(self._recent) > _RECENT_MAX:
                 self._recent.popitem(last=False)
         return caller
+
+    def check_challenge(self, address: str, people: People, name: str) -> None:
+        """Refuse to challenge for an address that had too many failures, but for a name that had not."""
+        if self._failures.left(_neighbourhood(address)) >= 1:
+            return
+        if self._failures.left(f"name {name}") < 1 or people.named(name) is None:
+            raise _too_many()
+
+    def challenge_failed(self, address: str, name: str) -> AccessDenied:
+        """Count a challenge that was not met; return the one answer to it."""
+        for key in (_neighbourhood(address), f"name {name}"):
+            self._failures.take(key)
+        return AccessDenied(
+            "credential_wrong",
+            "the password is not the token of a person of this name who may ask this dataset",
+            "the password is a token: the data owner gives them out with `sanql user add` and `sanql user"
+            " rotate`; the database is the dataset's name",
+        )
+
+    def still(self, name: str, person: Person) -> tuple[Dataset, Person]:
+        """Return a dataset and a person as they are now; AccessDenied where that has ended."""
+        for dataset in self._datasets:
+            if dataset.name == name:
+                now = dataset.people.named(person.name)
+                if now is not None and now.verifier == person.verifier:
+                    if not self._uses.take(f"{name}/{person.name}"):
+                        dataset.people.used(person.name)
+                    return dataset, now
+        raise denied()
 
     def _check_rate(self, credential: Credential) -> None:
         """Compare nothing for an address that had too many failures, unless the token was seen good."""

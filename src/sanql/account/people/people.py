@@ -8,6 +8,7 @@ slow part of that is done once.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -17,11 +18,18 @@ from datetime import UTC, datetime, timedelta
 
 from sanql.account.ledger.moments import Clock
 from sanql.account.people.person import Person, Role, check_identity, check_name, is_identity
-from sanql.account.people.tokens import TokenVerifier, make_token, name_of_token, verifier_of
+from sanql.account.people.tokens import (
+    ITERATIONS,
+    TokenVerifier,
+    make_token,
+    name_of_token,
+    verifier_of,
+)
 from sanql.account.stores.protocol import Store
+from sanql.entropy import OsEntropy
 from sanql.errors import AccessDenied, LedgerError
 
-_PERSON, _TOKEN, _IDENTITY = "person", "token", "identity"
+_PERSON, _TOKEN, _IDENTITY, _SECRET = "person", "token", "identity", "secret"
 _REMEMBERED_MAX = 10_000
 LAST_USE_STEP = timedelta(minutes=1)
 """How exactly the last use of a token is kept."""
@@ -37,6 +45,7 @@ class People:
         self.changes = 0
         """How often people were changed through this object, since it was made."""
         self._nobody = verifier_of(make_token())  # compared where there is nobody, to take as long
+        self._secret = b""
         self._compared: OrderedDict[bytes, TokenVerifier] = OrderedDict()
 
     def add(
@@ -149,6 +158,27 @@ class People:
             return None
         return person if person.state(self._clock()) == "active" else None
 
+    def named(self, name: str) -> Person | None:
+        """Return the person of a name who may ask now, or None; whether it is they is not compared."""
+        with self._reading() as store:
+            person = self._person(store, name)
+        return person if person is not None and person.state(self._clock()) == "active" else None
+
+    def challenge_of(self, name: str) -> TokenVerifier:
+        """Return the verifier by which a person of this name is challenged to show their token.
+
+        Where there is nobody, or they have no token, it is one that no token answers; for one name always
+        the same, as somebody's would be.
+        """
+        person = self.named(name)
+        if person is not None and person.verifier is not None:
+            return person.verifier
+        made = [
+            hmac.digest(self._made_up(), f"{part} {name}".encode(), "sha256")
+            for part in ("salt", "stored", "server")
+        ]
+        return TokenVerifier(made[0][:16], ITERATIONS, made[1], made[2])
+
     def used(self, name: str) -> None:
         """Keep that a person has asked, to the minute: a note for each question would be a disk write."""
         now = self._clock()
@@ -178,6 +208,18 @@ class People:
                 while len(self._compared) > _REMEMBERED_MAX:
                     self._compared.popitem(last=False)
         return admitted
+
+    def _made_up(self) -> bytes:
+        """Return the secret that nobody's verifiers are made of, which servers on one ledger share."""
+        if not self._secret:
+            with self._reading() as store:
+                kept = store.note(_SECRET, "challenge")
+            if kept is None:
+                with self._writing() as store:
+                    kept = store.note(_SECRET, "challenge") or OsEntropy().bytes(32)
+                    store.write_note(_SECRET, "challenge", kept)
+            self._secret = kept
+        return self._secret
 
     def _of_token(self, token_name: str) -> Person | None:
         with self._reading() as store:

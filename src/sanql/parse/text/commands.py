@@ -1,0 +1,114 @@
+"""What database tools send besides questions: settings and transactions.
+
+A text is told by its first words. What is none of these is a question, and is read as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sanql.parse.text.guard import tokens_within_limits
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+Kind = Literal["nothing", "set", "show", "reset", "transaction", "explain", "question"]
+
+_TRANSACTIONS = {
+    "BEGIN": "BEGIN",
+    "START": "START TRANSACTION",
+    "COMMIT": "COMMIT",
+    "END": "COMMIT",
+    "ROLLBACK": "ROLLBACK",
+    "ABORT": "ROLLBACK",
+    "SAVEPOINT": "SAVEPOINT",
+    "RELEASE": "RELEASE",
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A text, and what it is: of a setting its name and value, of a transaction how it is confirmed."""
+
+    kind: Kind
+    text: str = ""
+    name: str = ""
+    value: str | None = None
+
+
+def read_command(sql: str) -> Command:
+    """Return what a text is; what is none of the others, or several, is a question, and refused as one.
+
+    >>> read_command("set sanql.epsilon to 0.1;")
+    Command(kind='set', text='', name='sanql.epsilon', value='0.1')
+    >>> read_command("SELECT 1").kind, read_command(" ; ").kind, read_command("begin").name
+    ('question', 'nothing', 'BEGIN')
+    """
+    tokens = _without_ends(tokens_within_limits(sql))
+    if not tokens:
+        return Command("nothing")
+    if any(map(_is_end, tokens)):
+        return Command("question", sql)
+    words = [token.text for token in tokens]
+    first = words[0].upper()
+    match first:
+        case "SET":
+            return _setting(words[1:])
+        case "SHOW":
+            return Command("show", name="".join(words[1:]).lower())
+        case "RESET":
+            return Command("reset", name="".join(words[1:]).lower())
+        case "DISCARD":
+            return Command("reset", name="all")
+        case "EXPLAIN":
+            return Command("explain", _explained(_blank(sql[: tokens[0].end + 1]), sql))
+        case _ if first in _TRANSACTIONS:
+            return Command("transaction", name=_TRANSACTIONS[first])
+        case _:
+            return Command("question", sql[: tokens[-1].end + 1])  # places in it stay as they are
+
+
+def _without_ends(tokens: list[Token]) -> list[Token]:
+    """Return the words of a text without what begins or ends its statements."""
+    while tokens and _is_end(tokens[-1]):
+        tokens = tokens[:-1]
+    while tokens and _is_end(tokens[0]):
+        tokens = tokens[1:]
+    return tokens
+
+
+def _is_end(token: Token) -> bool:
+    return token.text == ";" and token.start == token.end  # not in quotes
+
+
+def _setting(words: list[str]) -> Command:
+    if words and words[0].upper() in ("SESSION", "LOCAL"):
+        words = words[1:]
+    equals = next((n for n, word in enumerate(words) if word == "=" or word.upper() == "TO"), None)
+    if not equals:
+        # SET TIME ZONE …, SET TRANSACTION …, SET NAMES …: what they say is so already, or has no meaning
+        return Command("set", name=" ".join(words[:2]).lower(), value=" ".join(words[2:]))
+    value = "".join(words[equals + 1 :])
+    unset = value.upper() == "DEFAULT"
+    return Command("set", name="".join(words[:equals]).lower(), value=None if unset else value)
+
+
+def _explained(before: str, sql: str) -> str:
+    """Return the question that is to be explained, without what only PostgreSQL's EXPLAIN takes."""
+    text = before + sql[len(before) :]
+    tokens = tokens_within_limits(text)
+    if tokens and tokens[0].text == "(":
+        end = next((n for n, token in enumerate(tokens) if token.text == ")"), len(tokens))
+        tokens = tokens[end + 1 :]
+    while tokens and tokens[0].text.upper() in ("ANALYZE", "ANALYSE", "VERBOSE"):
+        tokens = tokens[1:]
+    tokens = _without_ends(tokens)
+    if not tokens:
+        return ""
+    return _blank(text[: tokens[0].start]) + text[tokens[0].start : tokens[-1].end + 1]
+
+
+def _blank(text: str) -> str:
+    """Return as much blank space, so that whatever follows stays in its place."""
+    return "".join(letter if letter == "\n" else " " for letter in text)

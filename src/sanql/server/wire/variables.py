@@ -1,0 +1,148 @@
+"""What a connection has set: San's own options, and what tools set because PostgreSQL has it.
+
+`SET sanql.epsilon = 0.1` holds for every question of the connection that does not say otherwise in its
+own clause. What PostgreSQL has and San has not is remembered and shown again, and does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanql.errors import ServerError
+from sanql.options import read_options
+
+PREFIX = "sanql."
+_OPTIONS = (
+    "epsilon",
+    "delta",
+    "accuracy",
+    "confidence",
+    "max_groups_contributed",
+    "min_privacy_units_per_group",
+    "other",
+    "nonnegative",
+    "rounded",
+)
+_INTERVALS = "intervals"
+_OTHERS_MAX = 100
+_VALUE_MAX = 1_000
+REPORTED = {
+    "server_version": "15.0 (SanQL)",
+    "server_encoding": "UTF8",
+    "client_encoding": "UTF8",
+    "DateStyle": "ISO, MDY",
+    "IntervalStyle": "postgres",
+    "TimeZone": "UTC",
+    "integer_datetimes": "on",
+    "standard_conforming_strings": "on",
+    "is_superuser": "off",
+    "default_transaction_read_only": "on",
+    "in_hot_standby": "off",
+}
+"""What a connection is told at its beginning."""
+
+_FIXED = {name.lower(): value for name, value in REPORTED.items()} | {
+    "transaction_isolation": "read committed",
+    "transaction isolation level": "read committed",
+    "search_path": "public",
+    "max_identifier_length": "63",
+    "server_version_num": "150000",
+    "extra_float_digits": "1",
+    "lc_collate": "C",
+    "standard_conforming_strings": "on",
+}
+
+
+class Variables:
+    """The variables of one connection."""
+
+    def __init__(self, begun_with: Mapping[str, str]) -> None:
+        self._own: dict[str, str] = {}
+        self._others: dict[str, str] = {}
+        self._begun_with = dict(begun_with)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What is asked of every answer."""
+        return {name: value for name, value in self._own.items() if name in _OPTIONS}
+
+    @property
+    def interval_columns(self) -> bool:
+        """Whether intervals are columns of the answer."""
+        return self._own.get(_INTERVALS) == "columns"
+
+    def set(self, name: str, value: str | None) -> None:
+        """Take a value; None is the one from the beginning. A value that means nothing is refused."""
+        if value is not None and len(value) > _VALUE_MAX:
+            raise _unfit(name, value, f"write at most {_VALUE_MAX} letters")
+        if not name.startswith(PREFIX):
+            self._set_other(name, value)
+            return
+        own = name.removeprefix(PREFIX)
+        if own == _INTERVALS:
+            if value not in (None, "columns", "notices", "none"):
+                raise _unfit(name, value, "write columns, notices or none")
+        elif own not in _OPTIONS:
+            raise _unknown(name)
+        elif value is not None:
+            read_options({}, {own: _typed(own, value)})
+        if value is None:
+            self._own.pop(own, None)
+        else:
+            self._own[own] = value
+
+    def reset(self, name: str) -> None:
+        """Go back to the beginning, with one of them or with all."""
+        if name != "all":
+            self.set(name, None)
+            return
+        self._own.clear()
+        self._others.clear()
+
+    def shown(self, name: str) -> str:
+        """Return a value; a name that nobody knows is refused."""
+        if name.startswith(PREFIX):
+            own = name.removeprefix(PREFIX)
+            if own in (*_OPTIONS, _INTERVALS):
+                return self._own.get(own, "")
+        elif name in self._others:
+            return self._others[name]
+        elif name in _FIXED:
+            return _FIXED[name]
+        elif name in self._begun_with:
+            return self._begun_with[name]
+        raise _unknown(name)
+
+    def typed_options(self) -> dict[str, object]:
+        """Return the options as they are passed beside a question."""
+        return {name: _typed(name, value) for name, value in self.options.items()}
+
+    def _set_other(self, name: str, value: str | None) -> None:
+        if value is None:
+            self._others.pop(name, None)
+        elif name == "client_encoding" and value.upper().replace("-", "") not in (
+            "UTF8",
+            "UNICODE",
+        ):
+            raise _unfit(name, value, "set it to UTF8, which San speaks")
+        elif len(self._others) < _OTHERS_MAX:
+            self._others[name] = value
+
+
+def _typed(name: str, value: str) -> object:
+    if name == "nonnegative":
+        return value.lower() in ("on", "true", "yes", "1")
+    return value
+
+
+def _unfit(name: str, value: str | None, remedy: str) -> ServerError:
+    return ServerError("variable_unfit", f"{name[:60]} cannot be {str(value)[:40]!r}", remedy)
+
+
+def _unknown(name: str) -> ServerError:
+    there = ", ".join(PREFIX + each for each in (*_OPTIONS, _INTERVALS))
+    return ServerError(
+        "variable_unknown",
+        f"there is no variable {name[:60]!r}",
+        f"there are: {there}, sanql.budget",
+    )
