@@ -228,3 +228,11 @@ def test_an_officer_signs_by_command_and_nobody_else_does(
     assert run(*retire, token=tokens["olga"])[0] == 0
     assert "signed by olga, an officer" in run("account", "show")[1]
     assert run("ledger", "verify")[0] == 0
+
+
+def test_where_no_signature_is_wanted_anybodys_token_is_in_nobodys_way(tmp_path: Path) -> None:
+    path = str(make_hospital(tmp_path / "demo"))
+    retire = ["account", "retire", "--because", "new data", "--release", "other-data", "-p", path]
+    CliRunner().invoke(main, ["budget", "-p", path])
+    done = CliRunner().invoke(main, retire, env={"SANQL_TOKEN": "of somebody else"})
+    assert done.exit_code == 0, done.output

@@ -171,6 +171,7 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
     """
     with reported("table"):
         from sanql.account import account_terms
+        from sanql.errors import LedgerError
         from sanql.policy import load
         from sanql.sources import retire_account, retire_lost, statement_of
 
@@ -183,8 +184,13 @@ def retire(policy: Path, because: str, release: str | None, lost: bool) -> None:
             )
             return
         statement = statement_of(release)
-        officer = _officer(loaded) if release and os.environ.get("SANQL_TOKEN") else None
-        retire_account(loaded, account_terms(loaded), statement, because, officer)
+        terms = account_terms(loaded)
+        try:
+            retire_account(loaded, terms, statement, because)
+        except LedgerError as fault:
+            if fault.code != "release_unsigned" or not os.environ.get("SANQL_TOKEN"):
+                raise
+            retire_account(loaded, terms, statement, because, _officer(loaded))
         click.echo(f"the account kept in {loaded.ledger_place} is closed ({statement})")
 
 
