@@ -72,3 +72,12 @@ def workers(source: PreparedSource, people: Policy) -> Iterator[Pool]:
     """Return one worker over those people."""
     with Pool(source, people.engine, WorkerEngine()) as started:
         yield started
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever asks a server that has to be started is slow."""
+    for item in items:
+        started = {"hospital", "policy"} & set(getattr(item, "fixturenames", ()))
+        if started and item.path.parent.name in ("server", "wire"):
+            item.add_marker(pytest.mark.slow)

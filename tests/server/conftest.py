@@ -21,12 +21,3 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     return make_hospital(tmp_path / "hospital")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks a server that has to be started is slow."""
-    for item in items:
-        started = {"hospital", "policy"} & set(getattr(item, "fixturenames", ()))
-        if item.path.parent == Path(__file__).parent and started:
-            item.add_marker(pytest.mark.slow)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -38,12 +37,3 @@ def connect(hospital: Served) -> Iterator[Connect]:
     yield open_one
     for each in opened:
         each.close()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks a server that has to be started is slow."""
-    for item in items:
-        started = {"hospital", "policy"} & set(getattr(item, "fixturenames", ()))
-        if item.path.parent == Path(__file__).parent and started:
-            item.add_marker(pytest.mark.slow)

@@ -14,8 +14,11 @@ import trustme
 from psycopg import errors
 
 from sanql.demo import make_hospital
-from sanql.errors import ServerError
+from sanql.errors import SanqlError, ServerError
+from sanql.parse import Command, read_command
 from sanql.server import ServerSettings
+from sanql.server.wire import problems
+from sanql.server.wire.variables import Variables
 from support.serving import Served, served
 from wire.conftest import Connect
 
@@ -95,12 +98,55 @@ def test_an_explanation_costs_nothing(connect: Connect) -> None:
         assert left(ana) == before
 
 
-def test_public_rows_stream(connect: Connect, hospital: Served) -> None:
-    with connect() as ana:
-        tables = [name for name, t in hospital.datasets[0].session.tables.items() if t.public]
-        for name in tables:
-            found = ana.execute(f"SELECT * FROM {name}").fetchall()  # type: ignore[arg-type]
-            assert found
+@pytest.mark.slow
+def test_public_rows_stream_and_are_counted(tmp_path: Path) -> None:
+    made = make_hospital(tmp_path / "hospital")
+    lines = "".join(f"{number},street {number}\n" for number in range(3_000))
+    data = made.parent / "data"
+    (data / "places.csv").write_text("place,street\n" + lines)
+    made.write_text(made.read_text() + "\n[table.places]\npublic = true\n")
+    with served([made], ServerSettings(port=0, wire=("127.0.0.1", 0))) as hospital:
+        port = hospital.server.wire.rpartition(":")[2]
+        there = (
+            f"host=127.0.0.1 port={port} user=ana dbname=hospital password={hospital.token('ana')}"
+        )
+        with psycopg.connect(there, autocommit=True) as ana:
+            cursor = ana.execute("SELECT place, street FROM places ORDER BY place")
+            assert cursor.statusmessage == "SELECT 3000"
+            assert cursor.fetchall() == [(n, f"street {n}") for n in range(3_000)]
+
+
+def test_every_state_is_of_an_error_that_there_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "refusals.md").read_text()
+    assert [code for code in problems._STATES if f"`{code}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "name", "value"),
+    [
+        ("SET sanql.accuracy = '2% of 100'", "sanql.accuracy", "2% of 100"),
+        ("SET sanql.accuracy = 2 % of 100", "sanql.accuracy", "2 % of 100"),
+        ("SET DateStyle TO ISO, MDY;", "datestyle", "ISO, MDY"),
+        ("SET LOCAL a.b = DEFAULT", "a.b", None),
+    ],
+)
+def test_a_value_is_what_was_typed(sql: str, name: str, value: str | None) -> None:
+    assert read_command(sql) == Command("set", name=name, value=value)
+
+
+def test_nothing_is_set_that_is_not_understood() -> None:
+    variables = Variables({})
+    for name, value in (("sanql.nonnegative", "perhaps"), ("sanql.intervals", "notices")):
+        with pytest.raises(SanqlError):
+            variables.set(name, value)
+    variables.set("sanql.nonnegative", "true")
+    assert variables.options == {"nonnegative": "true"}
+    for number in range(100):
+        variables.set(f"other{number}", "x")
+    with pytest.raises(SanqlError):
+        variables.set("one more", "x")
+    variables.set("other7", "y")
+    assert variables.shown("other7") == "y"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def read_command(sql: str) -> Command:
     first = words[0].upper()
     match first:
         case "SET":
-            return _setting(words[1:])
+            return _setting(sql, tokens[1:])
         case "SHOW":
             return Command("show", name="".join(words[1:]).lower())
         case "RESET":
@@ -82,16 +82,19 @@ def _is_end(token: Token) -> bool:
     return token.text == ";" and token.start == token.end  # not in quotes
 
 
-def _setting(words: list[str]) -> Command:
-    if words and words[0].upper() in ("SESSION", "LOCAL"):
-        words = words[1:]
+def _setting(sql: str, tokens: list[Token]) -> Command:
+    if tokens and tokens[0].text.upper() in ("SESSION", "LOCAL"):
+        tokens = tokens[1:]
+    words = [token.text for token in tokens]
     equals = next((n for n, word in enumerate(words) if word == "=" or word.upper() == "TO"), None)
     if not equals:
         # SET TIME ZONE …, SET TRANSACTION …, SET NAMES …: what they say is so already, or has no meaning
         return Command("set", name=" ".join(words[:2]).lower(), value=" ".join(words[2:]))
-    value = "".join(words[equals + 1 :])
-    unset = value.upper() == "DEFAULT"
-    return Command("set", name="".join(words[:equals]).lower(), value=None if unset else value)
+    value, name = tokens[equals + 1 :], "".join(words[:equals]).lower()
+    if len(value) == 1:  # a word, or a text without its quotes
+        unset = value[0].text.upper() == "DEFAULT"
+        return Command("set", name=name, value=None if unset else value[0].text)
+    return Command("set", name=name, value=sql[value[0].start : value[-1].end + 1] if value else "")
 
 
 def _explained(before: str, sql: str) -> str:

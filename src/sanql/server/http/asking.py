@@ -41,8 +41,9 @@ from sanql.server.http.exchange import (
     waited_for,
 )
 from sanql.server.http.forms import JSON, answer_bytes, answer_reply, form_wanted, kept_bytes
-from sanql.server.http.problems import problem, told_to_analysts
+from sanql.server.http.problems import problem
 from sanql.server.questions import KeptQuestion, QuestionState, cancelled_before
+from sanql.server.telling import told_to_analysts
 
 T = TypeVar("T")
 _SUGGEST = frozenset({"table", "by", "epsilon", "typical_epsilon", "dataset"})

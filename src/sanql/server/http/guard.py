@@ -16,8 +16,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
-from sanql.server.http.problems import internal, problem_reply, told_to_analysts
+from sanql.server.http.problems import problem_reply
 from sanql.server.service import Service
+from sanql.server.telling import internal, told_to_analysts
 
 STRICT_HEADERS = {
     "cache-control": "no-store",

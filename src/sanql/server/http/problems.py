@@ -115,26 +115,3 @@ def problem_reply(error: SanqlError) -> tuple[int, dict[str, str], bytes]:
     if shape["status"] == 401:
         headers["www-authenticate"] = 'Bearer realm="sanql"'
     return shape["status"], headers, json_text(shape).encode("ascii")
-
-
-def internal() -> ServerError:
-    """Return the one answer to a fault of San's own; what it was is nowhere told."""
-    return ServerError(
-        "internal",
-        "the server has met a fault of its own",
-        "tell whoever runs it, with the number of the request",
-    )
-
-
-def told_to_analysts(error: SanqlError) -> SanqlError:
-    """Return an error as analysts are told it."""
-    return account_unusable(error) if isinstance(error, LedgerError | PolicyError) else error
-
-
-def account_unusable(error: SanqlError) -> LedgerError:
-    """Return what analysts are told where the account or the policy is at fault: not where it is kept."""
-    return LedgerError(
-        error.code,
-        "the account of this dataset cannot be used at present; nothing is answered from it",
-        "try again in a while, and tell whoever runs the server if it lasts",
-    )

@@ -79,9 +79,10 @@ def _shown(asker: Asker, variables: Variables, command: Command) -> WireReply:
     if command.name == "sanql.budget":
         names = ("account", "spent_epsilon", "left_epsilon", "spent_delta", "left_delta")
         columns: Columns = [(names[0], TEXT), *((name, FLOAT8) for name in names[1:])]
-        return WireReply(
-            "SHOW", columns, [*map(_balance, asker.dataset.session.balances(asker.person.name))]
-        )
+        with asker.dataset.used() as session:
+            own = asker.person.role == "analyst"
+            shown = session.balances(asker.person.name) if own else session.ledger.balances()
+        return WireReply("SHOW", columns, [*map(_balance, shown)])
     return WireReply("SHOW", [(command.name, TEXT)], [(variables.shown(command.name),)])
 
 
@@ -123,16 +124,24 @@ def _answered(
 
 
 def _reply_of(answer: Answer, *, interval_columns: bool) -> WireReply:
-    columns: Columns = []
-    values: list[list[Any]] = []
-    for field in answer.table.schema:
-        columns.append((field.name, type_of(field.type)))
-        values.append(answer.table.column(field.name).to_pylist())
-        if interval_columns and field.name in answer.intervals:
-            for place, end in enumerate(("low", "high")):
-                columns.append((f"{field.name}_{end}", FLOAT8))
-                values.append([interval[place] for interval in answer.intervals[field.name]])
-    rows = [*zip(*values, strict=True)]
+    named = [(field.name, type_of(field.type)) for field in answer.table.schema]
+    ends = answer.intervals if interval_columns else {}
+    columns = [
+        column
+        for name, kind in named
+        for column in (
+            (name, kind),
+            *((f"{name}_{end}", FLOAT8) for end in ("low", "high") if name in ends),
+        )
+    ]
+    rows = [
+        tuple(
+            value
+            for (name, _), cell in zip(named, row, strict=True)
+            for value in (cell, *(ends[name][place] if name in ends else ()))
+        )
+        for place, row in enumerate(answer.rows)
+    ]
     return WireReply("SELECT", columns, rows, tuple(answer.footer()), counted=True)
 
 
@@ -148,7 +157,7 @@ def _request(asker: Asker, variables: Variables, text: str) -> Request:
     asked = QuestionText(text)
     passed = {
         name: value
-        for name, value in variables.typed_options().items()
+        for name, value in variables.options.items()
         if name not in asked.options and not _is_price_of(name, asked.options)
     }
     return read_request(asked, asker.person.name, passed, door="wire")

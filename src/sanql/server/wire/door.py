@@ -43,7 +43,6 @@ class WireDoor:
         self.service = service
         self.tls = tls
         self.bound_to = bound_to
-        self.idle_seconds: float | None = None  # tools keep a connection open all day
         self._connections_max = connections_max
         self._inside: dict[int, _Inside] = {}
         self._newcomers: dict[WireSession, asyncio.Task[None]] = {}  # who came first is first

@@ -35,7 +35,6 @@ _STATES = {
     "variable_unfit": "22023",
     "table_unknown": "42P01",
     "column_unknown": "42703",
-    "function_unknown": "42883",
     "epsilon_needed": "SB002",
     "epsilon_below_least": "SB002",
 }
@@ -66,8 +65,8 @@ def fields_of(error: SanqlError, text: str = "", *, severity: str = "ERROR") -> 
         "S": severity,
         "V": severity,
         "C": state_of(error),
-        "M": _safe(f"{error.message} [{error.code}]"),
-        "H": _safe(error.remedy),
+        "M": plain_text(f"{error.message} [{error.code}]"),
+        "H": plain_text(error.remedy),
     }
     place = getattr(error, "place", None)
     if place is not None and text:
@@ -86,6 +85,6 @@ def _position(place: tuple[int, int], text: str) -> int:
     return max(1, min(sum(len(each) + 1 for each in before) + column, len(text) + 1))
 
 
-def _safe(text: str) -> str:
-    """Return a text without what would end it."""
+def plain_text(text: str) -> str:
+    """Return a text without what would end it on the wire."""
     return text.replace("\0", "\ufffd")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pygwire import TransactionStatus
 from pygwire.messages import (
@@ -38,16 +38,17 @@ from pygwire.messages import (
 
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
 from sanql.server.caller import Caller
-from sanql.server.http.problems import internal, told_to_analysts
+from sanql.server.telling import internal, told_to_analysts
 from sanql.server.wire.answering import WireReply, answer_command
 from sanql.server.wire.challenge import Challenge, ChallengeFailed
 from sanql.server.wire.frames import MINOR, FrameFault, Frames
-from sanql.server.wire.problems import fields_of
+from sanql.server.wire.problems import fields_of, plain_text
 from sanql.server.wire.values import encoded
 from sanql.server.wire.variables import REPORTED, Variables
 
 if TYPE_CHECKING:
     from sanql.account import Person
+    from sanql.interrupts import Watch
     from sanql.server.datasets import Dataset
     from sanql.server.wire.door import WireDoor
 
@@ -79,7 +80,7 @@ class WireSession:
         self._status = TransactionStatus.IDLE
         self._variables = Variables({})
         self._asker: Asker | None = None
-        self.running: Any = None  # the watch of the question that runs, if one does
+        self.running: Watch | None = None  # of the question that runs, if one does
 
     async def run(self) -> None:
         """Speak until the other side has ended, or has to."""
@@ -188,9 +189,8 @@ class WireSession:
     # ---- questions
 
     async def _answer_all(self) -> None:
-        idle = self._door.idle_seconds
         while True:
-            message = await self._frames.receive(idle)
+            message = await self._frames.receive()  # tools keep a connection open all day
             match message:
                 case Query(text):
                     await self._answer(text)
@@ -205,7 +205,7 @@ class WireSession:
         try:
             reply = await self._reply(text)
             for notice in reply.notices:
-                self._frames.send(NoticeResponse(_NOTICE | {"M": notice}))
+                self._frames.send(NoticeResponse(_NOTICE | {"M": plain_text(notice)}))
             if reply.empty:
                 self._frames.send(EmptyQueryResponse())
             else:
@@ -250,7 +250,8 @@ class WireSession:
             return 0
         number = 0
         described = [
-            FieldDescription(name, 0, 0, kind.oid, kind.size, -1, 0) for name, kind in reply.columns
+            FieldDescription(plain_text(name), 0, 0, kind.oid, kind.size, -1, 0)
+            for name, kind in reply.columns
         ]
         self._frames.send(RowDescription(described))
         for number, row in enumerate(reply.rows, 1):

@@ -43,13 +43,12 @@ REPORTED = {
 
 _FIXED = {name.lower(): value for name, value in REPORTED.items()} | {
     "transaction_isolation": "read committed",
-    "transaction isolation level": "read committed",
+    "transactionisolationlevel": "read committed",
     "search_path": "public",
     "max_identifier_length": "63",
     "server_version_num": "150000",
     "extra_float_digits": "1",
     "lc_collate": "C",
-    "standard_conforming_strings": "on",
 }
 
 
@@ -63,7 +62,7 @@ class Variables:
 
     @property
     def options(self) -> dict[str, str]:
-        """What is asked of every answer."""
+        """What is asked of every answer, as it was typed."""
         return {name: value for name, value in self._own.items() if name in _OPTIONS}
 
     @property
@@ -80,12 +79,12 @@ class Variables:
             return
         own = name.removeprefix(PREFIX)
         if own == _INTERVALS:
-            if value not in (None, "columns", "notices", "none"):
-                raise _unfit(name, value, "write columns, notices or none")
+            if value not in (None, "columns", "none"):
+                raise _unfit(name, value, "write columns or none")
         elif own not in _OPTIONS:
             raise _unknown(name)
         elif value is not None:
-            read_options({}, {own: _typed(own, value)})
+            read_options({}, {own: value})
         if value is None:
             self._own.pop(own, None)
         else:
@@ -113,10 +112,6 @@ class Variables:
             return self._begun_with[name]
         raise _unknown(name)
 
-    def typed_options(self) -> dict[str, object]:
-        """Return the options as they are passed beside a question."""
-        return {name: _typed(name, value) for name, value in self.options.items()}
-
     def _set_other(self, name: str, value: str | None) -> None:
         if value is None:
             self._others.pop(name, None)
@@ -125,14 +120,10 @@ class Variables:
             "UNICODE",
         ):
             raise _unfit(name, value, "set it to UTF8, which San speaks")
-        elif len(self._others) < _OTHERS_MAX:
+        elif name not in self._others and len(self._others) >= _OTHERS_MAX:
+            raise _unfit(name, value, f"set at most {_OTHERS_MAX} variables, or RESET ALL")
+        else:
             self._others[name] = value
-
-
-def _typed(name: str, value: str) -> object:
-    if name == "nonnegative":
-        return value.lower() in ("on", "true", "yes", "1")
-    return value
 
 
 def _unfit(name: str, value: str | None, remedy: str) -> ServerError:
