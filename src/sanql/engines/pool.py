@@ -48,7 +48,7 @@ class Pool:
             own = source.stamp if source.stamp is not None else stamp(database_files(database))
             self.stamp: Stamp = own
             """What the files of the source were when they were taken for the data."""
-            self._serve = Serve(database, own, limits.memory_bytes)
+            self._serve = Serve(database, own, limits.memory_bytes, limits.workers)
             self._begin()
         except OSError:
             vanished = True

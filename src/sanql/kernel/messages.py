@@ -26,11 +26,15 @@ FAILED = b"f"
 
 @dataclass(frozen=True)
 class Serve:
-    """Answer queries from a database until the pipe closes; it must be the one with this stamp."""
+    """Answer queries from a database until the pipe closes; it must be the one with this stamp.
+
+    The processors are shared by so many `workers`: each computes with its part of them.
+    """
 
     database: Path
     stamp: Stamp
     memory_bytes: int
+    workers: int = 1
 
 
 @dataclass(frozen=True)

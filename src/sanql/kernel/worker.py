@@ -111,7 +111,7 @@ def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection
     attach(connection, request.database, read_only=True)
     if stamp(database_files(request.database)) != request.stamp:
         raise ChannelLost  # the source was replaced after the parent had looked at it
-    threads = processors()
+    threads = max(1, processors() // request.workers)
     limit_memory(request.memory_bytes, threads)
     _import_last(_FOR_QUERIES)
     confined = limit_files([], [spill])
