@@ -118,13 +118,6 @@ def test_a_query_returns_its_result_with_integers_as_they_are(workers: Pool) -> 
     ]
 
 
-@pytest.mark.parametrize("count", [1, 2, 64])
-def test_workers_share_the_processors(source: PreparedSource, people: Policy, count: int) -> None:
-    with Pool(source, replace(people.engine, workers=count), WorkerEngine()) as workers:
-        used = workers.run(Statement("SELECT current_setting('threads')::BIGINT AS n"))
-    assert used.column("n").to_pylist() == [max(1, len(os.sched_getaffinity(0)) // count)]
-
-
 def test_parameters_of_every_kind_arrive_unchanged(workers: Pool) -> None:
     values = [
         None,

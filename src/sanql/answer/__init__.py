@@ -8,7 +8,12 @@ from sanql.answer.display import (
     check_plain,
     widened_half_width,
 )
-from sanql.answer.levels import LevelCells, noise_by_column, show_levels
+from sanql.answer.levels import (
+    LevelCells,
+    columns_with_intervals,
+    noise_by_column,
+    show_levels,
+)
 from sanql.answer.post_process import arrange, run_on_cells
 
 __all__ = [
@@ -19,6 +24,7 @@ __all__ = [
     "arrange",
     "check_display",
     "check_plain",
+    "columns_with_intervals",
     "noise_by_column",
     "run_on_cells",
     "show_levels",

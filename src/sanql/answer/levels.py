@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from sanql.answer.display import AS_THEY_ARE, Display
 from sanql.answer.most_frequent import with_most_frequent
-from sanql.answer.post_process import Layer, Shown, show_layers
+from sanql.answer.post_process import Layer, Shown, names_with_intervals, show_layers
 from sanql.answer.reconcile import fitted
 from sanql.measurements import NoisyCells
 from sanql.mechanisms import Sampler
 from sanql.noise import add_noise
-from sanql.plan import Plan
+from sanql.plan import Level, Plan
 from sanql.question import AggregateRef
 
 if TYPE_CHECKING:
@@ -63,6 +63,27 @@ def show_levels(
         for place in plan.shown
     ]
     return show_layers(plan.query, layers, confidence, display)
+
+
+def columns_with_intervals(
+    plan: Plan, confidence: Fraction, display: Display = AS_THEY_ARE
+) -> frozenset[str]:
+    """Return which columns of the answer will have intervals: those that an answer without groups has."""
+    first = plan.shown[0]
+    cells = _no_cells(plan.levels[first])
+    layer = Layer(plan.levels[first], plan.sets[first], cells, cells)
+    return names_with_intervals(plan.query, layer, confidence, display)
+
+
+def _no_cells(level: Level) -> NoisyCells:
+    import pyarrow as pa
+
+    columns = {f"k{place}": pa.nulls(0) for place in range(len(level.query.keys))}
+    for place, measurement in enumerate(level.measurements):
+        kind = pa.list_(pa.int64()) if measurement.by_bins else pa.int64()
+        columns[f"m{place}"] = pa.nulls(0, kind)
+    columns |= {f"v{place}": pa.nulls(0) for place in range(len(level.query.aggregates))}
+    return NoisyCells(pa.table(columns))
 
 
 def noise_by_column(plan: Plan) -> dict[str, float]:

@@ -86,6 +86,13 @@ def show_layers(
     )
 
 
+def names_with_intervals(
+    query: Query, layer: Layer, confidence: Fraction, display: Display
+) -> frozenset[str]:
+    """Return which columns have intervals, whatever the cells are."""
+    return frozenset(query.outputs[i].name for i in _bands(query, layer, confidence, display))
+
+
 def _bands(query: Query, layer: Layer, confidence: Fraction, display: Display) -> dict[int, Band]:
     """Return the intervals of the columns that have any; which these are, the question decides."""
     if _merges_groups(query):

@@ -1,6 +1,7 @@
 """Session + Request → Answer: the orchestrators, each of which reads like the sentence it is."""
 
 from sanql.ask.answer import ask, ask_with, repeated_at_hand
+from sanql.ask.columns import answer_columns, interval_columns
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
 from sanql.ask.own_history import history, read_again, recorded_certificate
@@ -14,11 +15,13 @@ __all__ = [
     "Request",
     "Session",
     "SpooledAnswer",
+    "answer_columns",
     "ask",
     "ask_with",
     "closed",
     "explain_request",
     "history",
+    "interval_columns",
     "plan_request",
     "read_again",
     "read_request",

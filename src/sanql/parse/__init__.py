@@ -12,6 +12,7 @@ from sanql.parse.statistics.spellings import QUANTILES, canonical_spelling
 from sanql.parse.text.commands import Command, read_command
 from sanql.parse.text.listing import asks_what_there_is
 from sanql.parse.text.normalised import normalised
+from sanql.parse.text.parameter_types import parameter_types
 from sanql.parse.text.parameters import Parameters, QuestionText, Value
 from sanql.parse.text.places import places_within
 from sanql.parse.text.select import read_select, statements, syntax_tree
@@ -34,6 +35,7 @@ __all__ = [
     "names_key",
     "normalised",
     "operator",
+    "parameter_types",
     "parse",
     "places_within",
     "read_command",

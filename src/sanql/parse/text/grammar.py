@@ -94,6 +94,13 @@ class _Words(TokenizerCore):
             raise too_long(self._start, self.size).at(place)
         super()._add(token_type, text)
 
+    def _scan_string(self, start: str) -> bool:
+        """Read a text in quotes, if one begins here; $1 is a parameter, whatever dollars follow it."""
+        if start == "$" and self._peek.isdecimal():
+            self._add(TokenType.PARAMETER)
+            return True
+        return super()._scan_string(start)
+
 
 class Dialect(DuckDB):
     """DuckDB's grammar as questions are written in it."""

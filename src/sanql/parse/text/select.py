@@ -22,12 +22,22 @@ from sanql.policy import Table
 def read_select(asked: str | QuestionText, tables: Mapping[str, Table]) -> exp.Select:
     """Return the tree of a text, its parameters put in."""
     asked = asked if isinstance(asked, QuestionText) else QuestionText(asked)
+    return _read(asked, tables, with_values=True)
+
+
+def read_tree(asked: QuestionText, tables: Mapping[str, Table]) -> exp.Select:
+    """Return the tree of a text whose parameters have no values yet."""
+    return _read(asked, tables, with_values=False)
+
+
+def _read(asked: QuestionText, tables: Mapping[str, Table], *, with_values: bool) -> exp.Select:
     tokens, _ = asked.split
     start = place_of_token(asked.tokens[0]) if asked.tokens else (1, 1)
     try:
         select = _select(_only_statement(tokens), asked.sql, tables)
-        with at(select):
-            put_in(select, asked)
+        if with_values:
+            with at(select):
+                put_in(select, asked)
     except RecursionError:
         raise too_deep().at(start) from None
     except Refused as refused:

@@ -1,0 +1,77 @@
+"""The columns that an answer will have, known before it is asked for.
+
+Nothing private is read for it and nothing is spent: the question decides. Of public tables, whose values
+may have types of their own, the engine is asked for no rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sanql.answer import columns_with_intervals
+from sanql.ask.find_bounds import look_up_bounds, read_question
+from sanql.ask.price import price_question
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.ask.teaching import teaching
+from sanql.compile import compile_public_query
+from sanql.plan import ParsedQuestion
+from sanql.question import PublicQuery, Type
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def answer_columns(session: Session, request: Request) -> pyarrow.Schema:
+    """Return names and types of an answer's columns; what cannot be asked is refused."""
+    import pyarrow as pa
+
+    session.check_open()
+    with teaching(session, request.asked):
+        query = read_question(session, request).question.query
+        if isinstance(query, PublicQuery):
+            return _public_columns(session, query)
+        return pa.schema([(o.name, _shown_as(o.expression.facts.type)) for o in query.outputs])
+
+
+def interval_columns(session: Session, request: Request) -> frozenset[str]:
+    """Return which columns of an answer will have intervals; its price must be known for that."""
+    session.check_open()
+    with teaching(session, request.asked):
+        parsed: ParsedQuestion = read_question(session, request)
+        if isinstance(parsed.question.query, PublicQuery):
+            return frozenset()
+        plan = price_question(session, request, look_up_bounds(session, request, parsed))
+        return columns_with_intervals(plan, request.options.confidence, request.display)
+
+
+def _public_columns(session: Session, query: PublicQuery) -> pyarrow.Schema:
+    import pyarrow as pa
+
+    opened = session.data.open()
+    no_rows = replace(query, limit=0)
+    found = opened.workers.run(compile_public_query(no_rows, opened.source, session.tables))
+    names = [field.name for field in query.shown]
+    return pa.schema([(n, field.type) for n, field in zip(names, found.schema, strict=True)])
+
+
+def _shown_as(kind: Type) -> pyarrow.DataType:
+    """Return the type of a column over noisy cells (`answer/post_process.py`)."""
+    import pyarrow as pa
+
+    match kind:
+        case Type.INTEGER:
+            return pa.int64()
+        case Type.REAL:
+            return pa.float64()
+        case Type.TEXT:
+            return pa.string()
+        case Type.BOOLEAN:
+            return pa.bool_()
+        case Type.DATE:
+            return pa.date32()
+        case Type.TIMESTAMP:
+            return pa.timestamp("us")
+        case Type.NULL:
+            return pa.null()
