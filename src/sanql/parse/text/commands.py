@@ -13,7 +13,9 @@ from sanql.parse.text.guard import tokens_within_limits
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-Kind = Literal["nothing", "set", "show", "reset", "transaction", "explain", "question"]
+Kind = Literal[
+    "nothing", "set", "show", "reset", "transaction", "explain", "deallocate", "confirm", "question"
+]
 
 _TRANSACTIONS = {
     "BEGIN": "BEGIN",
@@ -35,6 +37,27 @@ class Command:
     text: str = ""
     name: str = ""
     value: str | None = None
+
+
+def read_commands(sql: str) -> list[Command]:
+    """Return what the statements of a text are, one after another; places in each are those of the text.
+
+    A text with several questions is one, and refused as such: each would have a price.
+
+    >>> [each.kind for each in read_commands("BEGIN; SELECT 1;; COMMIT")]
+    ['transaction', 'question', 'transaction']
+    """
+    tokens, found, begun = tokens_within_limits(sql), list[Command](), 0
+    ends = [n for n, token in enumerate(tokens) if _is_end(token)]
+    for end in (*ends, len(tokens)):
+        if end > begun:
+            first, last = tokens[begun].start, tokens[end - 1].end
+            before = sql[:first] if not found else _blank(sql[:first])
+            found.append(read_command(before + sql[first : last + 1]))
+        begun = end + 1
+    if sum(each.kind == "question" for each in found) > 1:
+        return [Command("question", sql)]
+    return found or [Command("nothing")]
 
 
 def read_command(sql: str) -> Command:
@@ -61,12 +84,22 @@ def read_command(sql: str) -> Command:
             return Command("reset", name="".join(words[1:]).lower())
         case "DISCARD":
             return Command("reset", name="all")
+        case "DEALLOCATE":
+            named = words[2:] if words[1:2] and words[1].upper() == "PREPARE" else words[1:]
+            return Command("deallocate", name=_named(named))
+        case "CLOSE" | "UNLISTEN":
+            return Command("confirm", name="CLOSE CURSOR" if first == "CLOSE" else first)
         case "EXPLAIN":
             return Command("explain", _explained(_blank(sql[: tokens[0].end + 1]), sql))
         case _ if first in _TRANSACTIONS:
             return Command("transaction", name=_TRANSACTIONS[first])
         case _:
             return Command("question", sql[: tokens[-1].end + 1])  # places in it stay as they are
+
+
+def _named(words: list[str]) -> str:
+    name = "".join(words)
+    return "all" if name.upper() == "ALL" else name
 
 
 def _without_ends(tokens: list[Token]) -> list[Token]:

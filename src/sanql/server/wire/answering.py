@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +11,33 @@ from pygwire import TransactionStatus
 from sanql.ask import (
     Request,
     SpooledAnswer,
+    answer_columns,
     ask_with,
     explain_request,
+    interval_columns,
     read_request,
     spool_publicly,
 )
 from sanql.interrupts import Watch, watched_by
 from sanql.numbers import number_lower, number_upper
-from sanql.parse import Command, QuestionText, read_command
+from sanql.parse import Command, QuestionText, Value
 from sanql.server.caller import check_role
 from sanql.server.wire.values import FLOAT8, TEXT, WireType, type_of
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from sanql.results import Answer, Balance
     from sanql.server.wire.session import Asker, WireSession
     from sanql.server.wire.variables import Variables
 
 Columns = list[tuple[str, WireType]]
+
+_BUDGET: Columns = [
+    ("account", TEXT),
+    *((name, FLOAT8) for name in ("spent_epsilon", "left_epsilon", "spent_delta", "left_delta")),
+]
+_PLAN: Columns = [("QUERY PLAN", TEXT)]
 
 
 @dataclass(frozen=True)
@@ -42,12 +52,19 @@ class WireReply:
     empty: bool = False
     counted: bool = False  # whether the rows are counted in its confirmation
 
+    def confirmation(self, rows: int) -> str:
+        """Return the words that end it, after so many rows."""
+        return f"{self.tag} {rows}" if self.counted else self.tag
+
 
 def answer_command(
-    session: WireSession, asker: Asker, variables: Variables, text: str
+    session: WireSession,
+    asker: Asker,
+    variables: Variables,
+    command: Command,
+    values: Sequence[Value] | None = None,
 ) -> WireReply:
     """Return what a text is answered with; call it in its person's turn."""
-    command = read_command(text)
     match command.kind:
         case "nothing":
             return WireReply(empty=True)
@@ -62,9 +79,34 @@ def answer_command(
         case "transaction":
             return _transaction(command)
         case "explain":
-            return _explained(asker, variables, command)
+            return _explained(asker, variables, command, values)
+        case "deallocate":
+            session.prepared.deallocate(command.name)
+            return WireReply("DEALLOCATE ALL" if command.name == "all" else "DEALLOCATE")
+        case "confirm":
+            return WireReply(command.name)
         case "question":
-            return _answered(session, asker, variables, command)
+            return _answered(session, asker, variables, command, values)
+
+
+def columns_of(
+    asker: Asker, variables: Variables, command: Command, values: Sequence[Value] | None
+) -> Columns | None:
+    """Return the columns that a text will be answered with; nothing is run, and nothing spent."""
+    match command.kind:
+        case "show":
+            return _BUDGET if command.name == "sanql.budget" else [(command.name, TEXT)]
+        case "explain":
+            return _PLAN
+        case "question":
+            check_role(asker.person, "analyst")
+            request = _request(asker, variables, command.text, values)
+            with asker.dataset.used() as session:
+                named = _named(answer_columns(session, request))
+                ends = interval_columns(session, request) if variables.interval_columns else ()
+            return _with_ends(named, ends)
+        case _:
+            return None
 
 
 def _transaction(command: Command) -> WireReply:
@@ -77,12 +119,10 @@ def _transaction(command: Command) -> WireReply:
 
 def _shown(asker: Asker, variables: Variables, command: Command) -> WireReply:
     if command.name == "sanql.budget":
-        names = ("account", "spent_epsilon", "left_epsilon", "spent_delta", "left_delta")
-        columns: Columns = [(names[0], TEXT), *((name, FLOAT8) for name in names[1:])]
         with asker.dataset.used() as session:
             own = asker.person.role == "analyst"
             shown = session.balances(asker.person.name) if own else session.ledger.balances()
-        return WireReply("SHOW", columns, [*map(_balance, shown)])
+        return WireReply("SHOW", _BUDGET, [*map(_balance, shown)])
     return WireReply("SHOW", [(command.name, TEXT)], [(variables.shown(command.name),)])
 
 
@@ -97,19 +137,25 @@ def _balance(balance: Balance) -> tuple[Any, ...]:
     )
 
 
-def _explained(asker: Asker, variables: Variables, command: Command) -> WireReply:
+def _explained(
+    asker: Asker, variables: Variables, command: Command, values: Sequence[Value] | None
+) -> WireReply:
     check_role(asker.person, "analyst")
     with asker.dataset.used() as session:
-        explanation = explain_request(session, _request(asker, variables, command.text))
+        explanation = explain_request(session, _request(asker, variables, command.text, values))
     lines = [(line,) for line in str(explanation).splitlines()]
-    return WireReply("EXPLAIN", [("QUERY PLAN", TEXT)], lines)
+    return WireReply("EXPLAIN", _PLAN, lines)
 
 
 def _answered(
-    session: WireSession, asker: Asker, variables: Variables, command: Command
+    session: WireSession,
+    asker: Asker,
+    variables: Variables,
+    command: Command,
+    values: Sequence[Value] | None,
 ) -> WireReply:
     check_role(asker.person, "analyst")
-    request = _request(asker, variables, command.text)
+    request = _request(asker, variables, command.text, values)
     watch = session.running = Watch()
     try:
         with asker.dataset.used() as opened, watched_by(watch):
@@ -117,23 +163,15 @@ def _answered(
     finally:
         session.running = None
     if isinstance(answer, SpooledAnswer):
-        table = answer.answer.table
-        columns = [(field.name, type_of(field.type)) for field in table.schema]
+        columns = _named(answer.answer.table.schema)
         return WireReply("SELECT", columns, _spooled(answer), counted=True)
-    return _reply_of(answer, interval_columns=variables.interval_columns)
+    return _reply_of(answer, with_ends=variables.interval_columns)
 
 
-def _reply_of(answer: Answer, *, interval_columns: bool) -> WireReply:
-    named = [(field.name, type_of(field.type)) for field in answer.table.schema]
-    ends = answer.intervals if interval_columns else {}
-    columns = [
-        column
-        for name, kind in named
-        for column in (
-            (name, kind),
-            *((f"{name}_{end}", FLOAT8) for end in ("low", "high") if name in ends),
-        )
-    ]
+def _reply_of(answer: Answer, *, with_ends: bool) -> WireReply:
+    named = _named(answer.table.schema)
+    ends = answer.intervals if with_ends else {}
+    columns = _with_ends(named, ends)
     rows = [
         tuple(
             value
@@ -145,6 +183,22 @@ def _reply_of(answer: Answer, *, interval_columns: bool) -> WireReply:
     return WireReply("SELECT", columns, rows, tuple(answer.footer()), counted=True)
 
 
+def _named(schema: pyarrow.Schema) -> Columns:
+    return [(field.name, type_of(field.type)) for field in schema]
+
+
+def _with_ends(named: Columns, ends: Collection[str]) -> Columns:
+    """Return columns, each of those in `ends` followed by the two of its interval."""
+    return [
+        column
+        for name, kind in named
+        for column in (
+            (name, kind),
+            *((f"{name}_{end}", FLOAT8) for end in ("low", "high") if name in ends),
+        )
+    ]
+
+
 def _spooled(answer: SpooledAnswer) -> Iterator[tuple[Any, ...]]:
     try:
         for part in answer.parts():
@@ -153,8 +207,10 @@ def _spooled(answer: SpooledAnswer) -> Iterator[tuple[Any, ...]]:
         answer.close()
 
 
-def _request(asker: Asker, variables: Variables, text: str) -> Request:
-    asked = QuestionText(text)
+def _request(
+    asker: Asker, variables: Variables, text: str, values: Sequence[Value] | None
+) -> Request:
+    asked = QuestionText(text, tuple(values) if values else None)
     passed = {
         name: value
         for name, value in variables.options.items()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pygwire import TransactionStatus
 from pygwire.messages import (
@@ -37,11 +38,14 @@ from pygwire.messages import (
 )
 
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
+from sanql.parse import read_commands
 from sanql.server.caller import Caller
 from sanql.server.telling import internal, told_to_analysts
-from sanql.server.wire.answering import WireReply, answer_command
+from sanql.server.wire.answering import Columns, WireReply, answer_command
 from sanql.server.wire.challenge import Challenge, ChallengeFailed
+from sanql.server.wire.extended import EXTENDED, ExtendedProtocol
 from sanql.server.wire.frames import MINOR, FrameFault, Frames
+from sanql.server.wire.prepared import PreparedNames
 from sanql.server.wire.problems import fields_of, plain_text
 from sanql.server.wire.values import encoded
 from sanql.server.wire.variables import REPORTED, Variables
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     from sanql.server.datasets import Dataset
     from sanql.server.wire.door import WireDoor
 
+T = TypeVar("T")
 _ROWS_AT_ONCE = 1_000
 _NOTICE = {"S": "NOTICE", "V": "NOTICE", "C": "00000"}
 
@@ -74,13 +79,21 @@ class WireSession:
 
     def __init__(self, door: WireDoor, frames: Frames, address: str) -> None:
         self._door = door
-        self._frames = frames
+        self.frames = frames
         self._address = address
         self._tls = False
-        self._status = TransactionStatus.IDLE
-        self._variables = Variables({})
+        self.status = TransactionStatus.IDLE
+        self.variables = Variables({})
+        self.prepared = PreparedNames()
+        self._extended = ExtendedProtocol(self)
         self._asker: Asker | None = None
         self.running: Watch | None = None  # of the question that runs, if one does
+
+    @property
+    def asker(self) -> Asker:
+        """Whoever this connection is of; nobody asks before they have signed in."""
+        assert self._asker is not None  # noqa: S101
+        return self._asker
 
     async def run(self) -> None:
         """Speak until the other side has ended, or has to."""
@@ -104,8 +117,8 @@ class WireSession:
     async def _end(self, error: SanqlError, code: str = "") -> None:
         """Say why the connection ends here."""
         fields = fields_of(error, severity="FATAL") | ({"C": code} if code else {})
-        self._frames.writer.write(ErrorResponse(fields).to_wire())
-        await self._frames.flush()
+        self.frames.writer.write(ErrorResponse(fields).to_wire())
+        await self.frames.flush()
 
     # ---- beginning
 
@@ -113,19 +126,19 @@ class WireSession:
         """Come as far as the first question; return False where it was no connection to ask."""
         limits = self._door.service.settings.limits
         while True:
-            message = await self._frames.receive(limits.header_seconds)
+            message = await self.frames.receive(limits.header_seconds)
             match message:
                 case SSLRequest() if self._door.tls is not None and not self._tls:
-                    self._frames.send(SSLResponse(accepted=True))
-                    await self._frames.flush()
-                    await self._frames.start_tls(self._door.tls)
+                    self.frames.send(SSLResponse(accepted=True))
+                    await self.frames.flush()
+                    await self.frames.start_tls(self._door.tls)
                     self._tls = True
                 case SSLRequest():
-                    self._frames.send(SSLResponse(accepted=False))
-                    await self._frames.flush()
+                    self.frames.send(SSLResponse(accepted=False))
+                    await self.frames.flush()
                 case GSSEncRequest():
-                    self._frames.send(GSSResponse(accepted=False))
-                    await self._frames.flush()
+                    self.frames.send(GSSResponse(accepted=False))
+                    await self.frames.flush()
                 case CancelRequest(process_id, secret_key):
                     self._door.cancel(process_id, secret_key)
                     return False
@@ -141,21 +154,21 @@ class WireSession:
         unknown = [name for name in startup.params if name.startswith("_pq_.")]
         if self._door.tls is not None and not self._tls:
             raise ServerError("tls_needed", "this server is spoken to over TLS", "sslmode=require")
-        if unknown or self._frames.minor_wanted not in (0, MINOR):
-            spoken = MINOR if self._frames.minor_wanted >= MINOR else 0
-            self._frames.send(NegotiateProtocolVersion(spoken, unknown))
+        if unknown or self.frames.minor_wanted not in (0, MINOR):
+            spoken = MINOR if self.frames.minor_wanted >= MINOR else 0
+            self.frames.send(NegotiateProtocolVersion(spoken, unknown))
         asker = await self._sign_in(startup.params, seconds_max)
         self._asker = asker
-        self._variables = Variables({name.lower(): v for name, v in startup.params.items()})
+        self.variables = Variables({name.lower(): v for name, v in startup.params.items()})
         number, key = self._door.enter(self, asker.caller.key)
         reported = REPORTED | {
             "session_authorization": asker.person.name,
             "application_name": startup.params.get("application_name", ""),
         }
-        self._frames.send(AuthenticationOk())
-        self._frames.send(*(ParameterStatus(name, value) for name, value in reported.items()))
-        self._frames.send(BackendKeyData(number, key), ReadyForQuery(self._status))
-        await self._frames.flush()
+        self.frames.send(AuthenticationOk())
+        self.frames.send(*(ParameterStatus(name, value) for name, value in reported.items()))
+        self.frames.send(BackendKeyData(number, key), ReadyForQuery(self.status))
+        await self.frames.flush()
 
     async def _sign_in(self, begun_with: dict[str, str], seconds_max: float) -> Asker:
         name = begun_with.get("user", "")
@@ -165,16 +178,16 @@ class WireSession:
         await loop.run_in_executor(None, signing_in.check_challenge, self._address, people, name)
         verifier = await loop.run_in_executor(None, people.challenge_of, name)
         challenge = Challenge(verifier, self._door.bound_to if self._tls else b"")
-        self._frames.send(AuthenticationSASL(challenge.mechanisms))
-        await self._frames.flush()
+        self.frames.send(AuthenticationSASL(challenge.mechanisms))
+        await self.frames.flush()
         try:
-            first = await self._frames.receive(seconds_max)
+            first = await self.frames.receive(seconds_max)
             if not isinstance(first, SASLInitialResponse):
                 raise ChallengeFailed
             answer = challenge.begin(first.mechanism, first.data or b"")
-            self._frames.send(AuthenticationSASLContinue(answer))
-            await self._frames.flush()
-            last = await self._frames.receive(seconds_max)
+            self.frames.send(AuthenticationSASLContinue(answer))
+            await self.frames.flush()
+            last = await self.frames.receive(seconds_max)
             if not isinstance(last, SASLResponse):
                 raise ChallengeFailed
             proof = await loop.run_in_executor(None, challenge.end, last.data)
@@ -183,49 +196,68 @@ class WireSession:
         person = await loop.run_in_executor(None, people.named, name)
         if dataset is None or person is None or person.verifier != verifier:
             raise signing_in.challenge_failed(self._address, name)
-        self._frames.send(AuthenticationSASLFinal(proof))
+        self.frames.send(AuthenticationSASLFinal(proof))
         return Asker(dataset, person)
 
     # ---- questions
 
     async def _answer_all(self) -> None:
         while True:
-            message = await self._frames.receive()  # tools keep a connection open all day
+            message = await self.frames.receive()  # tools keep a connection open all day
             match message:
                 case Query(text):
-                    await self._answer(text)
+                    self.prepared.close("S", "")  # what has no name ends with the next text
+                    self.prepared.close("P", "")
+                    await self.attempt(self._answer(text), text)
+                    await self.ready()
                 case Terminate() | None:
                     return
+                case _ if isinstance(message, EXTENDED):
+                    await self._extended.take(message)
                 case _:
                     raise FrameFault(f"{type(message).__name__} is not taken", "0A000")
 
-    async def _answer(self, text: str) -> None:
-        """Answer a text of the simple protocol, or say why not; another may follow."""
+    async def attempt(self, act: Coroutine[object, object, None], text: str = "") -> bool:
+        """Return whether something could be done; where not, the other side is told why."""
         code: str | None = None
         try:
-            reply = await self._reply(text)
-            for notice in reply.notices:
-                self._frames.send(NoticeResponse(_NOTICE | {"M": plain_text(notice)}))
-            if reply.empty:
-                self._frames.send(EmptyQueryResponse())
-            else:
-                sent = await self._send_rows(reply)
-                self._frames.send(
-                    CommandComplete(f"{reply.tag} {sent}" if reply.counted else reply.tag)
-                )
-            self._status = reply.status or self._status
+            await act
         except SanqlError as error:
             code = error.code
-            self._frames.send(ErrorResponse(fields_of(self._told(error), text)))
-        except ConnectionError:
+            self.frames.send(ErrorResponse(fields_of(self._told(error), text)))
+        except (ConnectionError, FrameFault):
             raise
         except Exception as fault:
             code = "internal"
             self._door.service.log("fault", kind=type(fault).__name__)
-            self._frames.send(ErrorResponse(fields_of(internal())))
-        self._frames.send(ReadyForQuery(self._status))
-        await self._frames.flush()
+            self.frames.send(ErrorResponse(fields_of(internal())))
         self._door.log_statement(self._asker, code)
+        return code is None
+
+    async def ready(self) -> None:
+        """Say that the next question may come; portals live as long as a transaction."""
+        if self.status is TransactionStatus.IDLE:
+            self.prepared.end_portals()
+        self.frames.send(ReadyForQuery(self.status))
+        await self.frames.flush()
+
+    async def _answer(self, text: str) -> None:
+        """Answer the statements of a text, one after another, until one cannot be."""
+        for command in await self.in_turn(partial(read_commands, text)):
+            reply = await self.in_turn(
+                partial(answer_command, self, self.asker, self.variables, command)
+            )
+            self.send_notices(reply)
+            if reply.empty:
+                self.frames.send(EmptyQueryResponse())
+                continue
+            sent = 0
+            if reply.columns is not None:
+                self.send_columns(reply.columns, ())
+                plain = (False,) * len(reply.columns)
+                sent = await self.send_rows(reply.rows, reply.columns, plain)
+            self.status = reply.status or self.status
+            self.frames.send(CommandComplete(reply.confirmation(sent)))
 
     def _told(self, error: SanqlError) -> SanqlError:
         """Return what an analyst is told of an error; what is about the account is for its owner."""
@@ -234,32 +266,40 @@ class WireSession:
             return told_to_analysts(error)
         return error
 
-    async def _reply(self, text: str) -> WireReply:
-        assert self._asker is not None  # noqa: S101  (nobody asks before they have signed in)
-        service, asker = self._door.service, self._asker
-        service.check_rate(asker.caller.key)
+    async def in_turn(self, act: Callable[[], T]) -> T:
+        """Return what something gives that is done in its person's turn, if they still may ask."""
+        service = self._door.service
+        service.check_rate(self.asker.caller.key)
         loop = asyncio.get_running_loop()
-        asker = self._asker = await loop.run_in_executor(None, self._door.check_still, asker)
-        act = partial(answer_command, self, asker, self._variables, text)
-        future = service.queue.submit(asker.caller.key, act)
+        self._asker = await loop.run_in_executor(None, self._door.check_still, self.asker)
+        future = service.queue.submit(self.asker.caller.key, act)
         return await asyncio.shield(asyncio.wrap_future(future))
 
-    async def _send_rows(self, reply: WireReply) -> int:
-        """Send what there is of rows; return how many they were."""
-        if reply.columns is None:
-            return 0
-        number = 0
+    def send_notices(self, reply: WireReply) -> None:
+        """Send what is to be said of an answer besides its rows."""
+        for notice in reply.notices:
+            self.frames.send(NoticeResponse(_NOTICE | {"M": plain_text(notice)}))
+
+    def send_columns(self, columns: Columns, formats: Sequence[int]) -> None:
+        """Send names and types of columns, and in which format each will come."""
+        each = formats if len(formats) > 1 else [*formats, 0][:1] * len(columns)
         described = [
-            FieldDescription(plain_text(name), 0, 0, kind.oid, kind.size, -1, 0)
-            for name, kind in reply.columns
+            FieldDescription(plain_text(name), 0, 0, kind.oid, kind.size, -1, form)
+            for (name, kind), form in zip(columns, each, strict=False)
         ]
-        self._frames.send(RowDescription(described))
-        for number, row in enumerate(reply.rows, 1):
+        self.frames.send(RowDescription(described))
+
+    async def send_rows(
+        self, rows: Iterable[Sequence[object]], columns: Columns, binary: Sequence[bool]
+    ) -> int:
+        """Send rows; return how many they were."""
+        number = 0
+        for number, row in enumerate(rows, 1):
             cells = [
-                encoded(value, kind, binary=False)
-                for value, (_, kind) in zip(row, reply.columns, strict=True)
+                encoded(value, kind, binary=form)
+                for value, (_, kind), form in zip(row, columns, binary, strict=True)
             ]
-            self._frames.send(DataRow(cells))
+            self.frames.send(DataRow(cells))
             if number % _ROWS_AT_ONCE == 0:
-                await self._frames.flush()
+                await self.frames.flush()
         return number
