@@ -8,7 +8,7 @@ import pytest
 
 from sanql.demo import make_hospital
 from sanql.errors import Refused
-from sanql.parse import QuestionText, parameter_types, read_select
+from sanql.parse import QuestionText, parameter_types, parse, read_select
 from sanql.policy import Table, load
 
 
@@ -51,6 +51,19 @@ def test_parameters_may_stand_close_together(between: str, tables: dict[str, Tab
     kept = read_select(QuestionText(sql, [30, 40]), tables).sql(dialect="duckdb")
     assert "30" in kept and "40" in kept
     assert "x $1 y" in read_select("SELECT $a$x $1 y$a$ FROM people", tables).sql(dialect="duckdb")
+
+
+@pytest.mark.parametrize("named", ["public.people", '"public"."people"', "PUBLIC.people AS people"])
+def test_tables_may_be_said_to_be_in_the_one_schema_there_is(
+    named: str, tables: dict[str, Table]
+) -> None:
+    plain = parse("SELECT people.sex, COUNT(*) FROM people GROUP BY people.sex", tables)
+    assert parse(f"SELECT people.sex, COUNT(*) FROM {named} GROUP BY people.sex", tables) == plain
+    whole = "SELECT public.people.sex, COUNT(*) FROM public.people GROUP BY public.people.sex"
+    assert parse(whole, tables) == plain
+    for elsewhere in ("other.people", "hospital.public.people"):
+        with pytest.raises(Refused):
+            parse(f"SELECT COUNT(*) FROM {elsewhere}", tables)
 
 
 def test_what_cannot_be_read_has_no_types(tables: dict[str, Table]) -> None:

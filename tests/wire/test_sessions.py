@@ -157,7 +157,7 @@ def test_nothing_is_set_that_is_not_understood() -> None:
         ("SELECT income FROM people", "0A000", 8),
         ("COPY people TO STDOUT", "0A000", 1),
         ("INSERT INTO people VALUES (1)", "0A000", 1),
-        ("SELECT COUNT(*) FROM people; SELECT 1", "0A000", 30),
+        ("SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM visits", "0A000", 30),
         ("SELECT COUNT(*", "42601", None),
     ],
 )

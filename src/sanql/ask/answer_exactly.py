@@ -25,6 +25,7 @@ from sanql.exact import (
     claim_of,
     differences_from_sql,
     exact_answer,
+    exact_columns,
     plan_exact,
     recorded_cells,
     release_cells,
@@ -59,6 +60,12 @@ def answer_exactly(session: Session, request: Request, explain_noisy: ExplainNoi
                 run = partial(_run, session, opened, lease, sent)
                 released = release_cells(exact, *version, analyst, ledger, run, asked)
         return _shown(session, analyst, plan, released)
+
+
+def columns_exactly(session: Session, request: Request) -> pyarrow.Schema:
+    """Return names and types of the exact answer's columns; no row is read."""
+    plan = _plan(session, request)
+    return exact_columns(plan, session.tables[plan.exact.table])
 
 
 def recorded_exactly(session: Session, request: Request) -> ExactAnswer | None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sanql.answer import columns_with_intervals
+from sanql.ask.answer_exactly import columns_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.price import price_question
 from sanql.ask.request import Request
@@ -29,6 +30,8 @@ def answer_columns(session: Session, request: Request) -> pyarrow.Schema:
 
     session.check_open()
     with teaching(session, request.asked):
+        if request.options.exact:
+            return columns_exactly(session, request)
         query = read_question(session, request).question.query
         if isinstance(query, PublicQuery):
             return _public_columns(session, query)
@@ -40,7 +43,7 @@ def interval_columns(session: Session, request: Request) -> frozenset[str]:
     session.check_open()
     with teaching(session, request.asked):
         parsed: ParsedQuestion = read_question(session, request)
-        if isinstance(parsed.question.query, PublicQuery):
+        if request.options.exact or isinstance(parsed.question.query, PublicQuery):
             return frozenset()
         plan = price_question(session, request, look_up_bounds(session, request, parsed))
         return columns_with_intervals(plan, request.options.confidence, request.display)

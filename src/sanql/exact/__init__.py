@@ -1,6 +1,6 @@
 """Noiseless answers: declared releases, planned, certified and put on record."""
 
-from sanql.exact.answer import differences_from_sql, exact_answer
+from sanql.exact.answer import differences_from_sql, exact_answer, exact_columns
 from sanql.exact.cells import Released, recorded_cells, release_cells
 from sanql.exact.plan import ExactPlan, plan_exact
 from sanql.exact.terms import (
@@ -22,6 +22,7 @@ __all__ = [
     "claim_of",
     "differences_from_sql",
     "exact_answer",
+    "exact_columns",
     "plan_exact",
     "recorded_cells",
     "release_cells",

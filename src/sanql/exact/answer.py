@@ -65,6 +65,12 @@ def differences_from_sql(plan: ExactPlan) -> list[str]:
     return []
 
 
+def exact_columns(plan: ExactPlan, table: Table) -> pyarrow.Schema:
+    """Return names and types of an exact answer's columns: those that empty cells have."""
+    nothing = (0,) * len(plan.exact.cells.keys())
+    return _shown(plan, table, ExactCells(nothing, nothing)).schema
+
+
 def _shown(plan: ExactPlan, table: Table, cells: ExactCells) -> pyarrow.Table:
     return arrange(plan.query, _groups(plan, table, cells))
 

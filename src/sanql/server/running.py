@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -29,6 +30,9 @@ from sanql.server.http.handshakes import over_tls, tls_context
 from sanql.server.logs import Log, json_log
 from sanql.server.service import Service
 from sanql.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from sanql.server.wire import WireDoor
 
 _STARTING_SECONDS = 60.0
 _NEWCOMERS_WAITING = 2_048
@@ -71,6 +75,7 @@ class RunningServer:
         self._connections = connections_that_fit(settings.limits.connections)
         self._over_wire = self._connections // 4 if self._wire is not None else 0
         self._uvicorn = uvicorn.Server(self._config(settings, version, context))
+        self._door: WireDoor | None = None
         self._failed: BaseException | None = None
 
     def _config(
@@ -137,7 +142,7 @@ class RunningServer:
                 wire.close()
             await self._uvicorn.shutdown(sockets=[self._socket])
             await asyncio.wait([opening])
-            await loop.run_in_executor(None, self.service.close)
+            await loop.run_in_executor(None, self._close)
             self.service.log("stopped")
 
     async def _open_wire(self) -> asyncio.Server | None:
@@ -147,7 +152,7 @@ class RunningServer:
 
         certificate = self.service.settings.certificate
         bound_to = b"" if certificate is None else bound_to_certificate(certificate)
-        door = WireDoor(self.service, self._context, bound_to, self._over_wire)
+        self._door = door = WireDoor(self.service, self._context, bound_to, self._over_wire)
         self.service.log("listening", wire=self.wire)
         return await asyncio.start_server(door.connect, sock=self._wire)
 
@@ -160,11 +165,18 @@ class RunningServer:
             self.service.prepare()
             self.service.log("ready")
             ready()
+            if self._door is not None:
+                self._door.prepare()
             for dataset in self.service.datasets:
                 dataset.rehearse()
         except BaseException as fault:
             self._failed = fault
             self.stop()
+
+    def _close(self) -> None:
+        if self._door is not None:
+            self._door.close()
+        self.service.close()
 
     def _reload(self) -> None:
         threading.Thread(target=self._reload_now, daemon=True).start()

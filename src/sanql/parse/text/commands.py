@@ -1,4 +1,4 @@
-"""What database tools send besides questions: settings and transactions.
+"""What database tools send besides questions: settings, transactions, and questions about the catalogue.
 
 A text is told by its first words. What is none of these is a question, and is read as one.
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from sanql.parse.text.catalogue import asks_the_catalogue
 from sanql.parse.text.guard import tokens_within_limits
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 Kind = Literal[
-    "nothing", "set", "show", "reset", "transaction", "explain", "deallocate", "confirm", "question"
-]
+    "nothing", "set", "show", "reset", "transaction", "explain", "deallocate", "confirm", "catalogue",
+    "question",
+]  # fmt: skip
 
 _TRANSACTIONS = {
     "BEGIN": "BEGIN",
@@ -44,7 +46,7 @@ def read_commands(sql: str) -> list[Command]:
 
     A text with several questions is one, and refused as such: each would have a price.
 
-    >>> [each.kind for each in read_commands("BEGIN; SELECT 1;; COMMIT")]
+    >>> [each.kind for each in read_commands("BEGIN; SELECT n FROM t;; COMMIT")]
     ['transaction', 'question', 'transaction']
     """
     tokens, found, begun = tokens_within_limits(sql), list[Command](), 0
@@ -65,7 +67,7 @@ def read_command(sql: str) -> Command:
 
     >>> read_command("set sanql.epsilon to 0.1;")
     Command(kind='set', text='', name='sanql.epsilon', value='0.1')
-    >>> read_command("SELECT 1").kind, read_command(" ; ").kind, read_command("begin").name
+    >>> read_command("SELECT n FROM t").kind, read_command(" ; ").kind, read_command("begin").name
     ('question', 'nothing', 'BEGIN')
     """
     tokens = _without_ends(tokens_within_limits(sql))
@@ -94,7 +96,8 @@ def read_command(sql: str) -> Command:
         case _ if first in _TRANSACTIONS:
             return Command("transaction", name=_TRANSACTIONS[first])
         case _:
-            return Command("question", sql[: tokens[-1].end + 1])  # places in it stay as they are
+            text = sql[: tokens[-1].end + 1]  # places in it stay as they are
+            return Command("catalogue" if asks_the_catalogue(text) else "question", text)
 
 
 def _named(words: list[str]) -> str:

