@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests wait for processes, disks and deadlines: three run side by side on two cores.
 TESTS := $(BIN)/python -m pytest -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 
-.PHONY: demo serve test check soak plots bench dist requirements clean
+.PHONY: demo serve test check soak clients plots bench dist requirements clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -36,6 +36,18 @@ soak: $(VENV)/.dev
 	@cd tests && ../$(BIN)/python -m soak --summary soak/SUMMARY.md $(SOAK)
 	@cd tests && ../$(BIN)/python -m server.killing --kills 500 --summary server/KILLS.md
 
+# Every client that is known to ask San, over the wire; writes docs/clients.md. What Debian packages is installed where
+# this user may; a client that cannot be had is skipped, with the reason.
+clients: $(VENV)/.clients
+	@SANQL_CLIENTS=write $(BIN)/python -m pytest -rs -m clients tests/clients
+
+$(VENV)/.clients: $(VENV)/.dev requirements-clients.txt
+	@$(PIP) --require-hashes -r requirements-clients.txt
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq --no-install-recommends \
+	  postgresql-client default-jdk-headless libpostgresql-jdbc-java unixodbc odbc-postgresql r-base-core r-cran-rpostgresql >/dev/null \
+	  || echo "some of Debian's packages cannot be installed: their clients are skipped"; fi
+	@touch $@
+
 plots: $(VENV)/.dev
 	@$(BIN)/python -c "import matplotlib" && echo "pictures can be drawn: matplotlib is installed"
 
@@ -50,6 +62,7 @@ requirements: $(VENV)/.dev
 	$(PIP) uv
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --extra server pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --all-extras pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group clients pyproject.toml -c requirements-dev.txt -o requirements-clients.txt
 	@echo "then: $(BIN)/python -m project.third_party"
 
 clean:
