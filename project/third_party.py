@@ -124,12 +124,11 @@ def _text(package: Distribution) -> str:
 
 
 def _told_apart(family: str, text: str) -> str:
-    """BSD licences differ in their conditions, before the first disclaimer; Apache's say their version."""
-    if family == "Apache Software License" and "Apache License Version 2.0," in " ".join(
-        text.split()
-    ):
+    """Apache's licences say their version; BSD's differ in what comes before the first disclaimer."""
+    words = " ".join(text.split())
+    if family == "Apache Software License" and "Apache License Version 2.0," in words:
         return "Apache-2.0"
-    conditions, disclaimer, _ = " ".join(text.split()).partition("AS IS")
+    conditions, disclaimer, _ = words.partition("AS IS")
     if family != "BSD License" or not disclaimer:
         return family
     if "Redistributions in binary form must" not in conditions:

@@ -78,6 +78,21 @@ def left(connection: psycopg.Connection[tuple[Any, ...]]) -> float:
     return float(epsilon)
 
 
+@pytest.mark.parametrize(
+    "options",
+    ["-c sanql.epsilon=0.02 -c sanql.delta=0", "--sanql.epsilon=0.02", "-csanql.epsilon=0.02"],
+)
+def test_a_connection_may_begin_with_settings(connect: Connect, options: str) -> None:
+    with connect(options=options) as ana:
+        assert ana.execute("SHOW sanql.epsilon").fetchall() == [("0.02",)]
+        assert len(ana.execute(COUNT.format(4)).fetchall()) == 1
+        ana.execute("SET sanql.epsilon = 0.5")
+        ana.execute("RESET ALL")  # is what it was begun with
+        assert ana.execute("SHOW sanql.epsilon").fetchall() == [("0.02",)]
+    with pytest.raises(psycopg.OperationalError, match="much"):
+        connect(options="-c sanql.epsilon=much")
+
+
 def test_intervals_may_be_columns(connect: Connect) -> None:
     with connect() as ana:
         ana.execute("SET sanql.epsilon = 0.01")

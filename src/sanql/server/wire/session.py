@@ -163,6 +163,7 @@ class WireSession:
         version = await self._version()
         given = {name.lower(): value for name, value in startup.params.items()}
         self.variables = Variables(given, version)
+        self.variables.begin()
         number, key = self._door.enter(self, asker.caller.key)
         reported = reported_of(version) | {
             "session_authorization": asker.person.name,

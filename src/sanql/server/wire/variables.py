@@ -6,7 +6,8 @@ own clause. What PostgreSQL has and San has not is remembered and shown again, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from sanql.errors import ServerError
 from sanql.options import read_options
@@ -66,8 +67,16 @@ class Variables:
             "server_version_num": f"{int(major) * 10_000 + int(minor or 0)}",
         }
         self._own: dict[str, str] = {}
+        self._own_at_first: dict[str, str] = {}
         self._others: dict[str, str] = {}
         self._begun_with = dict(begun_with)
+
+    def begin(self) -> None:
+        """Take what the connection was begun with: variables by name, and those in its `options`."""
+        for name, value in (*self._begun_with.items(), *_in_options(self._begun_with)):
+            if name.startswith(PREFIX):
+                self.set(name, value)
+        self._own_at_first = dict(self._own)
 
     @property
     def options(self) -> dict[str, str]:
@@ -94,6 +103,7 @@ class Variables:
             raise _unknown(name)
         elif value is not None:
             read_options({}, {own: value})
+        value = self._own_at_first.get(own) if value is None else value
         if value is None:
             self._own.pop(own, None)
         else:
@@ -104,7 +114,7 @@ class Variables:
         if name != "all":
             self.set(name, None)
             return
-        self._own.clear()
+        self._own = dict(self._own_at_first)
         self._others.clear()
 
     def shown(self, name: str) -> str:
@@ -133,6 +143,21 @@ class Variables:
             raise _unfit(name, value, f"set at most {_OTHERS_MAX} variables, or RESET ALL")
         else:
             self._others[name] = value
+
+
+def _in_options(begun_with: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    r"""Yield the variables in what PostgreSQL calls options: `-c name=value` or `--name=value`.
+
+    >>> [*_in_options({"options": r"-c sanql.accuracy=2%\ of\ 100 --sanql.delta=0 -csanql.epsilon=1"})]
+    [('sanql.accuracy', '2% of 100'), ('sanql.delta', '0'), ('sanql.epsilon', '1')]
+    """
+    words = re.findall(r"(?:\\.|[^\s\\])+", begun_with.get("options", ""))
+    plain = [re.sub(r"\\(.)", r"\1", word) for word in words]
+    for before, word in zip(["", *plain], plain, strict=False):
+        sign = next((sign for sign in ("--", "-c") if word.startswith(sign)), "")
+        if "=" in word and (sign or before == "-c"):
+            name, _, value = word.removeprefix(sign).partition("=")
+            yield name.lower(), value
 
 
 def _unfit(name: str, value: str | None, remedy: str) -> ServerError:
