@@ -76,7 +76,7 @@ def measure(folder: Path, count: int, before: str | None, turns: int) -> str:
                 ("p99", f"{1000 * repeats.quantile(0.99):.0f} ms"),
             ],
         )
-        lines += _section("One analyst alone", _alone(port, tokens[0], folder))
+        lines += _section("One analyst alone", _alone(server, tokens[0], folder))
         lines += _section("Memory of the server's process", _memory(server, port, tokens[0]))
     lines += _section(
         "Start", [("until it is ready, copies being there", f"{_start(folder):.2f} s")]
@@ -87,15 +87,17 @@ def measure(folder: Path, count: int, before: str | None, turns: int) -> str:
 class _Served:
     def __init__(self, policy: Path) -> None:
         began = time.perf_counter()
-        command = [sys.executable, "-m", "sanql", "serve", str(policy), "--http", "127.0.0.1:0"]
+        here = ("--http", "127.0.0.1:0", "--wire", "127.0.0.1:0")
+        command = [sys.executable, "-m", "sanql", "serve", str(policy), *here]
         self.process = subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True, env=_environment(ROOT)
         )
-        self.url, self.seconds = "", 0.0
+        self.url, self.wire, self.seconds = "", "", 0.0
         assert self.process.stderr is not None
         for line in self.process.stderr:
             if '"listening"' in line:
-                self.url = json.loads(line)["url"]
+                told = json.loads(line)
+                self.url, self.wire = told.get("url", self.url), told.get("wire", self.wire)
             if '"ready"' in line:
                 self.seconds = time.perf_counter() - began
                 break
@@ -158,9 +160,10 @@ def _apart(folder: Path, code: Path, count: int, turn: int) -> Load:
     return Load(len(taken), time.perf_counter() - began, tuple(sorted(taken)))
 
 
-def _alone(port: int, token: str, folder: Path) -> list[tuple[str, str]]:
-    """Return what HTTP adds: one analyst, one question after another, with and without it."""
-    over = run_load(port, [token], [questions(0, 60, 77)])
+def _alone(server: _Served, token: str, folder: Path) -> list[tuple[str, str]]:
+    """Return what a door adds: one analyst, one question after another, with HTTP, the wire, and none."""
+    over = run_load(int(server.url.rpartition(":")[2]), [token], [questions(0, 60, 77)])
+    wire = _over_wire(server.wire, token, questions(0, 60, 78))
     policy = make_town(folder / "alone")
     script = [sys.executable, "-m", "bench.server.apart", str(policy), "0", "60", "77"]
     done = subprocess.run(
@@ -172,8 +175,26 @@ def _alone(port: int, token: str, folder: Path) -> list[tuple[str, str]]:
     return [
         ("in a process of one's own, p50", f"{1000 * middle:.1f} ms"),
         ("over HTTP, p50", f"{1000 * over.quantile(0.5):.1f} ms"),
-        ("ratio", f"{over.quantile(0.5) / middle:.2f}"),
+        ("over the PostgreSQL wire, p50", f"{1000 * wire:.1f} ms"),
+        ("HTTP / in a process", f"{over.quantile(0.5) / middle:.2f}"),
+        ("wire / HTTP", f"{wire / over.quantile(0.5):.2f}"),
     ]
+
+
+def _over_wire(address: str, token: str, asked: list[str]) -> float:
+    """Return the middle of how long questions take, asked with a driver that prepares them."""
+    import psycopg
+
+    host, _, port = address.rpartition(":")
+    there = f"host={host} port={port} user={names()[0]} dbname=town password={token}"
+    taken = []
+    with psycopg.connect(there, autocommit=True) as ana:
+        ana.execute("SET sanql.epsilon = 0.01")
+        for sql in asked:
+            began = time.perf_counter()
+            ana.execute(sql.encode(), prepare=True).fetchall()
+            taken.append(time.perf_counter() - began)
+    return sorted(taken)[len(taken) // 2]
 
 
 def _memory(server: _Served, port: int, token: str) -> list[tuple[str, str]]:

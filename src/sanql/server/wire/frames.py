@@ -108,7 +108,8 @@ class Frames:
         most = self._most()
         if not 4 <= length <= most:
             raise FrameFault(f"a message has at most {most:,} bytes, and not {length:,}", "54000")
-        body = await self._exactly(length - 4)
+        async with asyncio.timeout(self._seconds_max):  # what was begun must come
+            body = await self._exactly(length - 4)
         if body is None:
             raise FrameFault("the connection ended within a message")
         return head + (self._known_version(body) if self.phase in _BEFORE else body)

@@ -34,6 +34,7 @@ from sanql.server.wire.catalogue.shape import declared
 _AT_ONCE = 8
 _ANSWER_BYTES_MAX = 16 << 20
 _SECONDS_MAX = 20.0
+_TOLD = frozenset("SVCMDHP")  # of an error; where in its source it was raised is nobody's business
 _RESERVED = frozenset({"template0", "template1"})
 
 
@@ -42,7 +43,7 @@ class CatalogueError(Exception):
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__(fields.get("M", ""))
-        self.fields = fields
+        self.fields = {name: value for name, value in fields.items() if name in _TOLD}
 
 
 @dataclass
