@@ -192,7 +192,6 @@ def test_what_is_left_of_a_deadline_may_be_less(workers: Pool) -> None:
     assert workers.run(Statement("SELECT 1 AS one"), None, 60.0).column("one").to_pylist() == [1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "bomb",
     [
@@ -219,7 +218,6 @@ def test_a_query_that_wants_all_memory_ends_in_the_worker_only(
         assert workers.run(Statement(COUNT)).to_pydict() == {"n": [1000]}
 
 
-@pytest.mark.slow
 def test_a_query_larger_than_memory_spills_and_answers(source: PreparedSource) -> None:
     with Pool(source, EngineLimits(160 << 20, 60.0, 1), WorkerEngine()) as workers:
         table = workers.run(
@@ -231,7 +229,6 @@ def test_a_query_larger_than_memory_spills_and_answers(source: PreparedSource) -
         assert table.to_pydict() == {"n": [4_000_000]}
 
 
-@pytest.mark.slow
 def test_of_a_workers_memory_only_what_it_holds_is_counted(
     source: PreparedSource,
 ) -> None:
@@ -252,7 +249,6 @@ def test_of_a_workers_memory_only_what_it_holds_is_counted(
     assert peaks["VmData"] - peaks["VmRSS"] < 250 << 20, "what is counted is what is held"
 
 
-@pytest.mark.slow
 def test_a_result_of_a_quarter_of_the_memory_is_answered(source: PreparedSource) -> None:
     with Pool(source, EngineLimits(256 << 20, 60.0, 1), WorkerEngine()) as workers:
         table = workers.run(
@@ -265,7 +261,6 @@ def test_a_result_of_a_quarter_of_the_memory_is_answered(source: PreparedSource)
         assert sum(table.column("m").to_pylist()) == sum(range(600_000))
 
 
-@pytest.mark.slow
 def test_a_result_larger_than_the_memory_streams_through_it(source: PreparedSource) -> None:
     """Groups that had to spill, and 440 MB of them: neither side ever holds them all."""
     rows, size, largest = 0, 0, 0
@@ -329,7 +324,6 @@ def test_a_deadline_holds_for_all_rows_together(source: PreparedSource, people: 
         assert workers.run(Statement(COUNT)).to_pydict() == {"n": [1000]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2])
 def test_threads_share_workers_without_mixing_answers(
     count: int, source: PreparedSource, people: Policy
