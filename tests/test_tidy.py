@@ -155,11 +155,13 @@ def test_a_member_of_a_seam_is_named_in_its_own_file_and_in_the_list_alone(liste
 @cache
 def names_in(path: Path) -> set[str]:
     """Return every name, attribute and imported name that a file has."""
-    found = {node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name)}
-    found |= {node.attr for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
+    found: set[str] = set()
     for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ImportFrom):
-            found |= {alias.name for alias in node.names}
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                found.add(name)
+            case ast.ImportFrom(names=aliases):
+                found.update(alias.name for alias in aliases)
     return found | classes_in(path)
 
 
