@@ -59,7 +59,7 @@ def new_ledger(postgres: PostgresServer, folder: Path, make_policy: MakePolicy) 
 
 
 class TestLedgerInADatabase(CrashContract):
-    STRIDE = 8  # a connection takes longer to make than a file to open
+    STRIDE = 12  # a connection takes longer to make than a file to open
 
     @pytest.fixture
     def new_ledger(self, new_ledger: NewLedger) -> NewLedger:
