@@ -126,7 +126,7 @@ class EngineContract:
     def shared(
         cls, tmp_path_factory: pytest.TempPathFactory
     ) -> Iterator[tuple[Pool, PreparedSource]]:
-        """One pool for all statements that leave it as it was, and its source."""
+        """One pool for all statements after which it answers as before, and its source."""
         engine = open_engine(cls.kind)
         policy = _town(tmp_path_factory.mktemp("town"))
         source = prepare(policy, engine=engine)
@@ -216,34 +216,34 @@ class EngineContract:
         ],
     )
     def test_an_error_is_the_one_constant_and_leaves_no_trace(
-        self, sql: str, pool: Pool, capfd: pytest.CaptureFixture[str]
+        self, sql: str, asked: Pool, capfd: pytest.CaptureFixture[str]
     ) -> None:
         with pytest.raises(Unavailable) as caught:
-            pool.run(Statement(sql))
+            asked.run(Statement(sql))
         error = caught.value
         assert (error.code, error.message) == ("unavailable", "the engine could not answer")
         assert (error.__cause__, error.__context__) == (None, None)
         assert capfd.readouterr() == ("", "")
-        assert pool.run(COUNT).to_pydict() == {"n": [ROWS]}
+        assert asked.run(COUNT).to_pydict() == {"n": [ROWS]}
 
-    def test_a_failure_after_some_rows_is_the_same_failure(self, pool: Pool) -> None:
+    def test_a_failure_after_some_rows_is_the_same_failure(self, asked: Pool) -> None:
         late = "CASE WHEN range = 1999999 THEN error('Alice') ELSE 'x' END"
         collecting = Collecting()
-        with pool.lease() as lease, pytest.raises(Unavailable) as caught:
+        with asked.lease() as lease, pytest.raises(Unavailable) as caught:
             lease.stream(
                 Statement(f"SELECT range AS n, {late} AS x FROM range(2000000)"), lambda: collecting
             )
         assert collecting.pieces, "nothing had come by then, so nothing was tried"
         assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
-    def test_a_collector_that_fails_is_the_same_failure(self, pool: Pool) -> None:
+    def test_a_collector_that_fails_is_the_same_failure(self, asked: Pool) -> None:
         def fail() -> None:
             raise MemoryError("Alice")
 
-        with pool.lease() as lease, pytest.raises(Unavailable) as caught:
+        with asked.lease() as lease, pytest.raises(Unavailable) as caught:
             lease.stream(MANY, lambda: Collecting(fail))
         assert (caught.value.__cause__, caught.value.__context__) == (None, None)
-        assert pool.run(COUNT).to_pydict() == {"n": [ROWS]}
+        assert asked.run(COUNT).to_pydict() == {"n": [ROWS]}
 
     @pytest.mark.slow
     def test_a_statement_past_its_deadline_is_unavailable_and_the_next_one_works(
@@ -271,9 +271,9 @@ class EngineContract:
         ):
             lease.stream(endless, _Forgetting)
 
-    def test_what_is_left_of_a_deadline_may_be_nothing(self, pool: Pool) -> None:
+    def test_what_is_left_of_a_deadline_may_be_nothing(self, asked: Pool) -> None:
         with pytest.raises(Unavailable):
-            pool.run(COUNT, seconds_max=0.0)
+            asked.run(COUNT, seconds_max=0.0)
 
     # several at once, and the end
 
