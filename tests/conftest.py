@@ -78,6 +78,7 @@ def workers(source: PreparedSource, people: Policy) -> Iterator[Pool]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever asks a server that has to be started is slow."""
     for item in items:
-        started = {"hospital", "policy"} & set(getattr(item, "fixturenames", ()))
-        if started and item.path.parent.name in ("server", "wire"):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        served = item.path.parent.name in ("server", "wire") and fixtures & {"hospital", "policy"}
+        if served or "postgres" in fixtures:
             item.add_marker(pytest.mark.slow)

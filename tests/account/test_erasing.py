@@ -90,6 +90,7 @@ def test_what_was_typed_is_gone_and_the_chain_says_by_whom_and_when(
         assert again.find("ana", kept.question) == b"cells"
 
 
+@pytest.mark.slow
 def test_no_page_of_the_file_keeps_a_text_that_was_moved_before_it_was_erased(
     rich: Policy, laplace: Laplace
 ) -> None:

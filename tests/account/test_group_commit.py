@@ -291,6 +291,7 @@ def test_a_fault_of_the_store_reaches_everybody_who_waits(
     assert len(many.store.kept.rows) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [group_commit, journal], ids=["group_commit", "journal"])
 def test_an_interrupt_of_the_thread_that_serves_loses_nobody_and_charges_nobody_twice(
     crowd: Callable[..., Crowd], laplace: Laplace, module: ModuleType

@@ -70,6 +70,7 @@ def plain_questions(draw: st.DrawFn) -> tuple[Query, pa.Table, dict[int, Band]]:
     return asked, pa.table(columns or {"present": [1]}), bands
 
 
+@pytest.mark.slow
 @given(plain_questions())
 @settings(max_examples=300, deadline=None)
 def test_what_is_arranged_here_is_what_the_engine_arranges(

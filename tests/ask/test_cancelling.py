@@ -19,6 +19,8 @@ from sanql.interrupts import Watch, watched_by
 from sanql.results import Answer
 from sanql.san import San
 
+pytestmark = pytest.mark.slow
+
 COUNT = "SELECT COUNT(*) FROM people"
 
 

@@ -84,6 +84,7 @@ def test_a_session_is_opened_from_a_path_and_closes_itself(tmp_path: Path) -> No
         second.query("SELECT COUNT(*) FROM people", epsilon="0.1")
 
 
+@pytest.mark.slow
 def test_threads_that_ask_first_of_all_claim_the_data_once(tmp_path: Path) -> None:
     for number in range(3):
         with Session(make_hospital(tmp_path / str(number))) as session:

@@ -18,6 +18,8 @@ from sanql.interrupts import Watch, watched_by
 from sanql.parse import QuestionText
 from support.policies import dataset
 
+pytestmark = pytest.mark.slow
+
 EVERYTHING = "SELECT a.n, b.n AS m FROM numbers AS a CROSS JOIN numbers AS b"
 SECONDS = 60.0
 

@@ -170,6 +170,7 @@ def test_a_question_that_fails_later_says_why_in_the_same_shape(hospital: Served
     assert state["status"] == "failed" and state["error"] == now
 
 
+@pytest.mark.slow
 def test_a_long_public_answer_is_the_local_one_in_every_form(tmp_path: Path) -> None:
     import duckdb
 

@@ -15,6 +15,8 @@ from sanql.account.stores.memory import MemoryStore
 from sanql.demo import make_hospital
 from support.serving import COUNT, Served, served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

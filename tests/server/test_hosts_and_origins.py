@@ -107,6 +107,7 @@ def test_a_page_of_the_server_itself_may_ask(hospital: Served) -> None:
     assert asked(hospital, *same, host="127.0.0.1:81").status == 200
 
 
+@pytest.mark.slow
 def test_the_pages_of_a_proxy_in_front_may_ask_under_the_names_that_are_listed(
     tmp_path: Path,
 ) -> None:

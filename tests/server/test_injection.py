@@ -18,6 +18,8 @@ from sanql.server import RequestLimits, ServerSettings
 from support.raw_http import raw_connection, raw_request
 from support.serving import COUNT, Served, served
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "'; DROP TABLE people; --",
     '" OR "1"="1',

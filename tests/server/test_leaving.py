@@ -23,6 +23,8 @@ from support.policies import dataset
 from support.raw_http import raw_connection, raw_question
 from support.serving import COUNT, Served, served
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 60.0
 LIMITS = RequestLimits(questions_running=2, questions_per_person=4, kept_questions_per_person=5)
 

@@ -20,6 +20,8 @@ from sanql.server import RequestLimits, ServerSettings
 from support.raw_http import RawConnection, raw_connection, raw_question, raw_request
 from support.serving import COUNT, Served, served
 
+pytestmark = pytest.mark.slow
+
 LIMITS = RequestLimits(
     header_bytes=2_000,
     header_seconds=0.5,

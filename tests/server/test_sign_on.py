@@ -236,6 +236,7 @@ def test_a_token_that_is_none_does_not_keep_the_provider_from_being_asked() -> N
         assert sign_on.identity(provider.token(RSA)) == "ana@example.org"
 
 
+@pytest.mark.slow
 def test_people_who_sign_on_ask_as_who_they_are(
     provider: Provider, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

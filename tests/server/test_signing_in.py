@@ -19,6 +19,8 @@ from sanql.server.signing_in import Credential, SigningIn
 from support.raw_http import raw_connection, raw_request
 from support.serving import Served, served
 
+pytestmark = pytest.mark.slow
+
 HEADER = "x-remote-user"
 ROUTES = [
     "GET /v1/datasets",

@@ -210,6 +210,7 @@ def asked(town: Town) -> Iterator[San]:
         yield san
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [rewritten_in_place, one_more_file, link_led_elsewhere, claim_put_beside],
@@ -223,6 +224,7 @@ def test_san_answers_nothing_new_after_a_change(
         asked.query(f"{COUNT} WHERE age > 9", epsilon=0.5)
 
 
+@pytest.mark.slow
 def test_san_charges_nothing_once_its_claim_is_gone(asked: San, town: Town) -> None:
     policy = town.policy()
     account = asked.ledger.owner.account

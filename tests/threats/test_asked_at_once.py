@@ -131,6 +131,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     started.communicate()
 
 
+@pytest.mark.slow
 def test_a_killed_asker_holds_up_nobody(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
     entered = threading.Event()
 
@@ -146,6 +147,7 @@ def test_a_killed_asker_holds_up_nobody(tmp_path: Path, holder: subprocess.Popen
     asking.join()
 
 
+@pytest.mark.slow
 def test_an_asker_that_never_ends_is_not_waited_for_for_ever(
     tmp_path: Path, holder: subprocess.Popen[str]
 ) -> None:
