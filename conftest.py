@@ -50,10 +50,10 @@ def _registry_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def _hospital_for_documents(request: pytest.FixtureRequest) -> None:
     """Only documents have a folder made for them here: most tests need none."""
     if request.node.path.suffix == ".md":
-        from sanql.demo import make_hospital
+        from support.hospitals import hospital_in
 
         folder: Path = request.getfixturevalue("tmp_path")
-        make_hospital(folder / "demo")
+        hospital_in(folder / "demo")
         request.getfixturevalue("monkeypatch").chdir(folder)
         if request.node.path.name == "client.md":
             request.getfixturevalue("_hospital_served")

@@ -20,9 +20,9 @@ from sanql.account.ledger.budget_limits import BudgetLimits
 from sanql.account.ledger.raising import digest_of_limits, raises
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
-from sanql.demo import make_hospital
 from sanql.errors import LedgerError
 from sanql.policy.model import Analyst, Budget, Coalition, Policy
+from support.hospitals import hospital_in
 
 MakePolicy = Callable[..., Policy]
 Laplace = Callable[[str], Charge]
@@ -190,7 +190,7 @@ def test_an_officer_signs_by_command_and_nobody_else_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SANQL_TOKEN", raising=False)
-    path = str(make_hospital(tmp_path / "demo"))
+    path = str(hospital_in(tmp_path / "demo"))
 
     def run(*words: str, token: str = "") -> tuple[int, str]:
         done = CliRunner().invoke(main, [*words, "-p", path], env={"SANQL_TOKEN": token or None})
@@ -231,7 +231,7 @@ def test_an_officer_signs_by_command_and_nobody_else_does(
 
 
 def test_where_no_signature_is_wanted_anybodys_token_is_in_nobodys_way(tmp_path: Path) -> None:
-    path = str(make_hospital(tmp_path / "demo"))
+    path = str(hospital_in(tmp_path / "demo"))
     retire = ["account", "retire", "--because", "new data", "--release", "other-data", "-p", path]
     CliRunner().invoke(main, ["budget", "-p", path])
     done = CliRunner().invoke(main, retire, env={"SANQL_TOKEN": "of somebody else"})

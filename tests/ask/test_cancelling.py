@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from sanql.ask import Session
-from sanql.demo import make_hospital
 from sanql.errors import Unavailable
 from sanql.interrupts import Watch, watched_by
 from sanql.results import Answer
 from sanql.san import San
+from support.hospitals import hospital_in
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ class Halting(Watch):
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    with Session(make_hospital(tmp_path / "demo")) as opened:
+    with Session(hospital_in(tmp_path / "demo")) as opened:
         yield opened
 
 

@@ -12,18 +12,18 @@ import pytest
 
 from sanql.account import Charge, KeyTaken
 from sanql.ask import Request, Session, ask, history, read_request
-from sanql.demo import make_hospital
 from sanql.errors import BudgetExceeded, Refused, Unavailable
 from sanql.interrupts import Watch, watched_by
 from sanql.parse import QuestionText
 from sanql.results import Answer
+from support.hospitals import hospital_in
 
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > $1"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    make_hospital(tmp_path / "demo")
+    hospital_in(tmp_path / "demo")
     return tmp_path / "demo" / "policy.toml"
 
 

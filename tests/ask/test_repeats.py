@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from sanql.ask import Request, Session, ask, read_request, repeated_at_hand, repeats
-from sanql.demo import make_hospital
 from sanql.errors import LedgerError, Refused
 from sanql.parse import QuestionText
 from sanql.policy import load
 from sanql.results import Answer
 from sanql.san import San
+from support.hospitals import hospital_in
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ COUNT = "SELECT sex, COUNT(*) AS n FROM people WHERE age > 40 GROUP BY sex"
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Path:
-    make_hospital(tmp_path / "demo")
+    hospital_in(tmp_path / "demo")
     return tmp_path / "demo" / "policy.toml"
 
 

@@ -12,17 +12,18 @@ from pathlib import Path
 import pytest
 
 from sanql.ask import Session
-from sanql.demo import make_hospital
 from sanql.errors import BudgetExceeded, Refused
 from sanql.policy import load
 from sanql.san import San
+from support.hospitals import hospital_in
+from support.volume import few_of
 
 SUMS = "SELECT sex, SUM(age) AS a FROM people WHERE age > {} GROUP BY sex"
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    make_hospital(tmp_path / "demo")
+    hospital_in(tmp_path / "demo")
     opened = Session(load(tmp_path / "demo" / "policy.toml"))
     yield opened
     opened.close()
@@ -72,7 +73,7 @@ def test_whoever_leaves_a_shared_session_does_not_end_it(session: Session) -> No
 
 @pytest.mark.slow
 def test_a_session_is_opened_from_a_path_and_closes_itself(tmp_path: Path) -> None:
-    make_hospital(tmp_path / "demo")
+    hospital_in(tmp_path / "demo")
     with Session(tmp_path / "demo" / "policy.toml") as session:
         first, second = San(session, "ana"), San(session, "bo")
         first.close()
@@ -85,20 +86,18 @@ def test_a_session_is_opened_from_a_path_and_closes_itself(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_threads_that_ask_first_of_all_claim_the_data_once(tmp_path: Path) -> None:
-    for number in range(3):
-        with Session(make_hospital(tmp_path / str(number))) as session:
-            at_once = threading.Barrier(8)
+@pytest.mark.parametrize("_", few_of(range(3), 1))
+def test_threads_that_ask_first_of_all_claim_the_data_once(tmp_path: Path, _: int) -> None:
+    at_once = threading.Barrier(8)
+    with Session(hospital_in(tmp_path / "demo")) as session:
 
-            def ask(
-                who: int, session: Session = session, at_once: threading.Barrier = at_once
-            ) -> None:
-                at_once.wait(60)
-                sql = f"SELECT COUNT(*) FROM people WHERE age > {who}"
-                San(session, "ana").query(sql, epsilon="0.01")
+        def ask(who: int) -> None:
+            at_once.wait(60)
+            sql = f"SELECT COUNT(*) FROM people WHERE age > {who}"
+            San(session, "ana").query(sql, epsilon="0.01")
 
-            with ThreadPoolExecutor(8) as pool:
-                for done in [pool.submit(ask, who) for who in range(8)]:
-                    done.result()
-            kinds = Counter(record.kind for record in session.ledger.records())
-            assert (kinds["claim"], kinds["spend"]) == (1, 8)
+        with ThreadPoolExecutor(8) as pool:
+            for done in [pool.submit(ask, who) for who in range(8)]:
+                done.result()
+        kinds = Counter(record.kind for record in session.ledger.records())
+        assert (kinds["claim"], kinds["spend"]) == (1, 8)

@@ -9,9 +9,9 @@ import pytest
 
 from sanql.ask import Session, time_steps
 from sanql.ask.time_steps import STEP_SECONDS, time_in_steps
-from sanql.demo import make_hospital
 from sanql.policy import load
 from sanql.san import San
+from support.hospitals import hospital_in
 
 
 class Clock:
@@ -55,7 +55,7 @@ def test_a_block_takes_a_whole_number_of_steps_however_it_ends(
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    make_hospital(tmp_path / "demo")
+    hospital_in(tmp_path / "demo")
     with Session(load(tmp_path / "demo" / "policy.toml")) as opened:
         yield opened
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sanql.demo import make_hospital
 from support.commands import run, run_process
+from support.hospitals import hospital_in
 from support.policies import dataset
 
 pytestmark = pytest.mark.slow  # each asks the demo hospital
@@ -21,7 +21,7 @@ HEAVY = ("duckdb", "sqlglot", "pyarrow", "numpy", "scipy", "rich", "dp_accountin
 
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_hospital(tmp_path_factory.mktemp("cli") / "demo")
+    return hospital_in(tmp_path_factory.mktemp("cli") / "demo")
 
 
 def test_help_imports_none_of_the_heavy_parts() -> None:
@@ -143,7 +143,7 @@ def test_failures_have_an_exit_code_and_one_json_shape(
 
 
 def test_a_damaged_ledger_exits_with_five(tmp_path: Path) -> None:
-    policy = make_hospital(tmp_path / "demo")
+    policy = hospital_in(tmp_path / "demo")
     assert run("query", "-p", str(policy), "-a", "ana", "-e", "0.1", "SELECT COUNT(*) FROM people"
                ).exit_code == 0  # fmt: skip
     assert run("ledger", "verify", "-p", str(policy)).exit_code == 0
@@ -245,7 +245,7 @@ def test_ledger_lists_and_exports_what_was_charged(policy: Path) -> None:
 
 
 def test_questions_asked_at_once_on_a_copied_source_are_all_answered(tmp_path: Path) -> None:
-    policy = make_hospital(tmp_path / "demo")
+    policy = hospital_in(tmp_path / "demo")
     words = [sys.executable, "-m", "sanql", "query", "-p", str(policy), "-a", "ana", "-e"]
     running = [
         subprocess.Popen(

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from sanql.demo import make_hospital
 from support.commands import run
+from support.hospitals import hospital_in
 
 pytestmark = pytest.mark.slow
 SQL = "SELECT district, COUNT(*) AS n FROM people GROUP BY district"
 
 
 def test_a_row_of_other_groups_and_rounded_numbers_come_back_as_json(tmp_path: Path) -> None:
-    policy = make_hospital(tmp_path / "demo")
+    policy = hospital_in(tmp_path / "demo")
     words = ["query", "-p", str(policy), "-a", "ana", "-e", "0.5", "-d", "1e-8", "--format", "json"]
     for looks in (["--other", "(other)", "--rounded", "10", "--nonnegative"], ["--other", "rest"]):
         done = run(*words, *looks, SQL)

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from sanql.account import People, open_store
-from sanql.demo import make_hospital
 from sanql.policy import load
 from support.commands import run
+from support.hospitals import hospital_in
 
 TOKEN = re.compile(r"san_[a-z2-7]{12}_[a-z2-7]{52}")
 
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    return make_hospital(tmp_path / "demo")
+    return hospital_in(tmp_path / "demo")
 
 
 def people(policy: Path) -> People:
@@ -74,7 +74,7 @@ def test_what_cannot_be_done_is_refused_by_name(
 
 
 def test_one_token_for_several_datasets(tmp_path: Path, policy: Path) -> None:
-    other = make_hospital(tmp_path / "other")
+    other = hospital_in(tmp_path / "other")
     text = other.read_text(encoding="utf-8").replace('name = "hospital"', 'name = "clinic"')
     other.write_text(text, encoding="utf-8")
     done = run("user", "add", "ana", "--role", "analyst", "-p", policy, "-p", other)

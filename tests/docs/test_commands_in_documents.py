@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sanql.demo import make_hospital
 from support.commands import run
+from support.hospitals import hospital_in
 from support.serving import Served, served
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ COMMANDS = [
 @pytest.fixture(scope="module")
 def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("documents")
-    make_hospital(folder / "demo")
+    hospital_in(folder / "demo")
     return folder
 
 

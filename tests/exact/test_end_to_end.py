@@ -14,8 +14,8 @@ import pytest
 
 import sanql
 from sanql.audit.ledger import verify
-from sanql.demo import make_hospital
 from sanql.errors import Refused
+from support.hospitals import hospital_in
 from support.policies import dataset
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ def cents_by(region: str, path: Path, where: str = "true") -> dict[str, tuple[in
 
 @pytest.mark.slow
 def test_the_demo_hospital_has_exact_incomes(tmp_path: Path) -> None:
-    policy = make_hospital(tmp_path)
+    policy = hospital_in(tmp_path)
     people = tmp_path / "data" / "people.parquet"
     ((total,),) = duckdb.sql(f"SELECT SUM(CAST(income * 100 AS BIGINT)) FROM '{people}'").fetchall()
     with sanql.open(policy, analyst="ana") as san:
@@ -88,7 +88,7 @@ def test_the_demo_hospital_has_exact_incomes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_demo_hospital_by_district(tmp_path: Path) -> None:
-    policy = make_hospital(tmp_path)
+    policy = hospital_in(tmp_path)
     districts = ("Harbour", "Old Town", "Hill", "Station")
     text = policy.read_text(encoding="utf-8").split("[exact.income]")[0]
     listed = ", ".join(f'"{name}"' for name in districts)

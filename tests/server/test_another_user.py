@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from sanql.demo import make_hospital
+from support.hospitals import hospital_in
 from support.serving import Served, served
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def guarded() -> Iterator[Served]:
     """A server over a hospital in a folder of its own, below one that everybody may look into."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
-        made = make_hospital(Path(folder) / "hospital")
+        made = hospital_in(Path(folder) / "hospital")
         made.parent.chmod(0o700)
         with served([made]) as server:
             yield server

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from sanql.account import Role
-from sanql.demo import make_hospital
 from sanql.server import RequestLimits, ServerSettings
 from sanql.server.http.openapi import describe_api
+from support.hospitals import hospital_in
 from support.serving import Served, served
 
 PEOPLE: dict[str, Role] = {"ana": "analyst", "olga": "officer", "otto": "owner"}
@@ -44,7 +44,7 @@ schemathesis.openapi.format("sql", _PLAUSIBLE | st.text(max_size=60))
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    policy = make_hospital(tmp_path_factory.mktemp("described"))
+    policy = hospital_in(tmp_path_factory.mktemp("described"))
     with served([policy], ServerSettings(port=0, limits=MANY)) as town:
         for name, role in PEOPLE.items():
             town.token(name, role)

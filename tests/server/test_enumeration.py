@@ -12,7 +12,7 @@ import pytest
 from sanql.account import People
 from sanql.account.people.tokens import TokenVerifier, make_token
 from sanql.account.stores.memory import MemoryStore
-from sanql.demo import make_hospital
+from support.hospitals import hospital_in
 from support.serving import COUNT, Served, served
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server of two datasets: ana may ask the first, bo both, otto owns the first."""
     folder = tmp_path_factory.mktemp("two")
-    policies = [make_hospital(folder / name) for name in ("hospital", "clinic")]
+    policies = [hospital_in(folder / name) for name in ("hospital", "clinic")]
     text = policies[1].read_text(encoding="utf-8").replace('name = "hospital"', 'name = "clinic"')
     policies[1] = policies[1].rename(policies[1].with_name("clinic.toml"))
     policies[1].write_text(text, encoding="utf-8")

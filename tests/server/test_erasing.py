@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import sanql
-from sanql.demo import make_hospital
 from support.commands import run
+from support.hospitals import hospital_in
 from support.serving import COUNT, served
 
 NAMED = COUNT + " WHERE sex = 'miriam'"
@@ -64,7 +64,7 @@ def test_an_owner_erases_texts_while_analysts_ask_and_nobody_else_may(policy: Pa
 
 @pytest.mark.slow
 def test_the_command_asks_whether_one_is_sure_and_says_what_it_did(tmp_path: Path) -> None:
-    policy = make_hospital(tmp_path / "hospital")
+    policy = hospital_in(tmp_path / "hospital")
     for sql in (NAMED, COUNT):
         assert run("query", "-p", policy, "-a", "ana", "-e", "0.1", sql).exit_code == 0
     erase = ["ledger", "erase", "-p", policy]

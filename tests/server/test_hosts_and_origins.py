@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sanql.demo import make_hospital
 from sanql.server import ServerSettings
+from support.hospitals import hospital_in
 from support.raw_http import RawReply, raw_connection, raw_question
 from support.serving import COUNT, Served, served
 
@@ -112,7 +112,7 @@ def test_the_pages_of_a_proxy_in_front_may_ask_under_the_names_that_are_listed(
     tmp_path: Path,
 ) -> None:
     settings = ServerSettings(port=0, hosts=("san.example.org",))
-    with served([make_hospital(tmp_path / "hospital")], settings) as town:
+    with served([hospital_in(tmp_path / "hospital")], settings) as town:
         assert asked(town, host="san.example.org").status == 200
         assert asked(town, "Origin: https://san.example.org", host="127.0.0.1:80").status == 200
         assert asked(town, "Origin: https://evil.example", host="san.example.org").status == 403

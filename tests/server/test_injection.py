@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sanql.demo import make_hospital
 from sanql.server import RequestLimits, ServerSettings
+from support.hospitals import hospital_in
 from support.raw_http import raw_connection, raw_request
 from support.serving import COUNT, Served, served
 
@@ -97,7 +97,7 @@ PLACES: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
 @pytest.fixture(scope="module")
 def logging_town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     limits = RequestLimits(failed_sign_ins_per_minute=10_000)
-    policy = make_hospital(tmp_path_factory.mktemp("injection"))
+    policy = hospital_in(tmp_path_factory.mktemp("injection"))
     with served([policy], ServerSettings(port=0, limits=limits)) as town:
         yield town
 

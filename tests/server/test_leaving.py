@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sanql.demo import make_hospital
 from sanql.server import RequestLimits, ServerSettings
+from support.hospitals import hospital_in
 from support.policies import dataset
 from support.raw_http import raw_connection, raw_question
 from support.serving import COUNT, Served, served
@@ -32,7 +32,7 @@ LIMITS = RequestLimits(questions_running=2, questions_per_person=4, kept_questio
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with one worker, so that a question that runs keeps others from it."""
-    policy = make_hospital(tmp_path_factory.mktemp("leaving"))
+    policy = hospital_in(tmp_path_factory.mktemp("leaving"))
     with served([policy], ServerSettings(port=0, limits=LIMITS)) as town, town.client() as ana:
         ana.post("/v1/query", json={"sql": COUNT, "epsilon": 0.001})
         yield town

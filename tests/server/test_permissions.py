@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from sanql.demo import make_hospital
 from sanql.errors import ServerError
 from sanql.policy import load
 from sanql.san import San
 from sanql.server import check_permissions
 from support.commands import run
+from support.hospitals import hospital_in
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def policy() -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        made = make_hospital(Path(folder) / "hospital")
+        made = hospital_in(Path(folder) / "hospital")
         made.parent.chmod(0o755)
         with San(load(made), "ana") as san:
             san.query("SELECT COUNT(*) FROM people", epsilon=0.1)

@@ -15,8 +15,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from sanql.demo import make_hospital
 from sanql.server import RequestLimits, ServerSettings
+from support.hospitals import hospital_in
 from support.raw_http import RawConnection, raw_connection, raw_question, raw_request
 from support.serving import COUNT, Served, served
 
@@ -35,7 +35,7 @@ LIMITS = RequestLimits(
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with little patience."""
-    policy = make_hospital(tmp_path_factory.mktemp("hasty"))
+    policy = hospital_in(tmp_path_factory.mktemp("hasty"))
     with served([policy], ServerSettings(port=0, limits=LIMITS)) as town:
         with town.client() as ana:
             assert ana.post("/v1/query", json={"sql": COUNT, "epsilon": 0.01}).status_code == 200

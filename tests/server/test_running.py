@@ -137,9 +137,9 @@ def test_the_command_fails_where_a_policy_has_a_fault(policy: Path) -> None:
 
 
 def test_several_datasets_each_with_its_own_people(tmp_path: Path, policy: Path) -> None:
-    from sanql.demo import make_hospital
+    from support.hospitals import hospital_in
 
-    other = make_hospital(tmp_path / "clinic")
+    other = hospital_in(tmp_path / "clinic")
     text = other.read_text(encoding="utf-8").replace('name = "hospital"', 'name = "clinic"')
     other.write_text(text, encoding="utf-8")
     with served([policy, other]) as town:

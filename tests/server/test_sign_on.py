@@ -14,10 +14,10 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from sanql.demo import make_hospital
 from sanql.server import RequestLimits, ServerSettings
 from sanql.server.settings import SignOnProvider
 from sanql.server.sign_on import SignOn
+from support.hospitals import hospital_in
 from support.identity_provider import Provider, SigningKey, ec_key, ed_key, provided, rsa_key
 from support.serving import served
 
@@ -245,7 +245,7 @@ def test_people_who_sign_on_ask_as_who_they_are(
         sign_on=SignOnProvider(provider.url, "san"),
         limits=RequestLimits(failed_sign_ins_per_minute=4),
     )
-    policy = make_hospital(tmp_path_factory.mktemp("sign_on"))
+    policy = hospital_in(tmp_path_factory.mktemp("sign_on"))
     with served([policy], settings) as town, town.client("bo") as client:
         people = town.datasets[0].people
         people.add("ana", "analyst", identity="ana@example.org")

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from sanql.account.people.tokens import make_token
-from sanql.demo import make_hospital
 from sanql.errors import AccessDenied, SanqlError
 from sanql.server import RequestLimits, ServerSettings
 from sanql.server.datasets import Datasets
 from sanql.server.settings import TrustedProxy
 from sanql.server.signing_in import Credential, SigningIn
+from support.hospitals import hospital_in
 from support.raw_http import raw_connection, raw_request
 from support.serving import Served, served
 
@@ -52,7 +52,7 @@ MANY = RequestLimits(failed_sign_ins_per_minute=100_000)
 def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server on which failures are not rationed, with one person of each kind; a proxy is elsewhere."""
     settings = ServerSettings(port=0, limits=MANY, proxy=TrustedProxy(("10.0.0.0/8",), HEADER))
-    with served([make_hospital(tmp_path_factory.mktemp("patient"))], settings) as town:
+    with served([hospital_in(tmp_path_factory.mktemp("patient"))], settings) as town:
         people = town.datasets[0].people
         town.token("ana")
         _, town.tokens["expired"] = people.add("eve", "analyst", lasting=timedelta(seconds=-1))
@@ -145,7 +145,7 @@ def test_a_proxys_word_from_elsewhere_neither_helps_nor_replaces_a_token(patient
 
 @pytest.fixture
 def datasets(tmp_path: Path) -> Iterator[Datasets]:
-    policies = [make_hospital(tmp_path / name) for name in ("one", "two")]
+    policies = [hospital_in(tmp_path / name) for name in ("one", "two")]
     text = policies[1].read_text(encoding="utf-8").replace('name = "hospital"', 'name = "clinic"')
     policies[1].write_text(text, encoding="utf-8")
     datasets = Datasets(policies)
@@ -269,7 +269,7 @@ def test_a_proxys_word_is_believed_from_its_address_alone_and_of_whom_is_known(
 
 def test_a_header_of_the_client_beside_the_proxys_own_is_refused(tmp_path: Path) -> None:
     settings = ServerSettings(port=0, limits=MANY, proxy=TrustedProxy(("127.0.0.1",), HEADER))
-    with served([make_hospital(tmp_path / "hospital")], settings) as town:
+    with served([hospital_in(tmp_path / "hospital")], settings) as town:
         people = town.datasets[0].people
         people.add("sid", "analyst", identity="sid@example.org")
         people.add("otto", "owner", identity="otto@example.org")

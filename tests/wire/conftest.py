@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from sanql.demo import make_hospital
 from sanql.server import ServerSettings
+from support.hospitals import hospital_in
 from support.serving import Served, served
 
 Connect = Callable[..., psycopg.Connection[tuple[Any, ...]]]
@@ -17,7 +17,7 @@ Connect = Callable[..., psycopg.Connection[tuple[Any, ...]]]
 
 @pytest.fixture(scope="module")
 def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    policy = make_hospital(tmp_path_factory.mktemp("hospital"))
+    policy = hospital_in(tmp_path_factory.mktemp("hospital"))
     with served([policy], ServerSettings(port=0, wire=("127.0.0.1", 0))) as server:
         yield server
 

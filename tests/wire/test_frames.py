@@ -28,10 +28,10 @@ from pygwire.messages import (
     Terminate,
 )
 
-from sanql.demo import make_hospital
 from sanql.server import ServerSettings
 from sanql.server.settings import RequestLimits
 from sanql.server.wire.frames import SIGN_IN_BYTES_MAX, STARTUP_BYTES_MAX
+from support.hospitals import hospital_in
 from support.serving import Served, served
 from wire.conftest import Connect
 
@@ -173,7 +173,7 @@ def test_newer_protocols_are_negotiated_down(hospital: Served, unhurt: None) -> 
 
 @pytest.mark.slow
 def test_whoever_waits_outside_longest_makes_room_and_nobody_takes_it_all(tmp_path: Path) -> None:
-    policy = make_hospital(tmp_path / "hospital")
+    policy = hospital_in(tmp_path / "hospital")
     limits = RequestLimits(connections=40)  # a quarter of which is for the wire
     settings = ServerSettings(port=0, wire=("127.0.0.1", 0), limits=limits)
     with served([policy], settings) as hospital, ExitStack() as opened:

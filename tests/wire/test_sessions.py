@@ -13,12 +13,12 @@ import pytest
 import trustme
 from psycopg import errors
 
-from sanql.demo import make_hospital
 from sanql.errors import SanqlError, ServerError
 from sanql.parse import Command, read_command
 from sanql.server import ServerSettings
 from sanql.server.wire import problems
 from sanql.server.wire.variables import Variables
+from support.hospitals import hospital_in
 from support.serving import Served, served
 from wire.conftest import Connect
 
@@ -115,7 +115,7 @@ def test_an_explanation_costs_nothing(connect: Connect) -> None:
 
 @pytest.mark.slow
 def test_public_rows_stream_and_are_counted(tmp_path: Path) -> None:
-    made = make_hospital(tmp_path / "hospital")
+    made = hospital_in(tmp_path / "hospital")
     lines = "".join(f"{number},street {number}\n" for number in range(3_000))
     data = made.parent / "data"
     (data / "places.csv").write_text("place,street\n" + lines)
@@ -281,7 +281,7 @@ def test_over_tls_a_challenge_is_bound_to_the_certificate(tmp_path: Path) -> Non
     key.write_bytes(issued.private_key_pem.bytes())
     authority.cert_pem.write_to_path(str(root))
     settings = ServerSettings(port=0, certificate=certificate, key=key, wire=("127.0.0.1", 0))
-    with served([make_hospital(tmp_path / "hospital")], settings) as hospital:
+    with served([hospital_in(tmp_path / "hospital")], settings) as hospital:
         port = hospital.server.wire.rpartition(":")[2]
         there = (
             f"host=127.0.0.1 port={port} user=ana dbname=hospital password={hospital.token('ana')}"
