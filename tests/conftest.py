@@ -11,6 +11,8 @@ import pytest
 
 from sanql.catalog.description import PreparedSource
 from sanql.engines.duckdb.engine import WorkerEngine
+from sanql.engines.in_process.engine import InProcessEngine
+from sanql.engines.open import ENGINE_KINDS, WORKERS
 from sanql.engines.pool import Pool
 from sanql.engines.preparation import prepare
 from sanql.kernel.stored_types import ColumnType
@@ -72,6 +74,17 @@ def workers(source: PreparedSource, people: Policy) -> Iterator[Pool]:
     """Return one worker over those people."""
     with Pool(source, people.engine, WorkerEngine()) as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def in_this_process() -> Iterator[None]:
+    """Have this process run what workers would: they take a second to start, and are tested elsewhere.
+
+    For tests of what comes before and after the engine, which keeps one contract in both.
+    """
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setitem(ENGINE_KINDS, WORKERS, InProcessEngine)
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -60,6 +60,7 @@ def in_words(balances: list[Balance]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.usefixtures("in_this_process")
 class RecordedLedgers:
     """The ledgers of one format, each with what its version said of it."""
 

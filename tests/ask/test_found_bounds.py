@@ -32,6 +32,8 @@ from support.policies import dataset
 from support.samplers import SilentSampler
 from support.volume import few_of
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 POLICY = (
     dataset(
         "data.duckdb",

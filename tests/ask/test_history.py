@@ -24,6 +24,8 @@ from sanql.policy import Budget
 from sanql.san import San
 from support.policies import dataset
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 POLICY = (
     dataset("data.duckdb", name="town", epsilon="{budget}", delta="1e-6")
     + """\

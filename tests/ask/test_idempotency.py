@@ -18,6 +18,8 @@ from sanql.parse import QuestionText
 from sanql.results import Answer
 from support.hospitals import hospital_in
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > $1"
 
 

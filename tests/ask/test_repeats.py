@@ -22,7 +22,7 @@ from sanql.results import Answer
 from sanql.san import San
 from support.hospitals import hospital_in
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 COUNT = "SELECT sex, COUNT(*) AS n FROM people WHERE age > 40 GROUP BY sex"
 

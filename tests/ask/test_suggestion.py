@@ -23,6 +23,8 @@ from sanql.san import San
 from support.policies import dataset
 from support.samplers import SilentSampler
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 POLICY = (
     dataset("data.duckdb", name="{name}", neighbours="{neighbours}", epsilon="{budget}")
     + """\

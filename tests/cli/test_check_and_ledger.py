@@ -15,6 +15,8 @@ from sanql.policy import load
 from sanql.san import San
 from support.policies import dataset
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 PEOPLE = """
 [table.people]
 privacy_unit = "id"

@@ -11,7 +11,7 @@ from exact.towns import MEMBER, POLICY, ROWS, SCORE, Town, Truth
 from sanql.errors import Refused
 from sanql.results.exact import ExactAnswer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 SAME = [
     ("score", "SELECT region, urban, SUM(score), COUNT(*) FROM people GROUP BY region, urban"),

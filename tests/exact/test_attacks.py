@@ -30,7 +30,7 @@ from sanql.theory.channels import exact_statistic
 from sanql.theory.definitions.worlds import World, canonical_simulator, records
 from sanql.theory.distributions import Distribution
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 VICTIM = "age = 3 AND NOT member AND region = 'north'"
 """What an attacker knows of the one person it is true of."""

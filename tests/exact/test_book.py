@@ -20,7 +20,7 @@ from sanql.cli.main import main
 from sanql.engines.leases import Lease
 from sanql.errors import LedgerError, Refused, Unavailable
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 SUM = "SELECT region, SUM(score) FROM people GROUP BY region"
 

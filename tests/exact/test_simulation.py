@@ -20,7 +20,7 @@ from sanql.exact.terms import terms_of
 from sanql.policy import load
 from sanql.policy.exact.model import ExactValues
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 DRAWS = 400_000
 BAND = math.sqrt(math.log(2 / 1e-10) / (2 * DRAWS))

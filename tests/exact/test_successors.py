@@ -16,7 +16,7 @@ from sanql.policy import load
 from sanql.sources.ownership.account_changes import retire_account
 from sanql.sources.ownership.lost_ledgers import retire_lost
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 BY_REGION = SCORE.replace('"region", "urban"', '"region"').replace("150", "350")
 SUM = "SELECT region, SUM(score) FROM people GROUP BY region"

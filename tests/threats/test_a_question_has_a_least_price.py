@@ -15,7 +15,7 @@ from sanql.policy import load
 from sanql.san import San
 from support.policies import dataset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 COUNT = "SELECT COUNT(*) FROM people"
 POLICY = (

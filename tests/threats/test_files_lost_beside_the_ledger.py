@@ -19,7 +19,7 @@ from sanql.policy import load
 from sanql.san import San
 from support.policies import dataset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 POLICY = (
     dataset("data", name="town", epsilon=10, delta="1e-6")

@@ -18,7 +18,7 @@ from sanql.san import San
 from support.policies import dataset
 from support.volume import few_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 POLICY = (
     dataset("{source}", name="{name}", epsilon=100, delta=0)

@@ -24,7 +24,7 @@ from support.interrupts import interrupted_at
 from support.policies import dataset
 from support.postgres import PostgresServer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 PEOPLE = '[table.people]\nprivacy_unit = "id"\nunique = true\n[table.people.column]\n'
 PEOPLE += 'age = { type = "integer", bounds = [0, 100] }\n'

@@ -28,7 +28,7 @@ from sanql.results.explanation import Explanation
 from sanql.san import San
 from support.policies import dataset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 POLICY = (
     dataset("data", name="hospital", epsilon=1, delta="1e-6")

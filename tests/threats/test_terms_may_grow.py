@@ -26,7 +26,7 @@ from sanql.san import San
 from support.plans import plan_of
 from support.policies import dataset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 POLICY = (
     dataset("{source}", name="hospital", neighbours="{neighbours}", epsilon=1, delta="1e-6")
