@@ -17,6 +17,8 @@ from sanql.results import Answer
 from sanql.san import San
 from support.policies import dataset
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 POLICY = (
     dataset("data.duckdb", name="town", epsilon=10, delta="1e-6")
     + """\

@@ -21,6 +21,8 @@ from sanql.policy import load
 from sanql.san import San
 from support.policies import dataset
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 POLICY = (
     dataset("{source}", name="{name}", neighbours="{neighbours}", epsilon=1, delta=0)
     + """\

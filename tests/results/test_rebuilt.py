@@ -31,7 +31,7 @@ from sanql.results import (
 from sanql.san import San
 from support.policies import dataset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 POLICY = (
     dataset("shop.duckdb", name="shop", epsilon="100", delta="1e-6", accounting="renyi")
     + """\

@@ -198,7 +198,7 @@ def test_a_claim_of_others_on_record_is_not_relied_on_even_while_it_does_not_hol
 
 
 @pytest.fixture
-def asked(town: Town) -> Iterator[San]:
+def asked(town: Town, in_this_process: None) -> Iterator[San]:
     """San after questions enough to rely on what it has seen."""
     with San(town.policy()) as san:
         san.query(COUNT, epsilon=0.5)

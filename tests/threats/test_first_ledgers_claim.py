@@ -20,6 +20,8 @@ from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import load
 from sanql.san import San
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 FIXTURES = Path(__file__).parents[1] / "account" / "fixtures" / "format_1"
 
 
