@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Compiled modules are kept: without them every process the tests start would compile San anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests wait for processes, disks and deadlines: three run side by side on two cores.
+# Tests wait for processes, disks and deadlines: three run side by side on two cores. Fast ones hardly wait.
 TESTS := $(BIN)/python -m pytest -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 
 .PHONY: demo serve test check soak clients plots bench dist requirements clean
@@ -27,7 +27,7 @@ check: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(TESTS) -m "not slow and not soak" src tests docs README.md
+	@$(TESTS) -n $(shell nproc) --hypothesis-profile few -m "not slow and not soak" src tests docs README.md
 
 # Tests by the thousand of what `make test` asks a share of, then both oracles of tests/privacy over
 # 20,000 generated questions, SOAK="--minutes 10" for less; then a server killed 500 times under load.

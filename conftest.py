@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("sanql", deadline=None)  # a busy machine is no fault
+settings.register_profile("few", settings.get_profile("sanql"), max_examples=20)  # `make check`
 settings.load_profile("sanql")
+SLOW_FILE = re.compile(rb"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -27,6 +30,13 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_unconfigure() -> None:
     """At the end all of it may go."""
     gc.unfreeze()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where nothing slow is run, files that are slow as a whole are not even imported."""
+    if collection_path.suffix != ".py" or "not slow" not in config.getoption("markexpr"):
+        return None
+    return True if SLOW_FILE.search(collection_path.read_bytes()) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

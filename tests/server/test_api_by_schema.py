@@ -20,6 +20,8 @@ from sanql.server.http.openapi import describe_api
 from support.hospitals import hospital_in
 from support.serving import Served, served
 
+pytestmark = pytest.mark.slow
+
 PEOPLE: dict[str, Role] = {"ana": "analyst", "olga": "officer", "otto": "owner"}
 MANY = RequestLimits(failed_sign_ins_per_minute=1e9, requests_per_second=1e9)
 CHECKS = {
@@ -69,14 +71,12 @@ def bounded(examples: int, *, seeded: bool = False) -> Any:
     )
 
 
-@pytest.mark.slow
 @API.parametrize()
 @bounded(10, seeded=True)
 def test_every_answer_to_an_analyst_is_as_described(case: Any, town: Served) -> None:
     ask(case, town, "ana")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", ["olga", "otto"])
 @API.include(path_regex="^/(metrics|v1/(budget|ledger|verify|refresh|reload))").parametrize()
 @bounded(10, seeded=True)
