@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engines.engine_contract import EngineContract
+
+pytestmark = pytest.mark.slow
 
 
 class TestInProcessEngine(EngineContract):
