@@ -53,6 +53,7 @@ from sanql.account.ledger.versions import (
     version_name,
 )
 from sanql.account.ledger.void_reasons import VoidReason
+from sanql.account.people.declared import check_declared
 from sanql.account.people.people import People
 from sanql.account.people.person import Person, Role
 from sanql.account.people.tokens import TokenVerifier, name_of_token
@@ -131,6 +132,7 @@ __all__ = [
     "author_named",
     "back_up",
     "canonical_json",
+    "check_declared",
     "check_head",
     "check_never_pinned",
     "check_no_scratch",

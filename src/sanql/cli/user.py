@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,15 +13,13 @@ import click
 from sanql.cli.failing import reported
 from sanql.cli.saying import say, say_json
 from sanql.errors import AccessDenied
+from sanql.options import read_lasting
 
 if TYPE_CHECKING:
     from sanql.account import People, Person
     from sanql.policy import Policy
 
 F = TypeVar("F", bound=Callable[..., Any])
-_LASTING = re.compile(r"([1-9]\d{0,3})\s*(d|days?|h|hours?|w|weeks?|years?)", re.ASCII)
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_YEAR = timedelta(days=365)
 LASTING = "90d"
 
 
@@ -90,10 +87,12 @@ def add(
     form: str,
 ) -> None:
     """Let somebody ask; their token is printed once and kept nowhere."""
+    from sanql.account import check_declared
+
     with reported(form), _people_of(policies, datasets) as listed:
         for policy, _ in listed:
-            _check_declared(policy, name, role)
-        lasting, token = _lasting(expires), ""
+            check_declared(policy, name, role)
+        lasting, token = read_lasting(expires), ""
         for _, people in listed:
             person, token = people.add(name, role, lasting=lasting, identity=identity, token=token)
         _say_token(person, token, [policy.name for policy, _ in listed], form)
@@ -108,7 +107,7 @@ def rotate(
 ) -> None:
     """Give somebody a new token; the one before is worth nothing from now on."""
     with reported(form), _people_of(policies, datasets) as listed:
-        lasting, token = _lasting(expires), ""
+        lasting, token = read_lasting(expires), ""
         for _, people in listed:
             person, token = people.rotate(name, lasting=lasting, token=token)
         _say_token(person, token, [policy.name for policy, _ in listed], form)
@@ -175,29 +174,6 @@ def _people_of(
                 held.callback(people.close)
                 found.append((policy, people))
         yield found
-
-
-def _check_declared(policy: Policy, name: str, role: str) -> None:
-    if role == "analyst" and policy.analysts and name not in policy.analysts:
-        raise AccessDenied(
-            "analyst_undeclared",
-            f"the policy of {policy.name} declares its analysts, and {name[:60]!r} is none of them",
-            f"add [analyst.{name[:60]}] to the policy first, with a budget, or take one of"
-            f" {', '.join(sorted(policy.analysts))}",
-        )
-
-
-def _lasting(typed: str) -> timedelta | None:
-    if typed.strip().lower() == "never":
-        return None
-    found = _LASTING.fullmatch(typed.strip().lower())
-    if found is None:
-        raise AccessDenied(
-            "expiry_invalid",
-            f"--expires {typed[:40]!r} is no length of time",
-            "write 12h, 90d, 8 weeks, 2 years, or never",
-        )
-    return int(found[1]) * _UNITS.get(found[2][0], _YEAR)
 
 
 def _say_token(person: Person, token: str, datasets: list[str], form: str) -> None:

@@ -3,7 +3,7 @@
 Imports nothing heavy: commands show their help from it.
 """
 
-from sanql.options.moments import read_moment
+from sanql.options.moments import read_lasting, read_moment
 from sanql.options.parameter_values import (
     no_constant,
     no_decimal,
@@ -27,6 +27,7 @@ __all__ = [
     "own_scalar",
     "parameters_invalid",
     "read_clause",
+    "read_lasting",
     "read_moment",
     "read_options",
 ]

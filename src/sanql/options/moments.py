@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 
-from sanql.errors import Refused
+from sanql.errors import AccessDenied, Refused
+
+_LASTING = re.compile(r"([1-9]\d{0,3})\s*(d|days?|h|hours?|w|weeks?|years?)", re.ASCII)
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_YEAR = timedelta(days=365)
 
 
 def read_moment(typed: str) -> datetime:
@@ -22,3 +27,21 @@ def read_moment(typed: str) -> datetime:
             f"{typed[:40]!r} is no time",
             "write 2030-01-31, or 2030-01-31T12:00:00, which is universal time (UTC)",
         ) from None
+
+
+def read_lasting(typed: str) -> timedelta | None:
+    """Return the length of time that a token is good for, as it was typed; None where it never ends.
+
+    >>> read_lasting("12h"), read_lasting("never")
+    (datetime.timedelta(seconds=43200), None)
+    """
+    if typed.strip().lower() == "never":
+        return None
+    found = _LASTING.fullmatch(typed.strip().lower())
+    if found is None:
+        raise AccessDenied(
+            "expiry_invalid",
+            f"{typed[:40]!r} is no length of time",
+            "write 12h, 90d, 8 weeks, 2 years, or never",
+        )
+    return int(found[1]) * _UNITS.get(found[2][0], _YEAR)
