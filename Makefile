@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests wait for processes, disks and deadlines: three run side by side on two cores. Fast ones hardly wait.
 TESTS := $(BIN)/python -m pytest -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 
-.PHONY: demo serve test check soak clients plots bench dist requirements clean
+.PHONY: demo serve test check soak clients plots bench dist requirements web clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -64,6 +64,15 @@ requirements: $(VENV)/.dev
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --all-extras pyproject.toml -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group clients pyproject.toml -c requirements-dev.txt -o requirements-clients.txt
 	@echo "then: $(BIN)/python -m project.third_party"
+
+# The editor of the web pages, bundled from pinned sources; only whoever changes it needs Node.
+STATIC := src/sanql/server/web/static
+web:
+	cd web && npm ci --no-audit --no-fund
+	cd web && npx esbuild editor.js --bundle --minify --format=iife --target=es2022 --legal-comments=none \
+	  --banner:js="/* CodeMirror, Lezer and others, MIT: see editor.txt beside this file */" --outfile=../$(STATIC)/editor.js
+	cd web && for each in node_modules/@codemirror/* node_modules/@lezer/* node_modules/@marijn/* node_modules/crelt \
+	  node_modules/style-mod node_modules/w3c-keyname; do echo "== $$each" | sed s,node_modules/,,; cat $$each/LICENSE; echo; done > ../$(STATIC)/editor.txt
 
 clean:
 	rm -rf $(VENV) build dist

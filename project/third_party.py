@@ -21,6 +21,10 @@ Written by `project/third_party.py` from the pinned requirements and the metadat
 are installed beside San and are no part of its wheel or sdist. The licence is what a package states for
 itself, by its SPDX name where it has one. Some wheels bundle libraries with licences of their own, which
 are among the files of those packages.
+
+One thing of others is in the wheel: `src/sanql/server/web/static/editor.js`, the editor of the page that
+asks, bundled by `make web` from CodeMirror, Lezer, style-mod, w3c-keyname, crelt and find-cluster-break
+(`web/package-lock.json` pins them), all under the MIT licence, whose texts are in `editor.txt` beside it.
 """
 RUNNING = "What San runs with, the pins of `requirements.txt`:"
 DEVELOPING = "What its tests, tools and extras need besides, the pins of `requirements-dev.txt`:"

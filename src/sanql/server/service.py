@@ -15,6 +15,7 @@ from sanql.server.queueing import FairQueue
 from sanql.server.rates import RateLimit
 from sanql.server.settings import ServerSettings
 from sanql.server.signing_in import SigningIn
+from sanql.server.web.sessions import WebSessions
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Service:
         self.queue = FairQueue(
             limits.questions_running, limits.questions_waiting, limits.questions_per_person
         )
+        self.web_sessions = WebSessions()
         self.kept = KeptQuestions(limits.kept_questions_per_person)
         self.requests = RateLimit(limits.requests_per_second, 2 * limits.requests_per_second)
         self.started = datetime.now(UTC)

@@ -24,7 +24,7 @@ from sanql.errors import LedgerError
 from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Budget
 
-Door = Literal["python", "command", "http", "wire"]
+Door = Literal["python", "command", "http", "wire", "web"]
 """Through what a question came."""
 
 DOORS: tuple[str, ...] = get_args(Door)

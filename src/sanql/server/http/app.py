@@ -12,6 +12,7 @@ from sanql.server.http.exchange import json_reply
 from sanql.server.http.guard import Guard
 from sanql.server.http.openapi import describe_api
 from sanql.server.service import Service
+from sanql.server.web.routes import web_routes
 
 
 def http_app(service: Service, version: str) -> ASGIApp:
@@ -46,6 +47,7 @@ def http_app(service: Service, version: str) -> ASGIApp:
             Route("/v1/verify", overseeing.verify),
             Route("/v1/refresh", overseeing.refresh, methods=["POST"]),
             Route("/v1/reload", overseeing.reload, methods=["POST"]),
+            *web_routes(),
         ],
     )
     return Guard(router, service)

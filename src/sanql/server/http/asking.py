@@ -27,7 +27,7 @@ from sanql.errors import SanqlError
 from sanql.interrupts import Watch, watched_by
 from sanql.numbers import parse_epsilon
 from sanql.results import answer_from_dict
-from sanql.server.caller import check_role
+from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
 from sanql.server.http.bodies import check_taken, plain_option, read_question_request, take_text
 from sanql.server.http.exchange import (
@@ -95,7 +95,12 @@ async def suggest(http: HttpRequest) -> Response:
 
 async def begin_question(http: HttpRequest) -> Response:
     """Take a question whose answer is read later."""
-    dataset, person, request = await _asked(http)
+    kept = begun(http, *await _asked(http))
+    return json_reply(_shape(kept, kept.state), 202, location=f"/v1/questions/{kept.id}")
+
+
+def begun(http: HttpRequest, dataset: Dataset, person: Person, request: Request) -> KeptQuestion:
+    """Return a question that waits for its person's turn, and is kept under a number."""
     service, watch = service_of(http), Watch()
 
     def answered() -> bytes:
@@ -105,8 +110,7 @@ async def begin_question(http: HttpRequest) -> Response:
 
     run = partial(_watched, dataset, watch, answered)
     future = service.queue.submit(line_of(http), run)
-    kept = service.kept.keep((dataset.name, person.name), future, watch)
-    return json_reply(_shape(kept, kept.state), 202, location=f"/v1/questions/{kept.id}")
+    return service.kept.keep((dataset.name, person.name), future, watch)
 
 
 async def question_state(http: HttpRequest) -> Response:
@@ -118,12 +122,12 @@ async def question_state(http: HttpRequest) -> Response:
     if state.answer is None:
         return json_reply(shape)
     if form != JSON:
-        return answer_reply(await asyncio.to_thread(_in_form, state.answer, form), form, {})
+        return answer_reply(await asyncio.to_thread(kept_in_form, state.answer, form), form, {})
     text = json_reply(shape).body.decode("ascii")  # type: ignore[union-attr]
     return Response(f'{text[:-1]}, "answer": {state.answer.decode("ascii")}}}', media_type=JSON)
 
 
-def _in_form(answer: bytes, form: str) -> bytes:
+def kept_in_form(answer: bytes, form: str) -> bytes:
     """Return an answer that was kept as JSON in another form."""
     return answer_bytes(answer_from_dict(json.loads(answer)), form, {})
 
@@ -172,8 +176,12 @@ def _watched(dataset: Dataset, watch: Watch, answered: Callable[[], T]) -> T:
 
 
 async def _kept(http: HttpRequest) -> KeptQuestion:
-    caller, service = await caller_of(http), service_of(http)
-    number, error = http.path_params["id"], None
+    return kept_question(http, await caller_of(http))
+
+
+def kept_question(http: HttpRequest, caller: Caller) -> KeptQuestion:
+    """Return the question of a caller's whose number is in the address."""
+    service, number, error = service_of(http), http.path_params["id"], None
     for dataset, person in caller.known_to.values():
         try:
             return service.kept.find((dataset.name, person.name), number)

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, cast
 
+from sanql.account import Door
 from sanql.ask import Request, read_request
 from sanql.errors import Refused, ServerError
 from sanql.options import OPTIONS
@@ -82,14 +83,16 @@ def check_taken(body: Mapping[str, object], known: frozenset[str]) -> None:
         )
 
 
-def read_question_request(body: dict[str, Any], analyst: str, key: str | None) -> Request:
+def read_question_request(
+    body: dict[str, Any], analyst: str, key: str | None, door: Door = "http"
+) -> Request:
     """Return the request that a body describes, asked by whoever the credential says."""
     sql = take_text(body, "sql", needed=True)
     parameters = body.pop("parameters", None)
     options = {name: plain_option(body.pop(name)) for name in PASSED if name in body}
     check_taken(body, PASSED | {"sql", "dataset", "parameters"})
     asked = QuestionText(cast(str, sql), _parameters(parameters))
-    return read_request(asked, analyst, options, door="http", idempotency_key=key)
+    return read_request(asked, analyst, options, door=door, idempotency_key=key)
 
 
 def plain_option(value: object, depth: int = 0) -> object:

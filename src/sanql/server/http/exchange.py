@@ -32,8 +32,7 @@ def service_of(request: Request) -> Service:
 async def caller_of(request: Request) -> Caller:
     """Return whoever a request is from; AccessDenied where that is nobody."""
     service = service_of(request)
-    address = request.client.host if request.client is not None else ""
-    credential = service.signing_in.credential(request.headers, address)
+    credential = service.signing_in.credential(request.headers, address_of_client(request))
     caller = service.signing_in.recent_caller(credential)
     if caller is None:
         caller = await asyncio.get_running_loop().run_in_executor(
@@ -44,6 +43,11 @@ async def caller_of(request: Request) -> Caller:
     return caller
 
 
+def address_of_client(request: Request) -> str:
+    """Return where a request comes from."""
+    return request.client.host if request.client is not None else ""
+
+
 def chosen(request: Request, caller: Caller, wanted: str | None) -> tuple[Dataset, Person]:
     """Return the dataset that a request is about, and the caller as it knows them."""
     dataset, person = caller.dataset(wanted)
@@ -52,7 +56,12 @@ def chosen(request: Request, caller: Caller, wanted: str | None) -> tuple[Datase
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """Return the object in a request's body, which is no larger than it may be."""
+    """Return the object in a request's body."""
+    return read_body(await body_bytes(request), request.headers.get("content-type", ""))
+
+
+async def body_bytes(request: Request) -> bytes:
+    """Return a request's body, which is no larger than it may be."""
     most = service_of(request).settings.limits.body_bytes
     declared = request.headers.get("content-length", "0")
     if not (declared.isascii() and declared.isdecimal()) or int(declared) > most:
@@ -66,7 +75,7 @@ async def body_of(request: Request) -> dict[str, Any]:
             parts.append(part)
     except ClientDisconnect:
         raise ServerError("body_cut", "the body ended before its end", "send all of it") from None
-    return read_body(b"".join(parts), request.headers.get("content-type", ""))
+    return b"".join(parts)
 
 
 def query_values(request: Request, *known: str) -> dict[str, str]:

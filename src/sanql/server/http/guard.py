@@ -64,7 +64,7 @@ class Guard:
             self._service.log("fault", request=number, kind=type(fault).__name__)
             error = internal()
         if error is not None and not sent.status:
-            await sent.problem(error)
+            await sent.problem(scope.get("sanql.telling", problem_reply)(error))
         self._service.log(
             "request",
             request=number,
@@ -84,7 +84,7 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         headers, settings = Headers(scope=scope), self._service.settings
         host = headers.getlist("host")
-        if len(host) != 1 or _name_in(host[0]) not in settings.names:
+        if len(host) != 1 or host_name(host[0]) not in settings.names:
             raise ServerError(
                 "host_unknown",
                 "the server is not asked for by a name of its own",
@@ -118,8 +118,8 @@ class _Sent:
             message = {**message, "headers": [*message["headers"], *added]}
         await self._send(message)
 
-    async def problem(self, error: SanqlError) -> None:
-        status, headers, body = problem_reply(error)
+    async def problem(self, told: tuple[int, dict[str, str], bytes]) -> None:
+        status, headers, body = told
         headers["content-length"] = str(len(body))
         headers |= {"allow": self.allowed} if self.allowed else {}
         listed = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -133,10 +133,10 @@ def _route(scope: Scope) -> str:
     return f"{scope['method']} {getattr(endpoint, '__name__', 'unknown')}"[:80]
 
 
-def _name_in(authority: str) -> str | None:
+def host_name(authority: str) -> str | None:
     """Return the name in a Host, without its port; None where it is anything else.
 
-    >>> _name_in("LocalHost:80"), _name_in("[::1]:8080"), _name_in("127.0.0.1:80@evil")
+    >>> host_name("LocalHost:80"), host_name("[::1]:8080"), host_name("127.0.0.1:80@evil")
     ('localhost', '::1', None)
     """
     found = _HOST.fullmatch(authority.lower())
@@ -146,7 +146,7 @@ def _name_in(authority: str) -> str | None:
 def _is_own(origin: str, host: str, hosts: tuple[str, ...]) -> bool:
     """Return whether a page is of this server: asked for under the same name, or one it was given."""
     scheme, _, authority = origin.lower().partition("://")
-    own = authority == host.lower() or _name_in(authority) in {name.lower() for name in hosts}
+    own = authority == host.lower() or host_name(authority) in {name.lower() for name in hosts}
     return scheme in ("http", "https") and own
 
 

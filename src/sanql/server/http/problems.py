@@ -23,6 +23,7 @@ _STATUS = {
     "credential_wrong": 401,
     "role_needed": 403,
     "origin_foreign": 403,
+    "form_foreign": 403,
     "dataset_unknown": 404,
     "question_unknown": 404,
     "erase_unknown": 404,

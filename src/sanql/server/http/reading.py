@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from sanql.account import Person
+from sanql.account import Balance, Person
 from sanql.ask import history, read_again, recorded_certificate, schema_of
 from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
@@ -53,12 +53,17 @@ async def budget(http: HttpRequest) -> Response:
     dataset, person = await _about(http)
 
     def counted() -> dict[str, Any]:
-        session = dataset.session
-        own = person.role == "analyst"
-        shown = session.balances(person.name) if own else tuple(session.ledger.balances())
+        shown = shown_balances(dataset, person)
         return {"dataset": dataset.name, "accounts": [balance.to_dict() for balance in shown]}
 
     return json_reply(await queued(http, dataset, person, counted))
+
+
+def shown_balances(dataset: Dataset, person: Person) -> tuple[Balance, ...]:
+    """Return the accounts that a person is shown: an analyst some, an owner or officer all."""
+    session = dataset.session
+    own = person.role == "analyst"
+    return session.balances(person.name) if own else tuple(session.ledger.balances())
 
 
 async def list_history(http: HttpRequest) -> Response:
@@ -79,7 +84,7 @@ async def read_history(http: HttpRequest) -> Response:
     caller, values = await caller_of(http), query_values(http, "dataset")
     form = form_wanted(http.headers.get("accept", ""))
     dataset, person = _asker(http, caller, values.get("dataset"))
-    number, more = _number(http), {"dataset": dataset.name}
+    number, more = question_number(http), {"dataset": dataset.name}
 
     def read() -> bytes:
         answer = read_again(dataset.session, person.name, number, "http")
@@ -92,7 +97,7 @@ async def read_certificate(http: HttpRequest) -> Response:
     """Return the certificate that came with an answer of the caller's."""
     caller, values = await caller_of(http), query_values(http, "dataset")
     dataset, person = _asker(http, caller, values.get("dataset"))
-    number = _number(http)
+    number = question_number(http)
 
     def read() -> dict[str, Any]:
         return dict(recorded_certificate(dataset.session, person.name, number))
@@ -106,7 +111,7 @@ def _asker(http: HttpRequest, caller: Caller, wanted: str | None) -> tuple[Datas
     return dataset, person
 
 
-def _number(http: HttpRequest) -> int:
+def question_number(http: HttpRequest) -> int:
     """Return the number of a question in an address; one that is none is as if it were not there."""
     text = str(http.path_params["id"])
     if not (text.isascii() and text.isdecimal() and len(text) < 16):

@@ -1,0 +1,64 @@
+"""An answer as a page shows it: rows with their intervals, a chart, the guarantee in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from sanql.numbers import show_upper
+from sanql.results import Answer, ExactCertificate
+from sanql.server.web.chart import charts_of
+from sanql.visible import visible
+
+ROWS_SHOWN = 500
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """What a template needs of an answer, all of it text; `charts` alone are written as it is."""
+
+    columns: list[str]
+    numbers: list[bool]  # which columns are aligned as numbers
+    rows: list[list[str]]
+    more: int
+    footer: list[str]
+    charts: list[Markup]
+    certificate: list[str]
+    address: str
+
+
+def shown_answer(answer: Answer, address: str) -> ShownAnswer:
+    """Return an answer as it is shown, with the address that downloads begin with."""
+    cells = answer.cells()
+    statistics = {*answer.intervals, *answer.without_interval}
+    return ShownAnswer(
+        columns=[visible(name) for name in answer.columns],
+        numbers=[name in statistics for name in answer.columns],
+        rows=cells[:ROWS_SHOWN],
+        more=max(0, len(cells) - ROWS_SHOWN),
+        footer=answer.footer(),
+        charts=charts_of(answer),
+        certificate=certificate_in_words(answer),
+        address=address,
+    )
+
+
+def certificate_in_words(answer: Answer) -> list[str]:
+    """Return the guarantee of an answer in sentences: what it means first, then why it holds."""
+    certificate = answer.certificate
+    if isinstance(certificate, ExactCertificate):
+        return [visible(line) for line in certificate.sentences()]
+    if answer.free:
+        return ["Nothing in this answer depends on anybody, so that there is nothing to protect."]
+    meaning: Mapping[str, object] = certificate.meaning
+    lines = [
+        str(meaning["words"]),
+        f"Guarantee: {certificate.definition}, epsilon {show_upper(certificate.epsilon)}, delta"
+        f" {show_upper(certificate.delta)}, for {certificate.unit} ({certificate.neighbours}).",
+        f"Mechanism: {certificate.mechanism}; {certificate.theorem}.",
+        f"Keys: {certificate.keys}.",
+        *(f"Assumes: {each}." for each in certificate.assumptions),
+    ]
+    return [visible(line.replace("..", ".")) for line in lines]

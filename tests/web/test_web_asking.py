@@ -1,0 +1,182 @@
+"""Asking at a browser without JavaScript: the price first, then the answer, and it stays to be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from io import BytesIO
+
+import httpx
+import pyarrow
+import pytest
+
+from sanql.results import answer_from_dict
+from support.browsing import Browser, browser, words
+from support.serving import Served
+
+SEXES = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
+
+
+def left(reply: httpx.Response) -> float:
+    """Return the epsilon that a page says is left to an analyst."""
+    found = re.search(r"analyst \w+</th>\s*<td class=\"number\">([0-9.]+)", reply.text)
+    assert found is not None, reply.text
+    return float(found[1])
+
+
+def test_an_explanation_says_the_price_and_spends_nothing(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        before = left(ana.get("/ask"))
+        reply = ana.ask(SEXES, "explain", epsilon="0.25")
+        assert "price: epsilon 0.25" in words(reply) and "± " in words(reply)
+        assert SEXES in reply.text and 'value="0.25"' in reply.text
+        assert left(ana.get("/ask")) == before
+        assert "epsilon 0.25" in words(ana.send("/ask/price", sql=SEXES, epsilon="0.25"))
+        assert left(ana.get("/ask")) == before
+
+
+def test_an_answer_has_its_own_page_with_table_chart_and_guarantee(hospital: Served) -> None:
+    with browser(hospital, "bo") as bo:
+        before = left(bo.get("/ask"))
+        reply = bo.ask(SEXES, epsilon="0.5")
+        assert re.fullmatch("/questions/[0-9a-f]{32}", reply.url.path)
+        assert reply.text.count("<td>") >= 3 and "<svg" in reply.text and "± " in words(reply)
+        assert "can come to think it at most" in words(reply)
+        assert left(reply) == pytest.approx(before - 0.5)
+        again = bo.get(reply.url.path)
+        assert words(again) == words(reply)
+        assert left(bo.get("/ask")) == pytest.approx(before - 0.5)
+
+
+def test_the_ledger_says_that_a_browser_asked(hospital: Served) -> None:
+    with browser(hospital) as ana, hospital.client("olga", "officer") as olga:
+        ana.ask("SELECT COUNT(*) FROM people WHERE age > 41")
+        [last] = olga.get("/v1/ledger", params={"last": 1}).json()["records"]
+        assert (last["question"]["door"], last["question"]["analyst"]) == ("web", "ana")
+
+
+def test_downloads_are_the_answer_and_free(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        page = ana.ask(SEXES, epsilon="0.3")
+        spent = left(page)
+        files = {
+            form: ana.get(f"{page.url.path}/download?form={form}")
+            for form in ("csv", "json", "arrow")
+        }
+        answer = answer_from_dict(json.loads(files["json"].content))
+        assert files["csv"].text == answer.to_csv()
+        assert pyarrow.ipc.open_stream(BytesIO(files["arrow"].content)).read_all() == answer.table
+        for form, reply in files.items():
+            assert reply.headers["content-disposition"] == f'attachment; filename="answer.{form}"'
+        assert ana.get(f"{page.url.path}/download?form=exe").status_code == 406
+        assert left(ana.get("/ask")) == spent
+
+
+def test_a_refusal_names_the_remedy_and_keeps_what_was_typed(hospital: Served) -> None:
+    typed = "SELECT age\nFROM people -- all of it"
+    with browser(hospital) as ana:
+        for action in ("explain", "run"):
+            reply = ana.ask(typed, action, epsilon="0.1", confidence="0.9")
+            assert reply.status_code == 422
+            assert f"{typed}</textarea>" in reply.text and 'value="0.9"' in reply.text
+            assert "individual rows" in words(reply) and "Remedy:" in words(reply)
+            assert "SELECT age, COUNT(*) FROM people GROUP BY age" in words(reply)
+        assert ana.ask("", "run").status_code == 422
+        assert ana.ask("SELECT", "run", epsilon="1e9").status_code == 422
+
+
+def test_a_price_that_does_not_fit_is_told_and_what_was_typed_stays(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        reply = ana.ask(SEXES, epsilon="3.9")
+        assert reply.status_code == 402 and SEXES in reply.text and 'value="3.9"' in reply.text
+
+
+def test_an_accuracy_may_be_asked_for_instead(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        reply = ana.ask(SEXES, "explain", epsilon="", accuracy="2% of 10000")
+        assert reply.status_code == 200 and "± 200" in words(reply)
+
+
+def test_the_history_shows_answers_again_for_free(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        ana.ask("SELECT COUNT(*) AS grown FROM people WHERE age > 17")
+        listed = ana.get("/history")
+        number = max(map(int, re.findall(r'href="/history/(\d+)"', listed.text)))
+        before = left(ana.get("/ask"))
+        again = ana.get(f"/history/{number}")
+        assert "grown" in words(again) and "a repeat, free" in words(again)
+        assert ana.get(f"/history/{number}/download?form=csv").text.startswith("grown,")
+        assert left(ana.get("/ask")) == before
+        for none in ("0", "999999", "-1", "x", "1" * 30):
+            assert ana.get(f"/history/{none}").status_code in (404, 422)
+
+
+def test_the_newest_questions_are_listed_first_a_hundred_at_a_time(hospital: Served) -> None:
+    with browser(hospital, "bo") as bo, hospital.client("bo") as by_program:
+        for age in range(104):
+            body = {"sql": f"SELECT COUNT(*) FROM people WHERE age > {age}", "epsilon": 0.002}
+            assert by_program.post("/v1/query", json=body).status_code == 200
+        page = bo.get("/history")
+        numbers = [*map(int, re.findall(r'<td class="number">(\d+)</td>', page.text))]
+        assert numbers == sorted(numbers, reverse=True) and len(numbers) == 100
+        earlier = re.search(r'href="(/history\?before=\d+)"', page.text)
+        assert earlier is not None
+        rest = [*map(int, re.findall(r'<td class="number">(\d+)</td>', bo.get(earlier[1]).text))]
+        assert [*numbers, *rest] == list(range(numbers[0], 0, -1))
+
+
+def test_anothers_question_is_as_if_it_were_not_there(hospital: Served) -> None:
+    with browser(hospital) as ana, browser(hospital, "bo") as bo:
+        page = ana.ask(SEXES)
+        for address in ("", "/state", "/download?form=csv"):
+            told = bo.get(page.url.path + address)
+            assert told.status_code == 404
+        assert bo.send(f"{page.url.path}/cancel").status_code == 404
+        assert words(bo.get(page.url.path)) == words(bo.get("/questions/" + "0" * 32)).replace(
+            "0" * 32, page.url.path.rpartition("/")[2]
+        )
+
+
+def test_a_long_question_shows_progress_and_can_be_cancelled(
+    hospital: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sanql.server.http import asking
+
+    go_on = threading.Event()
+    ask = asking.ask_with
+
+    def slowly(*arguments: object) -> object:
+        go_on.wait(30)
+        return ask(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(asking, "ask_with", slowly)
+    monkeypatch.setattr("sanql.server.web.asking._QUICK_SECONDS", 0.05)
+    with browser(hospital) as ana:
+        page = ana.ask("SELECT COUNT(*) FROM visits", epsilon="0.2")
+        assert page.status_code == 200 and "The question is running" in words(page)
+        assert 'http-equiv="refresh"' in page.text and "SELECT COUNT(*) FROM visits" in page.text
+        assert ana.get(f"{page.url.path}/state").json()["status"] == "running"
+        assert ana.get(f"{page.url.path}/download?form=csv").status_code == 303
+        before = left(page)
+        ana.send(f"{page.url.path}/cancel")
+        go_on.set()
+        asked = next(iter(hospital.server.service.kept._kept["hospital", "ana"].values()))
+        ended = [*hospital.server.service.kept._kept["hospital", "ana"].values()][-1]
+        ended.future.exception(30)
+        told = ana.get(page.url.path)
+        assert "cancelled" in words(told) and "SELECT COUNT(*) FROM visits" in told.text
+        assert left(ana.get("/ask")) == before and asked is not None
+
+
+def test_nothing_that_spends_is_done_by_looking(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        assert ana.client.get("/ask", params={"sql": SEXES, "action": "run"}).status_code == 200
+        for address in ("/ask/price", "/sign-out", "/dataset", "/questions/x/cancel"):
+            assert ana.client.get(address).status_code == 405
+
+
+def test_a_session_that_ends_while_asking_loses_nothing_to_anybody_else(hospital: Served) -> None:
+    with browser(hospital) as ana, Browser(hospital.url) as nobody:
+        page = ana.ask(SEXES)
+        assert nobody.get(page.url.path).status_code == 303
