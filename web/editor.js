@@ -26,6 +26,16 @@ const look = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
 });
 
+// Typing over a selection, a browser would keep its look as a style of its own, which the page does not take.
+const typing = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    if (event.inputType !== "insertText" || !event.data || view.composing) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 // The styles of the editor are sheets of a shadow tree: the page takes no style that is not its own file.
 const open = (area, schema) => {
   const place = document.createElement("div");
@@ -48,6 +58,7 @@ const open = (area, schema) => {
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": "Question, in SQL" }),
         look,
+        typing,
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           area.value = update.state.doc.toString();

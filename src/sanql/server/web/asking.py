@@ -27,7 +27,7 @@ from sanql.server.questions import KeptQuestion
 from sanql.server.telling import told_to_analysts
 from sanql.server.web.downloads import download_reply, form_named
 from sanql.server.web.rendering import page, page_headers, text_of
-from sanql.server.web.shown_answers import shown_answer
+from sanql.server.web.shown_answers import ShownExplanation, shown_answer, shown_explanation
 from sanql.server.web.typed import filled
 from sanql.server.web.visits import Visit, for_roles
 
@@ -137,8 +137,8 @@ def _request(visit: Visit) -> Request:
     return read_question_request(body, visit.person.name, None, "web")
 
 
-def _explained(visit: Visit, request: Request) -> list[str]:
-    return str(explain_request(visit.dataset.session, request)).splitlines()
+def _explained(visit: Visit, request: Request) -> ShownExplanation:
+    return shown_explanation(explain_request(visit.dataset.session, request))
 
 
 def _read_and_shown(answer: bytes, address: str) -> object:

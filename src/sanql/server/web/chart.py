@@ -19,9 +19,10 @@ from sanql.server.web.svg import BLUE, Scale, axis, element, line, picture, scal
 from sanql.visible import visible
 
 CHARTS_MAX, BARS_MAX, POINTS_MAX = 4, 40, 1_000
-_WIDTH, _ROW, _LABEL, _RIGHT, _TOP = 640, 30, 150, 20, 34
-_HEIGHT, _LEFT, _FOOT = 300, 70, 46
-_LETTERS = 20
+_WIDTH, _ROW, _LABEL, _RIGHT, _TOP = 480, 26, 130, 24, 30
+_HEIGHT, _LEFT, _FOOT = 280, 64, 36
+_LETTERS = 18
+_LARGEST = 1e200
 _ORDERED = ("date", "timestamp", "integer", "real", "decimal")
 
 
@@ -56,12 +57,19 @@ def _rows(answer: Answer, statistic: str) -> list[ChartRow]:
     for number, row in enumerate(answer.rows):
         value, interval = row[column], answer.intervals[statistic][number]
         place = _number(row[order]) if order is not None else float(number)
-        if isinstance(value, int | float | Decimal) and place is not None:
+        if place is not None and _is_drawn(value):
             label = ", ".join(visible(str(row[key])) for key in keys) or f"row {number + 1}"
             rows.append(ChartRow(label, place, float(value), *interval))
     if order is not None:
         return sorted(rows, key=lambda row: row.place)[:POINTS_MAX]
     return rows[:BARS_MAX]
+
+
+def _is_drawn(value: object) -> bool:
+    """Return whether a value has a place on a scale."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return False
+    return abs(float(value)) < _LARGEST
 
 
 def _is_key(answer: Answer, name: str) -> bool:
@@ -114,9 +122,9 @@ def _bars(name: str, answer: Answer, rows: list[ChartRow]) -> Markup:
                 "rect",
                 element("title", _said(row)),
                 x=start,
-                y=middle - 9,
+                y=middle - 8,
                 width=max(end - start, 0.5),
-                height=18,
+                height=16,
                 fill=BLUE,
                 fill_opacity=0.75,
             )
@@ -143,7 +151,7 @@ def _lines(name: str, answer: Answer, rows: list[ChartRow]) -> Markup:
         drawn += _whisker(row, up, x, lying=False)
         said = element("title", _said(row))
         drawn.append(element("circle", said, cx=x, cy=up(row.value), r=3.5, fill=BLUE))
-    step = max(1, -(-len(rows) // 6))
+    step = max(1, -(-len(rows) // 5))
     for row in rows[::step]:
         text = element("text", row.label[:_LETTERS], x=across(row.place), y=bottom + 20,
                        text_anchor="middle")  # fmt: skip

@@ -9,7 +9,7 @@ from sanql.theory.closed_forms import Pair
 from sanql.theory.meaning import Meaning, best_test_of, posterior_band_of
 
 _SIZE, _EDGE, _TOP, _STEPS = 380, 56, 40, 60
-_ACROSS = Scale(0, 1, _EDGE, _SIZE - 16)
+_ACROSS = Scale(0, 1, _EDGE, _SIZE - 28)
 _UP = Scale(0, 1, _SIZE - _EDGE, _TOP)
 _SHARES = [number / _STEPS for number in range(_STEPS + 1)]
 

@@ -75,11 +75,11 @@ def _templates() -> Environment:
     return templates
 
 
-def _upper(number: Fraction | float) -> str:
+def _upper(number: Fraction | str) -> str:
     """Return a number with few digits, which is no less than it is."""
     return show_upper(Fraction(number))
 
 
-def _lower(number: Fraction | float) -> str:
+def _lower(number: Fraction | str) -> str:
     """Return a number with few digits, which is no more than it is."""
     return show_lower(Fraction(number))

@@ -1,4 +1,4 @@
-"""An answer as a page shows it: rows with their intervals, a chart, the guarantee in words."""
+"""Answers and explanations as pages show them: rows with intervals, charts, prices, guarantees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from sanql.numbers import show_upper
-from sanql.results import Answer, ExactCertificate
+from sanql.results import Answer, ExactCertificate, ExactExplanation, Explanation
 from sanql.server.web.chart import charts_of
 from sanql.visible import visible
 
@@ -62,3 +62,21 @@ def certificate_in_words(answer: Answer) -> list[str]:
         *(f"Assumes: {each}." for each in certificate.assumptions),
     ]
     return [visible(line.replace("..", ".")) for line in lines]
+
+
+@dataclass(frozen=True)
+class ShownExplanation:
+    """What a template needs of an explanation: the price, how exact the columns will be, and the rest."""
+
+    headline: str
+    expected: list[str]
+    more: list[str]
+
+
+def shown_explanation(explanation: Explanation | ExactExplanation) -> ShownExplanation:
+    """Return an explanation as it is shown: its own lines, the usual ones first."""
+    headline, *lines = [line.strip() for line in str(explanation).splitlines()]
+    named = explanation.expected if isinstance(explanation, Explanation) else ()
+    starts = tuple(f"{visible(each.column)}: " for each in named)
+    expected = [line for line in lines[: len(named) + 1] if starts and line.startswith(starts)]
+    return ShownExplanation(headline, expected, [line for line in lines if line not in expected])

@@ -42,7 +42,7 @@ def picture(title: str, description: str, width: int, height: int, *content: Mar
         role="img",
         aria_label=f"{title}. {description}",
         font_family="system-ui, sans-serif",
-        font_size=13,
+        font_size=12,
         fill=INK,
         class_="chart",
     )
@@ -83,8 +83,12 @@ class Scale:
 def scale_over(values: list[float], start: float, end: float) -> Scale:
     """Return a scale that holds all values, with a little room, whatever they are."""
     low, high = min(values), max(values)
-    room = (high - low) * 0.05 or abs(high) * 0.1 or 1.0
-    return Scale(low if low == 0 else low - room, high if high == 0 else high + room, start, end)
+    size = max(abs(low), abs(high))
+    if high - low <= size * 1e-6:  # or steps between ticks would be lost in rounding
+        room = size * 0.1 or 1.0
+        return Scale(low - room, high + room, start, end)
+    room = (high - low) * 0.05
+    return Scale(low - room if low else low, high + room if high else high, start, end)
 
 
 def short_number(value: float) -> str:
