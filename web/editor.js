@@ -1,5 +1,5 @@
 // The question in an editor that colours and completes; the textarea stays what is sent.
-import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
+import { autocompletion, completeFromList, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { PostgreSQL, sql } from "@codemirror/lang-sql";
 import { HighlightStyle, bracketMatching, syntaxHighlighting } from "@codemirror/language";
@@ -38,6 +38,9 @@ const typing = EditorView.domEventHandlers({
 
 // The styles of the editor are sheets of a shadow tree: the page takes no style that is not its own file.
 const open = (area, schema) => {
+  const quoted = (name) => (/^[a-z_]\w*$/.test(name) ? name : `"${name}"`);
+  const names = [...new Set(Object.values(schema).flat())];
+  const columns = names.map((label) => ({ label, apply: quoted(label), type: "property" }));
   const place = document.createElement("div");
   place.className = "editor";
   const root = place.attachShadow({ mode: "open" });
@@ -53,6 +56,7 @@ const open = (area, schema) => {
         bracketMatching(),
         autocompletion(),
         sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true }),
+        PostgreSQL.language.data.of({ autocomplete: completeFromList(columns) }),
         syntaxHighlighting(colours),
         keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
         EditorView.lineWrapping,

@@ -69,7 +69,7 @@ def _is_drawn(value: object) -> bool:
     """Return whether a value has a place on a scale."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
-    return abs(float(value)) < _LARGEST
+    return -_LARGEST < value < _LARGEST
 
 
 def _is_key(answer: Answer, name: str) -> bool:
