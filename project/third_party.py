@@ -25,8 +25,8 @@ are among the files of those packages.
 One thing of others is in the wheel: `src/sanql/server/web/static/editor.js`, the editor of the page that
 asks, bundled by `make web` from CodeMirror, Lezer, style-mod, w3c-keyname, crelt and find-cluster-break
 (`web/package-lock.json` pins them), all under the MIT licence, whose texts are in `editor.txt` beside it.
-The sdist has `tests/web/axe.min.js` besides, axe-core 4.14.0 by Deque Systems, unchanged, under MPL-2.0: it
-looks at the pages for the tests, and is no part of the wheel.
+The sdist has `tests/web/axe.min.js` besides, axe-core 4.14.0 by Deque Systems, unchanged, under MPL-2.0:
+it looks at the pages for the tests, and is no part of the wheel.
 """
 RUNNING = "What San runs with, the pins of `requirements.txt`:"
 DEVELOPING = "What its tests, tools and extras need besides, the pins of `requirements-dev.txt`:"

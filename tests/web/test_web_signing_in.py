@@ -11,8 +11,10 @@ import trustme
 
 from sanql.demo import make_hospital
 from sanql.server import RequestLimits, ServerSettings
+from sanql.server.settings import SignOnProvider, TrustedProxy
 from support.browsing import Browser, browser, words
 from support.hostile_town import write_town
+from support.identity_provider import provided, rsa_key
 from support.serving import Served, served
 
 PAGES = ["ask", "history", "schema", "ledger", "policy", "people", "budgets", "meaning"]
@@ -204,3 +206,50 @@ def test_a_session_outlives_a_policy_that_is_read_again(policy: Path) -> None:
         policy.write_text(policy.read_text() + "\n# once more\n")
         assert "loaded" in town.server.service.datasets.reload().values()
         assert ana.get("/ask").status_code == 200
+
+
+def test_behind_a_proxy_a_session_is_of_whom_it_says_as_long_as_it_says_so(policy: Path) -> None:
+    settings = ServerSettings(port=0, proxy=TrustedProxy(("127.0.0.1",), "x-remote-user"))
+    with served([policy], settings) as town, Browser(town.url) as somebody:
+        people = town.datasets[0].people
+        people.add("ana", "analyst", identity="ana@example.org")
+        people.add("otto", "owner", identity="otto@example.org")
+        somebody.client.headers["x-remote-user"] = "ana@example.org"
+        shown = somebody.get("/sign-in")
+        assert "You come as ana@example.org" in words(shown) and 'name="token"' not in shown.text
+        assert somebody.sign_in("").headers["location"] == "/ask"
+        assert "ana analyst" in words(somebody.get("/ask"))
+        somebody.client.headers["x-remote-user"] = "otto@example.org"
+        assert somebody.get("/ask").status_code == 303
+        del somebody.client.headers["x-remote-user"]
+        assert somebody.get("/ask").status_code == 303
+
+
+def test_a_session_of_a_proxy_is_nobodys_without_it(policy: Path) -> None:
+    settings = ServerSettings(port=0, proxy=TrustedProxy(("127.0.0.1",), "x-remote-user"))
+    with served([policy], settings) as town, Browser(town.url) as somebody:
+        town.datasets[0].people.add("ana", "analyst", identity="ana@example.org")
+        somebody.client.headers["x-remote-user"] = "ana@example.org"
+        somebody.sign_in("")
+        assert somebody.get("/ask").status_code == 200
+        del somebody.client.headers["x-remote-user"]
+        assert somebody.get("/ask").status_code == 303
+
+
+def test_a_providers_token_ends_by_itself_and_opens_no_session(policy: Path) -> None:
+    key = rsa_key("rsa")
+    with provided(key) as provider:
+        settings = ServerSettings(port=0, sign_on=SignOnProvider(provider.url, "san"))
+        with served([policy], settings) as town, Browser(town.url) as ana:
+            town.datasets[0].people.add("ana", "analyst", identity="ana@example.org")
+            token = provider.token(key)
+            header = {"authorization": f"Bearer {token}"}
+            assert ana.client.get("/v1/datasets", headers=header).status_code == 200
+            assert ana.sign_in(token).status_code == 401
+
+
+def test_a_cookie_is_no_credential_of_the_interface(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        assert ana.client.get("/v1/budget").status_code == 401
+        body = {"sql": "SELECT COUNT(*) FROM people", "epsilon": 0.1}
+        assert ana.client.post("/v1/query", json=body).status_code == 401

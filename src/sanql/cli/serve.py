@@ -151,7 +151,7 @@ def _say_tokens(policy: Path, url: str) -> None:
         say(f"  {name:4} {role:8} {give[1]}", err=True)
     people.close()
     say(
-        "ask it from another terminal:\n"
+        f"open {url}/ in a browser, and sign in with a token; or ask from another terminal:\n"
         f"  export SANQL_SERVER={url} SANQL_TOKEN={tokens['ana']}\n"
         "  sanql query --epsilon 0.1 'SELECT sex, COUNT(*) FROM people GROUP BY sex'\n"
         f'  curl {url}/v1/query -H "Authorization: Bearer $SANQL_TOKEN" -H "Content-Type: '
@@ -165,7 +165,9 @@ def _check_installed() -> None:
 
     from sanql.errors import ServerError
 
-    missing = [name for name in ("uvicorn", "starlette", "httptools") if find_spec(name) is None]
+    missing = [
+        name for name in ("uvicorn", "starlette", "httptools", "jinja2") if find_spec(name) is None
+    ]
     if missing:
         raise ServerError(
             "extra_missing",
