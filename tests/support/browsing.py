@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from typing import Any, Self
 
 import httpx
@@ -51,10 +52,12 @@ class Browser:
         return self.post("/sign-in", form_token=self.form_token, token=token, **fields)
 
     def ask(self, sql: str, action: str = "run", **options: str) -> httpx.Response:
-        """Ask, or have it explained."""
-        if not self.form_token or "san" not in str(self.client.cookies):
-            self.get("/ask")
-        return self.send("/ask", sql=sql, action=action, **{"epsilon": "0.1"} | options)
+        """Ask, or have it explained; look again until there is an answer, as the page would by itself."""
+        reply = self.send("/ask", sql=sql, action=action, **{"epsilon": "0.1"} | options)
+        while 'http-equiv="refresh"' in reply.text:
+            time.sleep(0.1)
+            reply = self.get(reply.url.path)
+        return reply
 
     def _seen(self, reply: httpx.Response) -> httpx.Response:
         found = (

@@ -187,3 +187,17 @@ def test_an_analyst_sees_the_own_account_and_others_see_all(hospital: Served) ->
         assert "analyst ana" in own and "analyst bo" not in own and "dataset hospital" not in own
         for account in ("dataset hospital", "analyst ana", "analyst bo", "coalition research"):
             assert account in everybodys
+
+
+def test_an_address_where_nothing_is_tells_browsers_so_as_a_page(hospital: Served) -> None:
+    with Browser(hospital.url) as nobody:
+        for address, status in (("/nothing", 404), ("/sign-out", 405), ("/static/x", 404)):
+            page = nobody.get(address, headers={"accept": "text/html,*/*"})
+            assert page.status_code == status and "<h1>" in page.text
+            check_strict(page)
+            plain = nobody.get(address)
+            assert plain.json()["status"] == status
+        refused = nobody.get("/v1/budget", headers={"accept": "text/html"})
+        assert refused.json()["code"] == "credential_wrong"
+        foreign = nobody.get("/", headers={"accept": "text/html", "host": "evil.example"})
+        assert foreign.status_code == 421 and "host_unknown" in foreign.text

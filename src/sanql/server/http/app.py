@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -12,6 +14,7 @@ from sanql.server.http.exchange import json_reply
 from sanql.server.http.guard import Guard
 from sanql.server.http.openapi import describe_api
 from sanql.server.service import Service
+from sanql.server.web.rendering import problem_page
 from sanql.server.web.routes import web_routes
 
 
@@ -50,4 +53,4 @@ def http_app(service: Service, version: str) -> ASGIApp:
             *web_routes(),
         ],
     )
-    return Guard(router, service)
+    return Guard(router, service, partial(problem_page, None))

@@ -7,6 +7,7 @@ down, and nothing is told.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -27,6 +28,9 @@ STRICT_HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+Telling = Callable[[SanqlError], tuple[int, dict[str, str], bytes]]
+"""What makes status, headers and body of an error."""
+
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _ONCE = ("authorization", "content-type", "origin", "sec-fetch-site")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", re.ASCII)
@@ -35,9 +39,10 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", re.ASCII)
 class Guard:
     """The application behind its checks."""
 
-    def __init__(self, router: Router, service: Service) -> None:
+    def __init__(self, router: Router, service: Service, to_browsers: Telling) -> None:
         self._router = router
         self._service = service
+        self._to_browsers = to_browsers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -64,7 +69,7 @@ class Guard:
             self._service.log("fault", request=number, kind=type(fault).__name__)
             error = internal()
         if error is not None and not sent.status:
-            await sent.problem(scope.get("sanql.telling", problem_reply)(error))
+            await sent.problem(self._telling(scope)(error))
         self._service.log(
             "request",
             request=number,
@@ -74,6 +79,14 @@ class Guard:
             person=scope.get("sanql.person"),
             dataset=scope.get("sanql.dataset"),
         )
+
+    def _telling(self, scope: Scope) -> Telling:
+        """Return how an error is told: as its route says, or else as whoever asks can read it."""
+        of_route: Telling | None = scope.get("sanql.telling")
+        reads_pages = "text/html" in Headers(scope=scope).get("accept", "")
+        if of_route is None and reads_pages and not scope["path"].startswith("/v1/"):
+            return self._to_browsers
+        return of_route or problem_reply
 
     def _allowed(self, scope: Scope) -> str:
         """Return what can be done at an address, of which several routes may be."""
