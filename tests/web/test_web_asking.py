@@ -175,7 +175,18 @@ def test_nothing_that_spends_is_done_by_looking(hospital: Served) -> None:
             assert ana.client.get(address).status_code == 405
 
 
-def test_a_session_that_ends_while_asking_loses_nothing_to_anybody_else(hospital: Served) -> None:
+def test_an_answer_is_shown_to_nobody_who_is_not_signed_in(hospital: Served) -> None:
     with browser(hospital) as ana, Browser(hospital.url) as nobody:
         page = ana.ask(SEXES)
         assert nobody.get(page.url.path).status_code == 303
+
+
+def test_what_was_typed_outlives_the_session_and_the_form_it_was_typed_in(hospital: Served) -> None:
+    with browser(hospital) as ana:
+        reply = ana.post("/ask", form_token="0" * 64, sql="SELECT </textarea>", action="run")
+        assert reply.status_code == 403 and "SELECT &lt;/textarea&gt;</textarea>" in reply.text
+        hospital.server.service.web_sessions.close(ana.cookie)
+        for address in ("/ask", "/ask/price"):
+            ended = ana.send(address, sql=SEXES, action="run")
+            assert ended.status_code == 401 and f"{SEXES}</textarea>" in ended.text
+            assert "session_ended" in ended.text and '<section class="problem"' in ended.text

@@ -210,6 +210,18 @@ def test_pages_are_for_everybody(sign_in: Open, role: Role, colours: str) -> Non
         assert not told, f"{address}: {told}"
 
 
+def test_a_session_that_ends_is_told_while_typing_and_the_text_stays(
+    sign_in: Open, hospital: Served
+) -> None:
+    page = sign_in()
+    [cookie] = page.context.cookies()
+    hospital.server.service.web_sessions.close(cookie["value"])
+    type_question(page, DISTRICTS)
+    page.get_by_text("you are not signed in any more").wait_for()
+    assert page.locator("#live header").count() == 0
+    assert DISTRICTS in page.locator(".cm-content").inner_text()
+
+
 def test_text_that_would_run_does_not(sign_in: Open) -> None:
     page = sign_in()
     ran: list[str] = []

@@ -21,6 +21,7 @@ from sanql.visible import json_text
 PROBLEM = "application/problem+json"
 _STATUS = {
     "credential_wrong": 401,
+    "session_ended": 401,
     "role_needed": 403,
     "origin_foreign": 403,
     "form_foreign": 403,

@@ -44,11 +44,13 @@ def text_of(visit: Visit | None, template: str, **context: Any) -> str:
     return _templates().get_template(template).render(known | context)
 
 
-def problem_page(visit: Visit | None, error: SanqlError) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and text of the page about an error."""
+def problem_page(
+    visit: Visit | None, error: SanqlError, *, text: str = ""
+) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and content of the page about an error, with a text that was typed."""
     shown = problem(error)
-    text = text_of(visit, "problem.html", problem=shown)
-    return shown["status"], page_headers(), text.encode()
+    content = text_of(visit, "problem.html", problem=shown, text=text)
+    return shown["status"], page_headers(), content.encode()
 
 
 def page_headers() -> dict[str, str]:

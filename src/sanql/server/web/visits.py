@@ -57,6 +57,8 @@ def for_roles(*roles: Role) -> Callable[[Page], Endpoint]:
             http.scope["sanql.telling"] = partial(problem_page, None)
             form = await form_of(http) if http.method == "POST" else {}
             visit = await visit_of(http, form)
+            if visit is None and http.method == "POST":
+                raise _session_ended()
             if visit is None:
                 return RedirectResponse(f"/sign-in?next={_page_name(http)}", 303)
             http.scope["sanql.telling"] = partial(problem_page, visit)
@@ -71,6 +73,8 @@ def for_roles(*roles: Role) -> Callable[[Page], Endpoint]:
 async def form_of(http: HttpRequest) -> dict[str, str]:
     """Return the fields of a form that was made for the cookie it came with; refuse any other."""
     fields = read_form(await body_bytes(http), http.headers.get("content-type", ""))
+    text = fields.get("sql", "") or fields.get("policy", "")
+    http.scope["sanql.telling"] = partial(problem_page, None, text=text)
     sessions, cookie = service_of(http).web_sessions, cookie_of(http)
     token = fields.pop("form_token", "")
     if cookie is None or not token.isascii() or not sessions.is_own_form(cookie, token):
@@ -114,6 +118,14 @@ def _still(service: Service, session: WebSession) -> Caller | None:
         if now.identity == person.identity:
             known[name] = dataset, now
     return Caller(next(iter(known.values()))[1].name, known) if known else None
+
+
+def _session_ended() -> AccessDenied:
+    return AccessDenied(
+        "session_ended",
+        "you are not signed in any more: the session has ended, or its token has",
+        "sign in again; what you have typed is still here, to be copied",
+    )
 
 
 def _page_name(http: HttpRequest) -> str:

@@ -2,10 +2,10 @@
 // All of it works without: a form is sent, a page comes back.
 "use strict";
 
-// Put a part of a page, made and escaped by the server, in the place of what is there.
+// Put what the server says of a question, made and escaped there, in the place of what is shown.
 const show = (place, text) => {
-  const made = new DOMParser().parseFromString(text, "text/html");
-  place.replaceChildren(...made.body.childNodes);
+  const made = new DOMParser().parseFromString(text, "text/html").querySelector("section.price, section.problem");
+  if (made) place.replaceChildren(made);
 };
 
 const livePrice = () => {
@@ -23,8 +23,7 @@ const livePrice = () => {
     last = new AbortController();
     try {
       const reply = await fetch("/ask/price", { method: "POST", body: fields, signal: last.signal });
-      const page = reply.redirected ? "" : await reply.text();
-      if (page) show(place, page);
+      show(place, await reply.text());
       place.classList.remove("stale");
     } catch (fault) {
       if (fault.name !== "AbortError") place.classList.remove("stale");
