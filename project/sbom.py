@@ -1,18 +1,21 @@
 """The software bill of materials: what San runs with, as CycloneDX 1.6, the same bytes every time.
 
-It lists the pins of requirements.txt, for every Python there is one for. The hashes of a component are
-those of all its files that may be installed, one for each platform.
+It lists the pins of requirements.txt, for every Python there is one for, and what the editor of the web
+pages is bundled from. The hashes of a component are those of all its files that may be installed, one for
+each platform.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
-from project.pins import OURS, Pin
+from project.pins import OURS, ROOT, Pin
 from project.third_party import Licences
 
 _SPDX_NAME = re.compile(r"[A-Za-z0-9.+-]+")
@@ -37,7 +40,7 @@ def bill(version: str, licence: str, epoch: int, pins: Sequence[Pin], known: Lic
             "timestamp": f"{datetime.fromtimestamp(epoch, UTC):%Y-%m-%dT%H:%M:%SZ}",
             "component": ours,
         },
-        "components": [_component(pin, known) for pin in pins],
+        "components": [*(_component(pin, known) for pin in pins), *bundled()],
         "dependencies": [
             _needs(_purl(OURS, version), [pin for pin in pins if OURS in pin.parents]),
             *(
@@ -50,6 +53,32 @@ def bill(version: str, licence: str, epoch: int, pins: Sequence[Pin], known: Lic
         ],
     }
     return json.dumps(made, indent=2) + "\n"
+
+
+def bundled() -> list[dict[str, Any]]:
+    """Return what the editor of the web pages is made of, as `make web` installs it."""
+    pinned = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
+    made = []
+    for path, package in pinned["packages"].items():
+        if not path or package.get("dev"):
+            continue
+        name = path.removeprefix("node_modules/")
+        kind, _, digest = package["integrity"].partition("-")
+        purl = f"pkg:npm/{quote(name)}@{package['version']}"
+        made.append(
+            {
+                "type": "library",
+                "bom-ref": purl,
+                "name": name,
+                "version": package["version"],
+                "hashes": [
+                    {"alg": kind.upper().replace("SHA", "SHA-"), "content": b64decode(digest).hex()}
+                ],
+                "licenses": _licenses(package["license"]),
+                "purl": purl,
+            }
+        )
+    return made
 
 
 def _component(pin: Pin, known: Licences) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from project.dist import sbom
 from project.pins import RUNTIME, Pin, read
-from project.sbom import bill
+from project.sbom import bill, bundled
 
 EPOCH = 1_700_000_000
 PINS = read(RUNTIME)
@@ -32,15 +32,29 @@ def test_the_bill_is_cyclonedx_of_the_version_that_is_built(made: dict[str, Any]
 def test_every_pin_that_san_runs_with_is_a_component_with_all_its_hashes(
     made: dict[str, Any],
 ) -> None:
+    pinned = [each for each in made["components"] if each not in bundled()]
     listed = {
         (each["name"], each["version"]): [one["content"] for one in each["hashes"]]
-        for each in made["components"]
+        for each in pinned
     }
     assert listed == {(pin.name, pin.version): list(pin.sha256) for pin in PINS}
-    for each in made["components"]:
+    for each in pinned:
         assert each["type"] == "library"
         assert each["purl"] == each["bom-ref"] == f"pkg:pypi/{each['name']}@{each['version']}"
         assert {one["alg"] for one in each["hashes"]} == {"SHA-256"}
+
+
+def test_what_the_editor_of_the_pages_is_bundled_from_is_listed(made: dict[str, Any]) -> None:
+    names = {each["name"] for each in made["components"] if each["purl"].startswith("pkg:npm/")}
+    licences = (RUNTIME.parent / "src/sanql/server/web/static/editor.txt").read_text(
+        encoding="utf-8"
+    )
+    assert names == {
+        line.removeprefix("== ") for line in licences.splitlines() if line[:3] == "== "
+    }
+    for each in bundled():
+        [digest] = each["hashes"]
+        assert digest["alg"] == "SHA-512" and len(digest["content"]) == 128
 
 
 def test_every_component_has_a_licence_by_its_spdx_name(made: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ say so.
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from sanql.account import Role
+from sanql.server.http import asking
 from support.serving import Served
 
 playwright = pytest.importorskip(
@@ -128,6 +130,37 @@ def test_a_question_is_answered_with_table_chart_and_files(sign_in: Open, tmp_pa
         page.get_by_role("link", name="CSV").click()
     assert saved.value.suggested_filename == "answer.csv"
     assert violations(page) == []
+
+
+def test_a_page_that_waits_shows_progress_and_then_the_answer_by_itself(
+    sign_in: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, ask = threading.Event(), asking.ask_with
+
+    def slowly(*arguments: Any) -> Any:
+        go_on.wait(60)
+        return ask(*arguments)
+
+    monkeypatch.setattr(asking, "ask_with", slowly)
+    monkeypatch.setattr("sanql.server.web.asking._QUICK_SECONDS", 0.05)
+    page = sign_in()
+    type_question(page, "SELECT COUNT(*) AS slow FROM people WHERE age > 60")
+    page.get_by_role("button", name="Ask, and pay").click()
+    page.get_by_role("heading", name="The question is").wait_for()
+    assert page.get_by_role("button", name="Cancel it").is_visible()
+    go_on.set()
+    page.get_by_role("heading", name="Answer").wait_for()
+    assert violations(page) == []
+
+
+def test_without_javascript_nothing_is_offered_that_needs_it(sign_in: Open) -> None:
+    page = sign_in(java_script_enabled=False)
+    page.get_by_label("Question, in SQL").fill(DISTRICTS)
+    page.get_by_label("Epsilon").fill("0.2")
+    page.get_by_role("button", name="Ask, and pay").click()
+    page.get_by_role("heading", name="Answer").wait_for()
+    assert page.locator(".answer svg").is_visible()
+    assert not page.get_by_role("button", name="Save as PNG").is_visible()
 
 
 def test_names_of_the_schema_are_completed(sign_in: Open) -> None:

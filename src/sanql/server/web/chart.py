@@ -167,7 +167,8 @@ def _whisker(row: ChartRow, scale: Scale, across: float, *, lying: bool) -> list
     ends = [(low, across - 5, low, across + 5), (high, across - 5, high, across + 5)]
     lines = [(low, across, high, across), *ends]
     placed = lines if lying else [(y1, x1, y2, x2) for x1, y1, x2, y2 in lines]
-    return [line(*place, stroke_width=1.5) for place in placed]
+    faint = {} if lying else {"stroke_opacity": 0.7}  # the line is what is read first
+    return [line(*place, stroke_width=1.5, **faint) for place in placed]
 
 
 def _label(text: str, x: float, y: float) -> Markup:
