@@ -21,12 +21,11 @@ from sanql.results import answer_from_dict
 from sanql.server.http.asking import begun, kept_in_form, kept_question
 from sanql.server.http.bodies import read_question_request
 from sanql.server.http.exchange import json_reply, queued, service_of
-from sanql.server.http.problems import problem
 from sanql.server.http.reading import shown_balances
 from sanql.server.questions import KeptQuestion
 from sanql.server.telling import told_to_analysts
 from sanql.server.web.downloads import download_reply, form_named
-from sanql.server.web.rendering import page, page_headers, text_of
+from sanql.server.web.rendering import page, told
 from sanql.server.web.shown_answers import ShownExplanation, shown_answer, shown_explanation
 from sanql.server.web.typed import filled
 from sanql.server.web.visits import Visit, for_roles
@@ -162,9 +161,7 @@ def _told(
     visit: Visit, typed: Mapping[str, str], template: str, error: SanqlError
 ) -> tuple[int, dict[str, str], bytes]:
     """Return the page again with what was typed and what is wrong with it."""
-    shown = problem(error)
-    context = _NOTHING | {"typed": _typed(typed), "problem": shown}
-    return shown["status"], page_headers(), text_of(visit, template, **context).encode()
+    return told(visit, template, error, **_NOTHING | {"typed": _typed(typed)})
 
 
 def _typed(fields: Mapping[str, str]) -> dict[str, str]:

@@ -14,11 +14,10 @@ from sanql.account import name_of_token
 from sanql.errors import AccessDenied, SanqlError
 from sanql.server.caller import Caller
 from sanql.server.http.exchange import address_of_client, service_of
-from sanql.server.http.problems import problem
 from sanql.server.signing_in import Credential
 from sanql.server.web.cookies import cookie_of, drop_cookie, set_cookie
 from sanql.server.web.places import EVERYBODY, place_after
-from sanql.server.web.rendering import page, page_headers, problem_page, text_of
+from sanql.server.web.rendering import page, problem_page, told
 from sanql.server.web.sessions import new_cookie
 from sanql.server.web.visits import Visit, for_roles, form_of, visit_of
 
@@ -111,9 +110,7 @@ def _told(
     http: HttpRequest, cookie: str, form: Mapping[str, str], error: SanqlError
 ) -> tuple[int, dict[str, str], bytes]:
     """Return the form again, with what was wrong; of a token nothing is sent back."""
-    shown = problem(error)
-    text = text_of(None, "sign_in.html", **_shown(http, cookie, form), problem=shown)
-    return shown["status"], page_headers(), text.encode()
+    return told(None, "sign_in.html", error, **_shown(http, cookie, form))
 
 
 def _shown(http: HttpRequest, cookie: str, form: Mapping[str, str]) -> dict[str, Any]:

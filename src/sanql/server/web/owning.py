@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,9 @@ from sanql.errors import AccessDenied, Fault, PolicyError, SanqlError
 from sanql.options import read_lasting
 from sanql.policy import load_with_faults
 from sanql.server.http.exchange import queued, service_of
-from sanql.server.http.problems import problem
 from sanql.server.web.limit_costs import limit_costs
 from sanql.server.web.places import EVERYBODY
-from sanql.server.web.rendering import page, page_headers, text_of
+from sanql.server.web.rendering import page, told
 from sanql.server.web.visits import Visit, for_roles
 
 LASTING = "90d"
@@ -81,7 +80,7 @@ async def people_changed(http: HttpRequest, visit: Visit) -> Response:
     change = partial(_change, visit, visit.form)
     person, token, done = await queued(http, visit.dataset, visit.person, change)
     people = await queued(http, visit.dataset, visit.person, visit.dataset.people.listed)
-    shown = {"told": {"name": person.name, "token": token, "done": done}}
+    shown = {"done": {"name": person.name, "token": token, "what": done}}
     return page(visit, "people.html", **_listed(people) | shown)
 
 
@@ -106,7 +105,7 @@ def _change(visit: Visit, form: Mapping[str, str]) -> tuple[Person, str, str]:
             )
 
 
-def _lasting(form: Mapping[str, str]) -> Any:
+def _lasting(form: Mapping[str, str]) -> timedelta | None:
     return read_lasting(form.get("expires", "").strip() or LASTING)
 
 
@@ -122,12 +121,10 @@ def _told(
     visit: Visit, people: list[Person], error: SanqlError
 ) -> tuple[int, dict[str, str], bytes]:
     """Return the page again with what was typed and what is wrong with it."""
-    shown = problem(error)
-    context = _listed(people) | {"problem": shown, "typed": visit.form}
-    return shown["status"], page_headers(), text_of(visit, "people.html", **context).encode()
+    return told(visit, "people.html", error, **_listed(people) | {"typed": visit.form})
 
 
 def _listed(people: list[Person]) -> dict[str, Any]:
     now = datetime.now(UTC)
     shown = [{"person": person, "state": person.state(now)} for person in people]
-    return {"people": shown, "roles": EVERYBODY, "told": None, "problem": None, "typed": {}}
+    return {"people": shown, "roles": EVERYBODY, "done": None, "problem": None, "typed": {}}

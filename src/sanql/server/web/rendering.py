@@ -48,14 +48,17 @@ def problem_page(
     visit: Visit | None, error: SanqlError, *, text: str = ""
 ) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and content of the page about an error, with a text that was typed."""
+    return told(visit, "problem.html", error, text=text)
+
+
+def told(
+    visit: Visit | None, template: str, error: SanqlError, **context: Any
+) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and content of a page that tells an error among other things."""
     shown = problem(error)
-    content = text_of(visit, "problem.html", problem=shown, text=text)
-    return shown["status"], page_headers(), content.encode()
-
-
-def page_headers() -> dict[str, str]:
-    """Return the headers of a page that is sent as it is."""
-    return HEADERS | {"content-type": "text/html; charset=utf-8"}
+    content = text_of(visit, template, **context | {"problem": shown})
+    headers = HEADERS | {"content-type": "text/html; charset=utf-8"}
+    return shown["status"], headers, content.encode()
 
 
 def _places(visit: Visit | None) -> list[Place]:
