@@ -201,3 +201,20 @@ def test_an_address_where_nothing_is_tells_browsers_so_as_a_page(hospital: Serve
         assert refused.json()["code"] == "credential_wrong"
         foreign = nobody.get("/", headers={"accept": "text/html", "host": "evil.example"})
         assert foreign.status_code == 421 and "host_unknown" in foreign.text
+
+
+def test_a_page_that_cannot_be_made_tells_nothing_of_why(
+    hospital: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> str:
+        raise ZeroDivisionError("a secret")
+
+    with browser(hospital) as ana:
+        monkeypatch.setattr("sanql.server.web.rendering.text_of", broken)
+        for address in ("/schema", "/people", "/nothing"):
+            reply = ana.get(address, headers={"accept": "text/html"})
+            assert (reply.status_code, reply.json()["code"]) == (500, "internal")
+            assert "secret" not in reply.text and "Traceback" not in reply.text
+    assert {"kind": "ZeroDivisionError"}.items() <= [
+        event for event in hospital.events() if event["event"] == "fault"
+    ][-1].items()

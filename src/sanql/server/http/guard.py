@@ -28,7 +28,8 @@ STRICT_HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-Telling = Callable[[SanqlError], tuple[int, dict[str, str], bytes]]
+Headed = dict[str, str]
+Telling = Callable[[SanqlError], tuple[int, Headed, bytes]]
 """What makes status, headers and body of an error."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -69,7 +70,7 @@ class Guard:
             self._service.log("fault", request=number, kind=type(fault).__name__)
             error = internal()
         if error is not None and not sent.status:
-            await sent.problem(self._telling(scope)(error))
+            await sent.problem(self._told(scope, error, number))
         self._service.log(
             "request",
             request=number,
@@ -79,6 +80,14 @@ class Guard:
             person=scope.get("sanql.person"),
             dataset=scope.get("sanql.dataset"),
         )
+
+    def _told(self, scope: Scope, error: SanqlError, number: str) -> tuple[int, Headed, bytes]:
+        """Return an error as it is told; a page that cannot be made is a fault too, told plainly."""
+        try:
+            return self._telling(scope)(error)
+        except Exception as fault:
+            self._service.log("fault", request=number, kind=type(fault).__name__)
+            return problem_reply(internal())
 
     def _telling(self, scope: Scope) -> Telling:
         """Return how an error is told: as its route says, or else as whoever asks can read it."""
