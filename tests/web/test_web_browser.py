@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,10 @@ playwright = pytest.importorskip(
     "playwright.sync_api", reason="no browser is tried: playwright is not installed"
 )
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="NO BROWSER IS TRIED: install Debian's package chromium, or another that is on the PATH",
-    ),
-]
+NONE = "NO BROWSER IS TRIED: install Debian's package chromium, or another that is on the PATH"
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason=NONE)]
+if CHROMIUM is None:
+    warnings.warn(NONE, stacklevel=1)  # so that it is said in every report, also in short ones
 FLAGS = [
     "--headless",
     "--no-sandbox",
