@@ -92,6 +92,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever asks a server that has to be started is slow."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        served = item.path.parent.name in ("server", "wire", "web") and fixtures & {"hospital", "policy"}
+        served = item.path.parent.name in ("server", "wire", "web") and fixtures & {
+            "hospital",
+            "policy",
+        }
         if served or "postgres" in fixtures:
             item.add_marker(pytest.mark.slow)
