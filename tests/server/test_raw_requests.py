@@ -333,7 +333,7 @@ def test_whoever_does_not_read_is_let_go(hasty: Served) -> None:
             except ConnectionError:
                 return  # it has been let go already
         gone = select.poll()
-        gone.register(raw.socket, 0)
+        gone.register(raw.socket, select.POLLRDHUP)  # also where all it answered fits the buffers
         assert gone.poll(60_000), "the server still waits for somebody who never reads"
 
 
