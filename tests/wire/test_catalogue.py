@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from sanql.demo import make_hospital
 from sanql.errors import ServerError
 from sanql.parse import read_command
-from sanql.results import Schema
+from sanql.results import Schema, SchemaColumn, SchemaTable
 from sanql.server import ServerSettings
 from sanql.server.wire.catalogue import Catalogue, cluster
 from support.serving import Served, served
@@ -67,6 +68,15 @@ def test_what_is_about_the_catalogue_is_told_by_a_list(sql: str) -> None:
         "SELECT 1; SELECT 2",
         "COPY pg_class TO STDOUT",
         "SELECT relname FROM other.pg_class",
+        # what PostgreSQL would cut into other words
+        "SELECT pg_backend_pid(), INTERVAL E'1'\n'\\' , '; SELECT pg_sleep(1) --'\n, 1",
+        "SELECT $1,pg_sleep(3)--$x$1,pg_sleep(3)--$\n,1",
+        "SELECT $$a$$ FROM pg_class",
+        "SELECT U&'\\0041' FROM pg_class",
+        "SELECT E'\\'' FROM pg_class",
+        "SELECT 'a' 'b' FROM pg_class",
+        # what would be read for ever
+        "SELECT " + "ARRAY[" * 29 + "1" + "]" * 29,
     ],
 )
 def test_whatever_else_is_sent_is_a_question_for_san(sql: str) -> None:
@@ -115,6 +125,13 @@ def test_the_catalogue_holds_no_row_and_no_person(
     assert ana.execute("SELECT COUNT(*) FROM pg_stats WHERE schemaname = 'public'").fetchall() == [
         (0,)
     ]
+    hidden = "SELECT (WITH people AS (SELECT 1) SELECT 1), COUNT(*) FROM pg_class, people"
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):  # an empty table is no answer
+        ana.execute(hidden.encode())
+    typed = ana.execute("SELECT query FROM pg_stat_activity WHERE query ILIKE 'SELECT%'").fetchall()
+    assert typed == []
+    with pytest.raises(psycopg.Error, match="more than"):
+        ana.execute("SELECT 1 FROM pg_class a, generate_series(1, 1000)")
 
 
 @pytest.mark.slow
@@ -175,6 +192,36 @@ def test_where_there_is_no_postgresql_tools_are_told_and_questions_are_answered(
             ana.execute("SET sanql.epsilon = 0.01")
             assert len(ana.execute("SELECT COUNT(*) FROM people").fetchall()) == 1
         assert any(each["event"] == "catalogue" for each in server.events())
+
+
+@pytest.mark.slow
+def test_a_column_that_postgresql_does_not_take_leaves_questions_as_they_are(
+    tmp_path: Path,
+) -> None:
+    catalogue = Catalogue("town")
+    column = SchemaColumn("xmin", "integer")
+    schema = Schema("town", "add-remove", (SchemaTable("people", False, "id", {}, (column,)),))
+    with pytest.raises(ServerError, match="refuses its names"):
+        catalogue.prepare(schema)
+    with pytest.raises(ServerError, match="refuses its names"):  # and is not tried again at once
+        catalogue.prepare(schema)
+
+
+@pytest.mark.slow
+def test_one_that_was_killed_is_started_again() -> None:
+    catalogue = Catalogue("town")
+    schema = Schema("town", "add-remove", ())
+    try:
+        catalogue.prepare(schema)
+        first = catalogue._cluster
+        assert first is not None and first._process is not None
+        first._process.kill()
+        first._process.wait()
+        catalogue.prepare(schema)
+        assert catalogue._cluster is not first and not first.folder.exists()
+        assert asyncio.run(catalogue.ask("ana", "SELECT 1")).rows == [[b"1"]]
+    finally:
+        catalogue.close()
 
 
 def test_names_that_no_database_may_have_have_no_catalogue() -> None:

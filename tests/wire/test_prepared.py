@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -150,6 +151,57 @@ def test_after_an_error_all_is_passed_over_until_sync(talk: Talk, begun: Any, st
     talk.describe("S", "later").sync()
     assert talk.state_of_error() == "26000"  # it was passed over
     assert talk.simple("SHOW sanql.epsilon")[-1] == ("Z", b"I")
+
+
+@pytest.mark.parametrize("number", ["1001", "999999999", "9" * 3_000])
+def test_parameters_are_no_more_than_a_statement_may_have(talk: Talk, number: str) -> None:
+    talk.parse("", f"SELECT COUNT(*) FROM people WHERE age > ${number}").sync()
+    assert talk.state_of_error() == "08P01"
+
+
+@pytest.mark.parametrize("begun", ["formats", "columns"])
+def test_what_cannot_be_sent_is_not_asked(talk: Talk, hospital: Served, begun: str) -> None:
+    asked = asked_so_far(hospital, "bo")
+    talk.simple("BEGIN")
+    talk.parse("", f"SELECT COUNT(*) FROM people WHERE age > 39 AND '{begun}' = 'x'")
+    if begun == "formats":
+        talk.bind("p", "", formats=[0, 1])
+    else:
+        talk.bind("p", "").describe("P", "p").sync()
+        talk.until_ready()
+        talk.simple("SET sanql.intervals = columns")
+    talk.execute("p").sync()
+    assert talk.state_of_error() in ("08P01", "0A000")
+    assert asked_so_far(hospital, "bo") == asked
+
+
+def test_a_column_may_be_named_after_a_value(talk: Talk) -> None:
+    talk.parse("s", "SELECT COUNT(*) + $1 FROM people WHERE age > 37").describe("S", "s").sync()
+    talk.until_ready()
+    talk.bind("", "s", [b"5"]).execute("").sync()
+    assert "D" in [kind for kind, _ in talk.until_ready()]
+
+
+def test_discarding_all_forgets_statements_too(talk: Talk) -> None:
+    talk.parse("a", "BEGIN").sync()
+    talk.until_ready()
+    assert ("C", b"DISCARD ALL\0") in talk.simple("DISCARD ALL")
+    talk.parse("a", "BEGIN").sync()
+    assert [kind for kind, _ in talk.until_ready()] == ["1", "Z"]
+
+
+def test_descriptions_that_nobody_reads_keep_nobody_else_waiting(
+    talk: Talk, hospital: Served
+) -> None:
+    wide = ", ".join(["c.*"] * 40)
+    talk.parse("w", f"SELECT {wide} FROM pg_class c WHERE false").sync()
+    talk.until_ready()
+    talk.socket.settimeout(3)
+    with suppress(TimeoutError):
+        for _ in range(3_000):
+            talk.describe("S", "w")
+    with talk_to(hospital, "ana") as other:
+        assert other.simple("SHOW sanql.epsilon")[-1] == ("Z", b"I")
 
 
 def test_statements_are_forgotten_when_they_are_closed(talk: Talk) -> None:

@@ -88,6 +88,12 @@ def test_whatever_else_comes_is_refused_by_number_and_never_quoted(oid: int, bin
     check()
 
 
+def test_long_numbers_take_no_longer_than_others() -> None:
+    for oid in (700, 701, 1700, 20, 1082, 1114):
+        with pytest.raises(ServerError):
+            received(b"1" * 250_000 + b"x", oid, binary=False, number=1)
+
+
 def test_types_that_no_constant_has_are_refused_by_name() -> None:
     for oid in (1184, 1083, 114, 1007, 17, 600, 2**32 - 1):
         with pytest.raises(ServerError, match=str(oid)):

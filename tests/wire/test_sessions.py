@@ -93,6 +93,28 @@ def test_a_connection_may_begin_with_settings(connect: Connect, options: str) ->
         connect(options="-c sanql.epsilon=much")
 
 
+def test_settings_end_with_their_transaction(connect: Connect) -> None:
+    with connect() as ana:
+
+        def epsilon() -> str:
+            ((value,),) = ana.execute("SHOW sanql.epsilon").fetchall()
+            return str(value)
+
+        ana.execute("SET sanql.epsilon = 0.01")
+        for end, left_over in (("ROLLBACK", "0.01"), ("COMMIT", "0.03")):
+            ana.execute("BEGIN")
+            ana.execute("SET LOCAL sanql.epsilon = 0.5")
+            assert epsilon() == "0.5"
+            ana.execute(end.encode())
+            assert epsilon() == "0.01"
+            ana.execute("BEGIN")
+            ana.execute("SET sanql.epsilon = 0.03")
+            ana.execute(end.encode())
+            assert epsilon() == left_over
+        ana.execute("SET LOCAL sanql.epsilon = 0.7")
+        assert epsilon() == "0.03"
+
+
 def test_intervals_may_be_columns(connect: Connect) -> None:
     with connect() as ana:
         ana.execute("SET sanql.epsilon = 0.01")
@@ -142,7 +164,7 @@ def test_every_state_is_of_an_error_that_there_is() -> None:
         ("SET sanql.accuracy = '2% of 100'", "sanql.accuracy", "2% of 100"),
         ("SET sanql.accuracy = 2 % of 100", "sanql.accuracy", "2 % of 100"),
         ("SET DateStyle TO ISO, MDY;", "datestyle", "ISO, MDY"),
-        ("SET LOCAL a.b = DEFAULT", "a.b", None),
+        ("SET a.b = DEFAULT", "a.b", None),
     ],
 )
 def test_a_value_is_what_was_typed(sql: str, name: str, value: str | None) -> None:

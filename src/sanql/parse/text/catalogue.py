@@ -6,12 +6,18 @@ none, and in which every word before a bracket is known. Whatever else there is,
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.parsers.postgres import PostgresParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sanql.errors import Refused
+from sanql.parse.text.grammar import ReadingLimit
 from sanql.parse.text.guard import check_text, tokens_within_limits
 
 _SCHEMAS = frozenset({"pg_catalog", "information_schema"})
@@ -54,6 +60,14 @@ _LISTED = """
     _pg_numeric_scale _pg_truetypid _pg_truetypmod
 """
 _WORDS = frozenset(_LISTED.split())
+_TEXTS = frozenset({TokenType.STRING, TokenType.BYTE_STRING})
+_LINE_FEEDS = re.compile(r"[eE]'[^'\\]*(?:\\n[^'\\]*)*'")
+_OTHER_QUOTES = frozenset(
+    {
+        TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING, TokenType.RAW_STRING,
+        TokenType.NATIONAL_STRING, TokenType.BIT_STRING, TokenType.HEX_STRING,
+    }
+)  # fmt: skip
 _CHANGING = (
     exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.Copy, exp.Into,
     exp.Command, exp.Set,
@@ -74,7 +88,10 @@ def asks_the_catalogue(sql: str) -> bool:
     try:
         check_text(sql, "the question")
         tokens_within_limits(sql)
-        statements = [each for each in sqlglot.parse(sql, read="postgres") if each is not None]
+        tokens = _Grammar().tokenize(sql)
+        if not _is_read_alike(sql, tokens) or not _calls_only_known(tokens):
+            return False
+        statements = [each for each in _Grammar().parser().parse(tokens, sql) if each is not None]
     except (sqlglot.errors.SqlglotError, Refused, RecursionError):
         return False
     if len(statements) != 1 or not isinstance(statements[0], exp.Select | exp.SetOperation):
@@ -83,9 +100,32 @@ def asks_the_catalogue(sql: str) -> bool:
     if any(isinstance(node, _CHANGING) for node in statement.walk()):
         return False
     named = {each.alias.lower() for each in statement.find_all(exp.CTE)}
-    return _calls_only_known(sql) and all(
-        _is_of_catalogue(table, named) for table in statement.find_all(exp.Table)
-    )
+    return all(_is_of_catalogue(table, named) for table in statement.find_all(exp.Table))
+
+
+class _Grammar(Postgres):
+    class Parser(ReadingLimit, PostgresParser):
+        """PostgreSQL's grammar, which is not read for ever either."""
+
+
+def _is_read_alike(sql: str, tokens: Sequence[Token]) -> bool:
+    """Return whether PostgreSQL cuts a text into the same words: no other quotes than the plain ones.
+
+    Of texts with escapes tools write those with line feeds. Two texts in a row are one for
+    PostgreSQL, whose rules for escapes then hold for both.
+    """
+    for token in tokens:
+        if token.token_type in _OTHER_QUOTES:
+            return False
+        escaped = token.token_type is TokenType.BYTE_STRING
+        if escaped and _LINE_FEEDS.fullmatch(sql[token.start : token.end + 1]) is None:
+            return False
+    for before, token in pairwise(tokens):
+        if {before.token_type, token.token_type} <= _TEXTS:
+            return False
+        if before.text == "$" and token.token_type is not TokenType.NUMBER:
+            return False
+    return not tokens or tokens[-1].text != "$"
 
 
 def _is_of_catalogue(table: exp.Table, named: set[str]) -> bool:
@@ -97,8 +137,7 @@ def _is_of_catalogue(table: exp.Table, named: set[str]) -> bool:
     return name.startswith("pg_") or name in named
 
 
-def _calls_only_known(sql: str) -> bool:
+def _calls_only_known(tokens: Sequence[Token]) -> bool:
     """Return whether every word that stands before a bracket is on the list, quoted or not."""
-    tokens = sqlglot.tokenize(sql, read="postgres")
     called = [before.text.lower() for before, after in pairwise(tokens) if after.text == "("]
     return all(word in _WORDS or not any(letter.isalnum() for letter in word) for word in called)

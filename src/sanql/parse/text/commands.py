@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 Kind = Literal[
-    "nothing", "set", "show", "reset", "transaction", "explain", "deallocate", "confirm", "catalogue",
-    "question",
+    "nothing", "set", "show", "reset", "discard", "transaction", "explain", "deallocate", "confirm",
+    "catalogue", "question",
 ]  # fmt: skip
 
 _TRANSACTIONS = {
@@ -39,6 +39,8 @@ class Command:
     text: str = ""
     name: str = ""
     value: str | None = None
+    local: bool = False
+    """Whether a setting holds for its transaction only."""
 
 
 def read_commands(sql: str) -> list[Command]:
@@ -66,7 +68,7 @@ def read_command(sql: str) -> Command:
     """Return what a text is; what is none of the others, or several, is a question, and refused as one.
 
     >>> read_command("set sanql.epsilon to 0.1;")
-    Command(kind='set', text='', name='sanql.epsilon', value='0.1')
+    Command(kind='set', text='', name='sanql.epsilon', value='0.1', local=False)
     >>> read_command("SELECT n FROM t").kind, read_command(" ; ").kind, read_command("begin").name
     ('question', 'nothing', 'BEGIN')
     """
@@ -85,7 +87,7 @@ def read_command(sql: str) -> Command:
         case "RESET":
             return Command("reset", name="".join(words[1:]).lower())
         case "DISCARD":
-            return Command("reset", name="all")
+            return Command("discard")
         case "DEALLOCATE":
             named = words[2:] if words[1:2] and words[1].upper() == "PREPARE" else words[1:]
             return Command("deallocate", name=_named(named))
@@ -119,6 +121,7 @@ def _is_end(token: Token) -> bool:
 
 
 def _setting(sql: str, tokens: list[Token]) -> Command:
+    local = bool(tokens) and tokens[0].text.upper() == "LOCAL"
     if tokens and tokens[0].text.upper() in ("SESSION", "LOCAL"):
         tokens = tokens[1:]
     words = [token.text for token in tokens]
@@ -129,8 +132,9 @@ def _setting(sql: str, tokens: list[Token]) -> Command:
     value, name = tokens[equals + 1 :], "".join(words[:equals]).lower()
     if len(value) == 1:  # a word, or a text without its quotes
         unset = value[0].text.upper() == "DEFAULT"
-        return Command("set", name=name, value=None if unset else value[0].text)
-    return Command("set", name=name, value=sql[value[0].start : value[-1].end + 1] if value else "")
+        return Command("set", name=name, value=None if unset else value[0].text, local=local)
+    text = sql[value[0].start : value[-1].end + 1] if value else ""
+    return Command("set", name=name, value=text, local=local)
 
 
 def _explained(before: str, sql: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.parser import Parser
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
@@ -78,6 +79,28 @@ def _named(parser: DuckDBParser) -> exp.Expression | None:
 _SETTINGS = tuple(inspect.signature(TokenizerCore).parameters)
 
 
+class ReadingLimit(Parser):
+    """A parser that does not read for ever: words that are read again are counted."""
+
+    def reset(self) -> None:
+        super().reset()
+        self._again = 0
+
+    def _retreat(self, index: int) -> None:
+        """Go back to an earlier word, as often as that is not a way to read for ever."""
+        if index < self._index:
+            self._again += self._index - index
+        if self._again > AGAIN_MAX:
+            raise Refused(
+                "query_too_complex",
+                "the question can be read in too many ways: after "
+                f"{AGAIN_MAX:,} words read again it is still not clear which is meant",
+                "write it more plainly: fewer brackets and types one in another",
+                place_of_token(self._curr) if self._curr else None,
+            )
+        super()._retreat(index)
+
+
 class _Words(TokenizerCore):
     """What cuts a text into words, and stops at the limit."""
 
@@ -116,7 +139,7 @@ class Dialect(DuckDB):
             made = super()._init_core()
             return _Words(**{name: getattr(made, name) for name in _SETTINGS})
 
-    class Parser(DuckDBParser):
+    class Parser(ReadingLimit, DuckDBParser):
         """The parser of that grammar."""
 
         FUNCTIONS = (
@@ -132,24 +155,6 @@ class Dialect(DuckDB):
         }
 
         FUNC_TOKENS = DuckDBParser.FUNC_TOKENS | {TokenType.DIV}
-
-        def reset(self) -> None:
-            super().reset()
-            self._again = 0
-
-        def _retreat(self, index: int) -> None:
-            """Go back to an earlier word, as often as that is not a way to read for ever."""
-            if index < self._index:
-                self._again += self._index - index
-            if self._again > AGAIN_MAX:
-                raise Refused(
-                    "query_too_complex",
-                    "the question can be read in too many ways: after "
-                    f"{AGAIN_MAX:,} words read again it is still not clear which is meant",
-                    "write it more plainly: fewer brackets and types one in another",
-                    place_of_token(self._curr) if self._curr else None,
-                )
-            super()._retreat(index)
 
         def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
             """Return an operand; ZetaSQL's CLAMPED BETWEEN behind it is a named argument with it."""

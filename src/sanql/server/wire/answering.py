@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,20 @@ class WireReply:
     empty: bool = False
     counted: bool = False  # whether the rows are counted in its confirmation
 
+    def close(self) -> None:
+        """Let go of rows that nobody will read."""
+        end = getattr(self.rows, "close", None)
+        if end is not None:
+            end()
+
+    @contextmanager
+    def closing_rows(self) -> Iterator[None]:
+        """Let go of rows in the end, however far they were read."""
+        try:
+            yield
+        finally:
+            self.close()
+
     def confirmation(self, rows: int) -> str:
         """Return the words that end it, after so many rows."""
         return f"{self.tag} {rows}" if self.counted else self.tag
@@ -70,15 +85,20 @@ def answer_command(
         case "nothing":
             return WireReply(empty=True)
         case "set":
-            variables.set(command.name, command.value)
+            keep = variables.set_for_transaction if command.local else variables.set
+            keep(command.name, command.value)
             return WireReply("SET")
         case "reset":
             variables.reset(command.name)
             return WireReply("RESET")
+        case "discard":
+            variables.reset("all")
+            session.prepared.deallocate("all")
+            return WireReply("DISCARD ALL")
         case "show":
             return _shown(asker, variables, command)
         case "transaction":
-            return _transaction(command)
+            return _transaction(command, variables)
         case "explain":
             return _explained(asker, variables, command, values)
         case "deallocate":
@@ -110,10 +130,14 @@ def columns_of(
             return None
 
 
-def _transaction(command: Command) -> WireReply:
-    """Return the confirmation of a transaction, which changes nothing: there is nothing to take back."""
+def _transaction(command: Command, variables: Variables) -> WireReply:
+    """Return the confirmation of a transaction: there is nothing to take back but settings."""
     begins = command.name in ("BEGIN", "START TRANSACTION")
     ends = command.name in ("COMMIT", "ROLLBACK")
+    if begins:
+        variables.begin_transaction()
+    if ends:
+        variables.end_transaction(kept=command.name == "COMMIT")
     status = TransactionStatus.IN_TRANSACTION if begins else TransactionStatus.IDLE
     return WireReply(command.name, status=status if begins or ends else None)
 
@@ -157,15 +181,12 @@ def _answered(
 ) -> WireReply:
     check_role(asker.person, "analyst")
     request = _request(asker, variables, command.text, values)
-    watch = session.running = Watch()
-    try:
-        with asker.dataset.used() as opened, watched_by(watch):
-            answer = ask_with(opened, request, spool_publicly)
-    finally:
-        session.running = None
+    watch = session.running or Watch()
+    with asker.dataset.used() as opened, watched_by(watch):
+        answer = ask_with(opened, request, spool_publicly)
     if isinstance(answer, SpooledAnswer):
         columns = _named(answer.answer.table.schema)
-        return WireReply("SELECT", columns, _spooled(answer), counted=True)
+        return WireReply("SELECT", columns, session.spooled(answer), counted=True)
     return _reply_of(answer, with_ends=variables.interval_columns)
 
 
@@ -211,12 +232,32 @@ def catalogue_reply(answer: CatalogueAnswer) -> WireReply:
     return WireReply(answer.tag, named, answer.rows)
 
 
-def _spooled(answer: SpooledAnswer) -> Iterator[tuple[Any, ...]]:
-    try:
-        for part in answer.parts():
-            yield from part.rows
-    finally:
-        answer.close()
+class SpooledRows:
+    """Rows that wait in a file; whoever has begun to read them closes it, at the end or before."""
+
+    def __init__(self, answer: SpooledAnswer, closed: Callable[[], None]) -> None:
+        self._answer = answer
+        self._closed = closed
+        self._open = True
+        self._rows = (row for part in answer.parts() for row in part.rows)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        try:
+            return next(self._rows)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._open:
+            self._open = False
+            self._rows.close()
+            self._answer.close()
+            self._closed()
 
 
 def _request(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ssl
+import threading
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from sanql.server.service import Service
 
 _NUMBERS = 1 << 31
+_SPOOLS_MAX = 8  # of one person: each is a file
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class WireDoor:
         self.bound_to = bound_to
         self._connections_max = connections_max
         self._inside: dict[int, _Inside] = {}
+        self._counting = threading.Lock()
+        self._spools: Counter[str] = Counter()
         self._catalogues: dict[str, Catalogue] = {}
         self._newcomers: dict[WireSession, asyncio.Task[None]] = {}  # who came first is first
 
@@ -107,6 +112,22 @@ class WireDoor:
         """Return those who may ask a dataset; where there is none, others, who are challenged in vain."""
         return (dataset or next(iter(self.service.datasets))).people
 
+    def open_spool(self, person: str) -> None:
+        """Count one more answer of a person that waits in a file; refuse too many."""
+        with self._counting:
+            if self._spools[person] >= _SPOOLS_MAX:
+                raise ServerError(
+                    "portals_too_many",
+                    f"{_SPOOLS_MAX} answers of yours wait to be read already",
+                    "read them to their end, or close their portals",
+                )
+            self._spools[person] += 1
+
+    def close_spool(self, person: str) -> None:
+        """Count one less."""
+        with self._counting:
+            self._spools[person] -= 1
+
     def catalogue_of(self, dataset: Dataset) -> Catalogue:
         """Return the catalogue of a dataset, as its tables are now; ServerError where there is none."""
         catalogue = self._catalogues.setdefault(dataset.name, Catalogue(dataset.name))
@@ -122,6 +143,8 @@ class WireDoor:
                 self.catalogue_of(dataset)
             except SanqlError as error:
                 self.service.log("catalogue", dataset=dataset.name, code=error.code)
+            except Exception as fault:  # questions are answered without it
+                self.service.log("fault", kind=type(fault).__name__)
 
     def close(self) -> None:
         """End the catalogues."""
@@ -142,5 +165,6 @@ class WireDoor:
         self._newcomers.pop(session, None)
         for number in [n for n, each in self._inside.items() if each.session is session]:
             del self._inside[number]
+        session.prepared.end_portals()
         if session.running is not None:
             session.running.cancel()

@@ -47,6 +47,8 @@ from sanql.server.wire.received import OID_OF, UNSAID, received, some_value
 if TYPE_CHECKING:
     from sanql.server.wire.session import WireSession
 
+_PARAMETERS_MAX = 1_000
+_DIGITS_MAX = 9
 EXTENDED = (Parse, Bind, Describe, Execute, Close, Flush, Sync)
 """The messages of this protocol."""
 
@@ -66,6 +68,7 @@ class ExtendedProtocol:
         elif isinstance(message, Flush):
             await self._session.frames.flush()
         elif not self._skipping:
+            await self._session.frames.give_way()
             self._skipping = not await self._session.attempt(self._act(message), _text_of(message))
 
     async def _act(self, message: PGMessage) -> None:
@@ -73,7 +76,7 @@ class ExtendedProtocol:
             case Parse():
                 await self._parse(message)
             case Bind():
-                self._bind(message)
+                await self._bind(message)
             case Describe("S", name):
                 await self._describe_statement(self._session.prepared.statement(name))
             case Describe(_, name):
@@ -88,7 +91,8 @@ class ExtendedProtocol:
         made = await self._session.in_turn(partial(self._prepared, message))
         if made.command.kind == "catalogue":
             catalogue = await self._session.catalogue()
-            told = await catalogue.describe(made.command.text, message.param_types)
+            person = self._session.asker.person.name
+            told = await catalogue.describe(person, made.command.text, message.param_types)
             columns = catalogue_reply(told).columns
             made = Prepared(made.command, tuple(told.parameter_types), columns, described=True)
         self._session.prepared.prepare(message.statement, made)
@@ -107,8 +111,14 @@ class ExtendedProtocol:
             return Prepared(command)
         with self._session.asker.dataset.used() as session:
             found = parameter_types(QuestionText(command.text), session.tables)
-        numbered = {int(name): kind for name, kind in found.items() if name.isdecimal()}
+        numbered = {
+            int(name) if len(name) < _DIGITS_MAX else 10**_DIGITS_MAX: kind
+            for name, kind in found.items()
+            if name.isdecimal()
+        }
         said = dict(enumerate(message.param_types, 1))
+        if max([*numbered, len(said)], default=0) > _PARAMETERS_MAX:
+            raise _wrong(f"a statement has at most {_PARAMETERS_MAX:,} parameters")
         types = tuple(
             said[number]
             if said.get(number, 0) not in UNSAID
@@ -119,10 +129,14 @@ class ExtendedProtocol:
         )
         return Prepared(command, types)
 
-    def _bind(self, message: Bind) -> None:
+    async def _bind(self, message: Bind) -> None:
         prepared = self._session.prepared.statement(message.statement)
-        of_catalogue = prepared.command.kind == "catalogue"
-        values = () if of_catalogue else _values(message, prepared.parameter_types)
+        values: tuple[Value, ...] = ()
+        if prepared.parameter_types and prepared.command.kind != "catalogue":
+            read = partial(_values, message, prepared.parameter_types)
+            values = await self._session.in_turn(read)
+        elif prepared.command.kind != "catalogue":
+            values = _values(message, ())
         if not set(message.result_formats) <= {0, 1}:
             raise _wrong("a format is 0 for text or 1 for binary")
         portal = Portal(prepared, values, tuple(message.result_formats), message)
@@ -158,10 +172,9 @@ class ExtendedProtocol:
         reply = portal.reply
         if reply is None:
             reply = await self._reply(portal)
-            told = portal.columns if portal.described else portal.prepared.columns
-            if (portal.described or portal.prepared.described) and told != reply.columns:
-                raise internal()  # rather than bytes that are read as something else
             portal.begin(reply)
+            if portal.is_told and not _alike(portal.told, reply.columns):
+                raise internal()  # rather than bytes that are read as something else
             self._session.send_notices(reply)
         if reply.empty:
             self._session.frames.send(EmptyQueryResponse())
@@ -182,20 +195,29 @@ class ExtendedProtocol:
         catalogue = await self._session.catalogue()
         types, values = prepared.parameter_types, bound.param_values
         formats = bound.param_formats, bound.result_formats
-        answer = await catalogue.execute(prepared.command.text, types, values, *formats)
+        asked = self._session.asker.person.name, prepared.command.text
+        answer = await catalogue.execute(*asked, types, values, *formats)
         return catalogue_reply(answer)
 
     def _answered(self, portal: Portal) -> WireReply:
         """Answer a portal; call it in its person's turn."""
         session, prepared = self._session, portal.prepared
         asked = session.asker, session.variables, prepared.command, portal.values
-        if prepared.described and columns_of(*asked) != prepared.columns:
-            raise ServerError(
-                "columns_changed",
-                "the columns are not those that were described when the statement was prepared",
-                "prepare it anew; nothing has been charged",
-            )
+        if portal.is_told or len(portal.formats) > 1:  # before anything is charged
+            columns = columns_of(*asked)
+            portal.is_binary(len(columns or ()))
+            if portal.is_told and not _alike(portal.told, columns):
+                raise ServerError(
+                    "columns_changed",
+                    "the columns are not those that were described",
+                    "prepare it anew; nothing has been charged",
+                )
         return answer_command(session, *asked)
+
+
+def _alike(told: Columns | None, columns: Columns | None) -> bool:
+    """Return whether columns are of the types that were told; a name may have a value in it."""
+    return [kind for _, kind in told or ()] == [kind for _, kind in columns or ()]
 
 
 def _values(message: Bind, types: Sequence[int]) -> tuple[Value, ...]:

@@ -15,6 +15,7 @@ from pygwire.messages import PGMessage
 
 STARTUP_BYTES_MAX = 10_000
 SIGN_IN_BYTES_MAX = 4_096
+_UNREAD_MAX = 64 << 10
 _MAJOR, MINOR = 3, 2  # of the newest protocol that is spoken
 _LENGTH = struct.Struct("!I")
 _BEFORE = (
@@ -93,6 +94,12 @@ class Frames:
         except TimeoutError:
             self.writer.transport.abort()
             raise ConnectionAbortedError from None
+
+    async def give_way(self) -> None:
+        """Let others have their turn; what the other side does not read is waited for."""
+        if self.writer.transport.get_write_buffer_size() > _UNREAD_MAX:
+            await self.flush()
+        await asyncio.sleep(0)
 
     async def start_tls(self, context: Any) -> None:
         """Go on over TLS; whatever came before it in clear text was somebody else's."""

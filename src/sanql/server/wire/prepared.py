@@ -13,7 +13,7 @@ from sanql.parse import Command, Value
 from sanql.server.wire.answering import Columns, WireReply
 
 STATEMENTS_MAX = 1_000
-PORTALS_MAX = 100
+PORTALS_MAX = 20
 _LETTERS_MAX = 4 << 20
 _NAME_MAX = 200
 T = TypeVar("T")
@@ -42,15 +42,24 @@ class Portal:
     reply: WireReply | None = None
     rows: Iterator[Sequence[Any]] = field(default_factory=lambda: iter(()))
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the other side was told which columns will come."""
+        return self.described or self.prepared.described
+
+    @property
+    def told(self) -> Columns | None:
+        """What they were told."""
+        return self.columns if self.described else self.prepared.columns
+
     def begin(self, reply: WireReply) -> None:
         """Hold what the statement is answered with."""
         self.reply, self.rows = reply, iter(reply.rows)
 
     def close(self) -> None:
         """Let go of rows that nobody will ask for."""
-        end = getattr(self.rows, "close", None)
-        if end is not None:
-            end()
+        if self.reply is not None:
+            self.reply.close()
 
     def is_binary(self, count: int) -> tuple[bool, ...]:
         """Return which of so many columns are asked for in binary."""

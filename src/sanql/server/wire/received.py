@@ -29,7 +29,7 @@ OID_OF = {
 
 _WHOLE = re.compile(r"\s*([+-]?[0-9]{1,40})\s*", re.ASCII)
 _NUMBER = re.compile(
-    r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?|NaN|[+-]?Infinity)\s*",
+    r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?|NaN|[+-]?Infinity)\s*",
     re.ASCII,
 )
 _DAY = re.compile(r"\s*(\d{4}-\d{2}-\d{2})(?:[ T][0-9:.+-]*)?\s*", re.ASCII)
@@ -39,6 +39,7 @@ _MOMENT = re.compile(
     r"(?:\s?[+-]\d{2}(?::?\d{2}){0,2}|Z)?\s*",
     re.ASCII,
 )
+_LETTERS_MAX = 200  # of what is no text
 _TRUE = frozenset({"t", "true", "y", "yes", "on", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "off", "0"})
 _FIRST_DAY = date(2000, 1, 1)
@@ -84,7 +85,7 @@ def some_value(oid: int) -> Value:
 
 
 def _matched(form: re.Pattern[str], text: str) -> str:
-    found = form.fullmatch(text)
+    found = form.fullmatch(text) if len(text) <= _LETTERS_MAX else None
     if found is None:
         raise ValueError
     return found[1]

@@ -38,10 +38,17 @@ from pygwire.messages import (
 )
 
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
+from sanql.interrupts import Watch
 from sanql.parse import Command, read_commands
 from sanql.server.caller import Caller
 from sanql.server.telling import internal, told_to_analysts
-from sanql.server.wire.answering import Columns, WireReply, answer_command, catalogue_reply
+from sanql.server.wire.answering import (
+    Columns,
+    SpooledRows,
+    WireReply,
+    answer_command,
+    catalogue_reply,
+)
 from sanql.server.wire.catalogue import Catalogue, CatalogueError
 from sanql.server.wire.challenge import Challenge, ChallengeFailed
 from sanql.server.wire.extended import EXTENDED, ExtendedProtocol
@@ -53,7 +60,7 @@ from sanql.server.wire.variables import Variables, reported_of
 
 if TYPE_CHECKING:
     from sanql.account import Person
-    from sanql.interrupts import Watch
+    from sanql.ask import SpooledAnswer
     from sanql.server.datasets import Dataset
     from sanql.server.wire.door import WireDoor
 
@@ -254,6 +261,7 @@ class WireSession:
             self.prepared.end_portals()
         self.frames.send(ReadyForQuery(self.status))
         await self.frames.flush()
+        await self.frames.give_way()
 
     async def _answer(self, text: str) -> None:
         """Answer the statements of a text, one after another, until one cannot be."""
@@ -264,16 +272,18 @@ class WireSession:
                 self.frames.send(EmptyQueryResponse())
                 continue
             sent = 0
-            if reply.columns is not None:
-                self.send_columns(reply.columns, ())
-                plain = (False,) * len(reply.columns)
-                sent = await self.send_rows(reply.rows, reply.columns, plain)
+            with reply.closing_rows():
+                if reply.columns is not None:
+                    self.send_columns(reply.columns, ())
+                    plain = (False,) * len(reply.columns)
+                    sent = await self.send_rows(reply.rows, reply.columns, plain)
             self.status = reply.status or self.status
             self.frames.send(CommandComplete(reply.confirmation(sent)))
 
     async def _reply(self, command: Command) -> WireReply:
         if command.kind == "catalogue":
-            return catalogue_reply(await (await self.catalogue()).ask(command.text))
+            asked = (await self.catalogue()).ask(self.asker.person.name, command.text)
+            return catalogue_reply(await asked)
         return await self.in_turn(
             partial(answer_command, self, self.asker, self.variables, command)
         )
@@ -296,8 +306,22 @@ class WireSession:
         service.check_rate(self.asker.caller.key)
         loop = asyncio.get_running_loop()
         self._asker = await loop.run_in_executor(None, self._door.check_still, self.asker)
-        future = service.queue.submit(self.asker.caller.key, act)
-        return await asyncio.shield(asyncio.wrap_future(future))
+        self.running = Watch()  # also while it waits in line
+        try:
+            future = service.queue.submit(self.asker.caller.key, act)
+            return await asyncio.shield(asyncio.wrap_future(future))
+        finally:
+            self.running = None
+
+    def spooled(self, answer: SpooledAnswer) -> SpooledRows:
+        """Return rows that wait in a file; a person has few of those open."""
+        person = self.asker.caller.key
+        try:
+            self._door.open_spool(person)
+        except SanqlError:
+            answer.close()
+            raise
+        return SpooledRows(answer, partial(self._door.close_spool, person))
 
     def send_notices(self, reply: WireReply) -> None:
         """Send what is to be said of an answer besides its rows."""
@@ -325,5 +349,5 @@ class WireSession:
             ]
             self.frames.send(DataRow(cells))
             if number % _ROWS_AT_ONCE == 0:
-                await self.frames.flush()
+                await self.frames.give_way()
         return number

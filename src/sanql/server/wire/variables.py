@@ -68,6 +68,8 @@ class Variables:
         }
         self._own: dict[str, str] = {}
         self._own_at_first: dict[str, str] = {}
+        self._before: tuple[dict[str, str], dict[str, str]] | None = None  # the transaction
+        self._local: dict[str, str | None] = {}
         self._others: dict[str, str] = {}
         self._begun_with = dict(begun_with)
 
@@ -108,6 +110,29 @@ class Variables:
             self._own.pop(own, None)
         else:
             self._own[own] = value
+
+    def set_for_transaction(self, name: str, value: str | None) -> None:
+        """Take a value until the end of the transaction; outside of one it holds for nothing."""
+        if self._before is not None:
+            kept = (self._own if name.startswith(PREFIX) else self._others).copy()
+            self.set(name, value)
+            self._local[name] = kept.get(name.removeprefix(PREFIX))
+
+    def begin_transaction(self) -> None:
+        """Remember what is set now."""
+        if self._before is None:
+            self._before = dict(self._own), dict(self._others)
+
+    def end_transaction(self, *, kept: bool) -> None:
+        """Forget what was set in a transaction: all of it, or what was to hold no longer than that."""
+        if self._before is not None and not kept:
+            self._own, self._others = self._before
+        for name, value in self._local.items() if kept else ():
+            values = self._own if name.startswith(PREFIX) else self._others
+            values.pop(name.removeprefix(PREFIX), None)
+            if value is not None:
+                values[name.removeprefix(PREFIX)] = value
+        self._before, self._local = None, {}
 
     def reset(self, name: str) -> None:
         """Go back to the beginning, with one of them or with all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +20,6 @@ from pygwire.messages import (
     ParameterDescription,
     Parse,
     PGMessage,
-    Query,
     ReadyForQuery,
     RowDescription,
     StartupMessage,
@@ -31,8 +31,10 @@ from sanql.results import Schema
 from sanql.server.wire.catalogue.cluster import READER, Cluster, NoCluster
 from sanql.server.wire.catalogue.shape import declared
 
-_AT_ONCE = 8
-_ANSWER_BYTES_MAX = 16 << 20
+_AT_ONCE, _AT_ONCE_FOR_ONE = 8, 2
+_ANSWER_BYTES_MAX = 8 << 20
+_ROWS_MAX = 20_000
+_RETRY_SECONDS = 60.0
 _SECONDS_MAX = 20.0
 _TOLD = frozenset("SVCMDHP")  # of an error; where in its source it was raised is nobody's business
 _RESERVED = frozenset({"template0", "template1"})
@@ -64,14 +66,18 @@ class Catalogue:
         self._making = threading.Lock()
         self._cluster: Cluster | None = None
         self._shape: Schema | None = None
-        self._failed = ""
+        self._failed, self._retried = "", 0.0
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._rooms: dict[str, asyncio.Semaphore] = {}  # of each person
 
     def prepare(self, schema: Schema) -> None:
         """Have the shadow run, with tables of this shape; ServerError where there can be none."""
         with self._making:
-            if self._failed:
+            if self._failed and time.monotonic() < self._retried:
                 raise no_catalogue(self._failed)
+            if self._cluster is not None and not self._cluster.alive:
+                self._cluster.close()
+                self._cluster = self._shape = None
             if self._cluster is None:
                 self._cluster = self._started()
             if self._shape != schema:
@@ -90,16 +96,17 @@ class Catalogue:
                 self._cluster.close()
                 self._cluster = None
 
-    async def ask(self, text: str) -> CatalogueAnswer:
-        """Return the answer to a text of the simple protocol."""
-        return await self._converse([Query(text)])
+    async def ask(self, person: str, text: str) -> CatalogueAnswer:
+        """Return the answer to a text of the simple protocol; sent so that it cannot be several."""
+        return await self.execute(person, text, (), (), (), ())
 
-    async def describe(self, text: str, types: Sequence[int]) -> CatalogueAnswer:
+    async def describe(self, person: str, text: str, types: Sequence[int]) -> CatalogueAnswer:
         """Return of which types parameters and columns of a text are."""
-        return await self._converse([Parse("", text, [*types]), Describe("S", ""), Sync()])
+        return await self._converse(person, [Parse("", text, [*types]), Describe("S", ""), Sync()])
 
     async def execute(
         self,
+        person: str,
         text: str,
         types: Sequence[int],
         values: Sequence[bytes | None],
@@ -108,8 +115,9 @@ class Catalogue:
     ) -> CatalogueAnswer:
         """Return the answer to a text with values for its parameters."""
         bound = Bind("", "", [*formats], [*values], [*formats_wanted])
+        asked = Parse("", text, [*types])
         return await self._converse(
-            [Parse("", text, [*types]), bound, Describe("P", ""), Execute("", 0), Sync()]
+            person, [asked, bound, Describe("P", ""), Execute("", _ROWS_MAX + 1), Sync()]
         )
 
     def _started(self) -> Cluster:
@@ -118,28 +126,39 @@ class Catalogue:
                 raise NoCluster(f"no database can be called {self._name}")
             made = Cluster()
         except NoCluster as reason:
-            self._failed = str(reason)
-            raise no_catalogue(self._failed) from None
+            raise self._failure(str(reason)) from None
         return made
 
+    def _failure(self, why: str) -> ServerError:
+        """Return what is said now, and for a while to whoever asks again."""
+        self._failed, self._retried = why, time.monotonic() + _RETRY_SECONDS
+        return no_catalogue(why)
+
     def _declare(self, cluster: Cluster, schema: Schema) -> None:
+        """Make the tables; names that PostgreSQL does not take leave the dataset without a catalogue."""
         import psycopg
         from psycopg import sql
 
-        if self._shape is None and self._name != "postgres":
-            with psycopg.connect(cluster.address("template1"), autocommit=True) as owner:
-                renamed = sql.SQL("ALTER DATABASE postgres RENAME TO {}")
-                owner.execute(renamed.format(sql.Identifier(self._name)))
-        with psycopg.connect(cluster.address(self._name)) as owner:
-            for statement in declared(schema, self._name):
-                owner.execute(statement)
+        try:
+            if self._shape is None and self._name != "postgres":
+                with psycopg.connect(cluster.address("template1"), autocommit=True) as owner:
+                    renamed = sql.SQL("ALTER DATABASE postgres RENAME TO {}")
+                    owner.execute(renamed.format(sql.Identifier(self._name)))
+            with psycopg.connect(cluster.address(self._name)) as owner:
+                for statement in declared(schema, self._name):
+                    owner.execute(statement)
+        except psycopg.Error as fault:
+            cluster.close()
+            self._cluster = self._shape = None
+            raise self._failure(f"PostgreSQL refuses its names ({fault.sqlstate})") from None
 
-    async def _converse(self, messages: Sequence[PGMessage]) -> CatalogueAnswer:
+    async def _converse(self, person: str, messages: Sequence[PGMessage]) -> CatalogueAnswer:
         cluster = self._cluster
         if cluster is None:
             raise no_catalogue(self._failed or "it has not been started")
+        own = self._rooms.setdefault(person, asyncio.Semaphore(_AT_ONCE_FOR_ONE))
         try:
-            async with self._room, asyncio.timeout(_SECONDS_MAX):
+            async with asyncio.timeout(_SECONDS_MAX), own, self._room:
                 return await _conversation(cluster.socket, self._name, messages)
         except (OSError, EOFError, TimeoutError, PygwireError):
             raise no_catalogue("it does not answer") from None
@@ -184,6 +203,8 @@ async def _until_ready(
                     answer.columns = columns
                 case DataRow(cells):
                     answer.rows.append(cells)
+                    if len(answer.rows) > _ROWS_MAX:
+                        raise no_catalogue(f"its answer has more than {_ROWS_MAX:,} rows")
                 case CommandComplete(tag):
                     answer.tag = tag
                 case ErrorResponse(fields):

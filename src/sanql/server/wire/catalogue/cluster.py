@@ -11,6 +11,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -22,6 +23,9 @@ from pathlib import Path
 OWNER, READER = "sanql", "analyst"
 PORT = 5432  # part of the socket's name, and nothing that is listened on
 _START_SECONDS = 30.0
+_END_SECONDS = 5.0
+_MEMORY_BYTES = 1 << 30  # of each of its processes
+_PREFIX = "sanql-catalogue-"
 _CONNECTIONS = 24
 _SETTINGS = (
     "listen_addresses = ''",
@@ -33,6 +37,8 @@ _SETTINGS = (
     "max_wal_senders = 0",
     "wal_level = minimal",
     "jit = off",
+    "track_activities = off",  # nobody sees what others ask
+    "client_connection_check_interval = '1s'",
     "max_parallel_workers_per_gather = 0",
     "temp_file_limit = 64MB",
     "log_min_messages = panic",  # its log would have what analysts typed
@@ -90,6 +96,11 @@ class Cluster:
         self._await()
 
     @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def socket(self) -> str:
         """Where it is reached."""
         return str(self.folder / f".s.PGSQL.{PORT}")
@@ -98,8 +109,12 @@ class Cluster:
         """End it and leave nothing behind."""
         process, self._process = getattr(self, "_process", None), None
         if process is not None:
-            process.kill()
-            process.wait()
+            process.send_signal(signal.SIGQUIT)  # with all its own
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         if hasattr(self, "folder"):
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -150,11 +165,20 @@ _ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 
 def _own_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="sanql-catalogue-"))
+    _sweep()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     if os.geteuid() == 0:  # whom no server of PostgreSQL obeys
         nobody = pwd.getpwnam("nobody")
         os.chown(folder, nobody.pw_uid, nobody.pw_gid)
     return folder
+
+
+def _sweep() -> None:
+    """Remove the folders of processes that were killed."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        number = left.name.removeprefix(_PREFIX).partition("-")[0]
+        if number.isdecimal() and not Path(f"/proc/{number}").exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _as_nobody_else() -> list[str]:
@@ -165,7 +189,9 @@ def _as_nobody_else() -> list[str]:
             raise NoCluster("root may not run it, and there is no setpriv")
         return []
     who = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.geteuid() == 0 else []
-    return [setpriv, *who, "--pdeathsig=SIGKILL", "--"]
+    limited = shutil.which("prlimit")
+    memory = [] if limited is None else [limited, f"--as={_MEMORY_BYTES}"]
+    return [setpriv, *who, "--pdeathsig=SIGQUIT", "--", *memory]
 
 
 def _binaries() -> Iterator[Path]:

@@ -20,8 +20,13 @@ _TYPES = {
     "time": "time without time zone",
 }
 
-_KEEPING = sql.SQL("lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea)")
-"""What would keep something for whoever comes next, and reads only by another name."""
+_KEEPING = sql.SQL(
+    "lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea), pg_notify(text, text),"
+    " pg_logical_emit_message(boolean, text, text), pg_logical_emit_message(boolean, text, bytea),"
+    " pg_terminate_backend(integer, bigint), pg_cancel_backend(integer), pg_export_snapshot(),"
+    " pg_advisory_lock(bigint), pg_advisory_lock(integer, integer), pg_sleep(double precision)"
+)
+"""What would keep something for whoever comes next, or others from asking."""
 
 
 def declared(schema: Schema, database: str) -> Iterator[sql.SQL | sql.Composed]:
@@ -32,6 +37,7 @@ def declared(schema: Schema, database: str) -> Iterator[sql.SQL | sql.Composed]:
     )  # also to make what is temporary
     yield sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(named, reader)
     yield sql.SQL("REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC").format(_KEEPING)
+    yield sql.SQL("REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC")
     yield sql.SQL("DROP SCHEMA public CASCADE")
     yield sql.SQL("CREATE SCHEMA public")
     yield sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(reader)
@@ -49,7 +55,8 @@ def _table(table: SchemaTable) -> Iterator[sql.SQL | sql.Composed]:
         for each in table.columns
     )
     yield sql.SQL("CREATE TABLE {} ({})").format(name, columns)
-    yield sql.SQL("GRANT SELECT ON {} TO {}").format(name, sql.Identifier(READER))
+    # listed, and not readable: an empty table must not be taken for an answer
+    yield sql.SQL("GRANT REFERENCES ON {} TO {}").format(name, sql.Identifier(READER))
     kind = "public" if table.public else f"protects {table.privacy_unit}"
     yield sql.SQL("COMMENT ON TABLE {} IS {}").format(name, sql.Literal(kind))
     for column in table.columns:
