@@ -124,15 +124,34 @@ def test_a_new_token_is_shown_once_and_is_good(policy: Path) -> None:
     with served([policy]) as town, browser(town, "otto", "owner") as otto:
         reply = otto.send("/people", action="add", name="bo", role="analyst", expires="2d")
         [token] = re.findall(r"san_[a-z2-7]{12}_[a-z2-7]{52}", reply.text)
-        assert "bo may ask now" in words(reply) and token not in otto.get("/people").text
+        assert "bo may come in now" in words(reply) and token not in otto.get("/people").text
         with Browser(town.url) as bo:
             assert bo.sign_in(token).status_code == 303
             again = otto.send("/people", action="rotate", name="bo")
             [newer] = re.findall(r"san_[a-z2-7]{12}_[a-z2-7]{52}", again.text)
             assert newer != token and bo.get("/ask").status_code == 303
             assert bo.sign_in(newer).status_code == 303
-            assert "may not ask any more" in words(otto.send("/people", action="revoke", name="bo"))
+            assert "may not come in any more" in words(
+                otto.send("/people", action="revoke", name="bo")
+            )
             assert bo.get("/ask").status_code == 303 and bo.sign_in(newer).status_code == 401
+
+
+def test_an_owner_does_not_lock_themselves_out(policy: Path) -> None:
+    with served([policy]) as town, browser(town, "otto", "owner") as otto:
+        reply = otto.send("/people", action="revoke", name="otto")
+        assert reply.status_code == 422 and "lock themselves out" in words(reply)
+        assert otto.get("/people").status_code == 200
+
+
+def test_errors_have_remedies_that_fit_the_page(policy: Path) -> None:
+    with served([policy]) as town:
+        with browser(town, "ana") as ana:
+            told = words(ana.send("/ask", sql="SELECT COUNT(*) FROM people", action="explain"))
+            assert "into Epsilon" in told and "--epsilon" not in told
+        with browser(town, "otto", "owner") as otto:
+            told = words(otto.send("/policy", policy="[dataset\n"))
+            assert "the policy" in told and "/tmp" not in told
 
 
 def test_people_who_cannot_be_added_are_told_why_and_what_was_typed_stays(policy: Path) -> None:

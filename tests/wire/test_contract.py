@@ -96,7 +96,9 @@ def test_a_refusal_says_the_same_as_here(
         choose(ana, options)
         ana.execute(sql.encode())
     assert f"[{expected.value.code}]" in str(told.value.diag.message_primary)
-    assert told.value.diag.message_hint == expected.value.remedy
+    if code not in ("epsilon_needed", "parameter_missing"):  # whose remedies are the door's own
+        assert told.value.diag.message_hint == expected.value.remedy
+    assert "--epsilon" not in str(told.value.diag.message_hint)
 
 
 @pytest.mark.parametrize(

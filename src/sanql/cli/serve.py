@@ -100,7 +100,7 @@ def serve(
             if watched:
                 say(f"San serves {names} at {server.url}; stop it with Ctrl-C", err=True)
             if demo is not None:
-                _say_tokens(policies[-1], server.url)
+                _say_tokens(policies[-1], server.url, server.wire)
 
         server.run(ready)
         server.check()
@@ -134,7 +134,7 @@ def _demo_policy(folder: Path) -> Path:
     return make_hospital(folder)
 
 
-def _say_tokens(policy: Path, url: str) -> None:
+def _say_tokens(policy: Path, url: str, wire: str) -> None:
     """Print fresh tokens of the demo's people, and how to ask with one."""
     from sanql.account import People, Role, open_store
     from sanql.policy import load
@@ -158,6 +158,12 @@ def _say_tokens(policy: Path, url: str) -> None:
         'application/json" -d \'{"sql": "SELECT COUNT(*) FROM people", "epsilon": 0.1}\'',
         err=True,
     )
+    if wire:
+        host, _, port = wire.rpartition(":")
+        say(
+            f'  PGPASSWORD={tokens["ana"]} psql "host={host} port={port} user=ana dbname=hospital"',
+            err=True,
+        )
 
 
 def _check_installed() -> None:

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
+
+_REMEDIES = {
+    "wire": {
+        "epsilon_needed": "SET sanql.epsilon = 0.1, or write SELECT WITH DIFFERENTIAL_PRIVACY "
+        "OPTIONS(epsilon=0.1) …, or SET sanql.accuracy = '2% of 10000'",
+        "parameter_missing": "bind a value to it, or write the constant",
+    },
+    "web": {
+        "epsilon_needed": "write a number into Epsilon, 0.1 say, or into Accuracy how exact it has to be",
+        "parameter_missing": "write the constant in its place",
+    },
+}
+
+
+def remedy_at(door: Literal["wire", "web"], error: SanqlError) -> str:
+    """Return what helps against an error, in the words of the door where it is met."""
+    return _REMEDIES[door].get(error.code, error.remedy)
 
 
 def internal() -> ServerError:

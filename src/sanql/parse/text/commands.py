@@ -5,6 +5,7 @@ A text is told by its first words. What is none of these is a question, and is r
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "nothing", "set", "show", "reset", "discard", "transaction", "explain", "deallocate", "confirm",
-    "catalogue", "question",
+    "catalogue", "unoffered", "question",
 ]  # fmt: skip
 
 _TRANSACTIONS = {
@@ -29,6 +30,10 @@ _TRANSACTIONS = {
     "SAVEPOINT": "SAVEPOINT",
     "RELEASE": "RELEASE",
 }
+
+
+_OTHER_FORM = re.compile(r"\s*\([^()]*\bFORMAT\s+(?!TEXT\b)\w+", re.IGNORECASE | re.ASCII)
+"""An explanation that is asked for in another form than text."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,12 @@ def read_command(sql: str) -> Command:
         case "DEALLOCATE":
             named = words[2:] if words[1:2] and words[1].upper() == "PREPARE" else words[1:]
             return Command("deallocate", name=_named(named))
+        case "DECLARE" | "FETCH" | "MOVE" | "PREPARE" | "EXECUTE" | "LISTEN" | "LOCK":
+            return Command("unoffered", name=first)
         case "CLOSE" | "UNLISTEN":
             return Command("confirm", name="CLOSE CURSOR" if first == "CLOSE" else first)
+        case "EXPLAIN" if _OTHER_FORM.match(sql[tokens[0].end + 1 :]):
+            return Command("unoffered", name="EXPLAIN (FORMAT …)")
         case "EXPLAIN":
             return Command("explain", _explained(_blank(sql[: tokens[0].end + 1]), sql))
         case _ if first in _TRANSACTIONS:

@@ -62,7 +62,10 @@ def faults_in(text: str) -> list[Fault]:
         try:
             return load_with_faults(written)[1]
         except PolicyError as error:
-            return [*error.faults]
+            return [
+                replace(each, place=each.place.replace(str(written), "the policy"))
+                for each in error.faults
+            ]
 
 
 @for_roles("owner")
@@ -92,11 +95,17 @@ def _change(visit: Visit, form: Mapping[str, str]) -> tuple[Person, str, str]:
             role = _role(form.get("role", ""))
             check_declared(visit.dataset.policy, name, role)
             lasting, identity = _lasting(form), form.get("identity", "").strip()
-            return *people.add(name, role, lasting=lasting, identity=identity), "may ask now"
+            return *people.add(name, role, lasting=lasting, identity=identity), "may come in now"
         case "rotate":
             return *people.rotate(name, lasting=_lasting(form)), "has a new token"
+        case "revoke" if name == visit.person.name:
+            raise AccessDenied(
+                "revokes_oneself",
+                f"{name[:40]!r} is who is signed in: an owner does not lock themselves out here",
+                f"have another owner do it, or say `sanql user revoke {name[:40]}` on the server",
+            )
         case "revoke":
-            return people.revoke(name), "", "may not ask any more"
+            return people.revoke(name), "", "may not come in any more"
         case action:
             raise AccessDenied(
                 "action_unknown",

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from sanql.errors import SanqlError
 from sanql.numbers import show_lower, show_upper
 from sanql.server.http.problems import problem
+from sanql.server.telling import remedy_at
 from sanql.server.web.places import PLACES, Place
 from sanql.server.web.static_files import static_address
 from sanql.visible import visible
@@ -55,7 +56,7 @@ def told(
     visit: Visit | None, template: str, error: SanqlError, **context: Any
 ) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and content of a page that tells an error among other things."""
-    shown = problem(error)
+    shown = problem(error) | {"remedy": remedy_at("web", error)}
     content = text_of(visit, template, **context | {"problem": shown})
     headers = HEADERS | {"content-type": "text/html; charset=utf-8"}
     return shown["status"], headers, content.encode()

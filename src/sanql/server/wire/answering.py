@@ -19,6 +19,7 @@ from sanql.ask import (
     read_request,
     spool_publicly,
 )
+from sanql.errors import ServerError
 from sanql.interrupts import Watch, watched_by
 from sanql.numbers import number_lower, number_upper
 from sanql.parse import Command, QuestionText, Value
@@ -106,6 +107,13 @@ def answer_command(
             return WireReply("DEALLOCATE ALL" if command.name == "all" else "DEALLOCATE")
         case "confirm":
             return WireReply(command.name)
+        case "unoffered":
+            raise ServerError(
+                "command_not_offered",
+                f"{command.name} is not offered",
+                "ask with a plain SELECT, whose answer is small: without a cursor on the server (psql: "
+                "\\unset FETCH_COUNT), and prepared by the driver rather than in SQL",
+            )
         case "question" | "catalogue":  # which is answered before it comes here
             return _answered(session, asker, variables, command, values)
 
@@ -202,7 +210,9 @@ def _reply_of(answer: Answer, *, with_ends: bool) -> WireReply:
         )
         for place, row in enumerate(answer.rows)
     ]
-    return WireReply("SELECT", columns, rows, tuple(answer.footer()), counted=True)
+    hint = "SET sanql.intervals = columns shows the intervals beside the values"
+    notices = (*answer.footer(), *([hint] if answer.intervals and not with_ends else []))
+    return WireReply("SELECT", columns, rows, notices, counted=True)
 
 
 def _named(schema: pyarrow.Schema) -> Columns:

@@ -16,6 +16,7 @@ from sanql.errors import (
     ServerError,
     Unavailable,
 )
+from sanql.server.telling import remedy_at
 
 BUDGET = "SB001"
 _STATES = {
@@ -48,6 +49,7 @@ _STATES = {
     "parameter_malformed": "22P02",
     "parameter_type_unknown": "42846",
     "columns_changed": "0A000",
+    "command_not_offered": "0A000",
     "epsilon_needed": "SB002",
     "epsilon_below_least": "SB002",
 }
@@ -79,7 +81,7 @@ def fields_of(error: SanqlError, text: str = "", *, severity: str = "ERROR") -> 
         "V": severity,
         "C": state_of(error),
         "M": plain_text(f"{error.message} [{error.code}]"),
-        "H": plain_text(error.remedy),
+        "H": plain_text(remedy_at("wire", error)),
     }
     place = getattr(error, "place", None)
     if place is not None and text:

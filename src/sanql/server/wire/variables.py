@@ -157,6 +157,8 @@ class Variables:
         raise _unknown(name)
 
     def _set_other(self, name: str, value: str | None) -> None:
+        if name in (*_OPTIONS, _INTERVALS):
+            raise _unfit(name, value, f"write SET {PREFIX}{name}, which is San's")
         if value is None:
             self._others.pop(name, None)
         elif name == "client_encoding" and value.upper().replace("-", "") not in (
