@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import errors
 
-from support.serving import Served
+from sanql.demo import make_hospital
+from sanql.server import ServerSettings
+from support.serving import Served, served
 from wire.conftest import Connect
 from wire.talking import Talk, talk_to
 from wire.test_sessions import left
@@ -280,3 +283,25 @@ def test_pipelines_are_answered_in_order(ana: psycopg.Connection[tuple[Any, ...]
         for number in (51, 52, 53)
     ]
     assert counts == alone
+
+
+def test_a_person_has_few_answers_that_wait_in_files(tmp_path: Path) -> None:
+    made = make_hospital(tmp_path / "hospital")
+    lines = "".join(f"{number},street {number}\n" for number in range(50))
+    (made.parent / "data" / "places.csv").write_text("place,street\n" + lines)
+    made.write_text(made.read_text() + "\n[table.places]\npublic = true\n")
+    settings = ServerSettings(port=0, wire=("127.0.0.1", 0))
+    with served([made], settings) as server, talk_to(server, "ana") as talk:
+        talk.simple("BEGIN")
+        for number in range(8):
+            talk.parse("", f"SELECT * FROM places WHERE place > {number}")
+            talk.bind(f"p{number}", "").execute(f"p{number}", 1).sync()
+            assert "s" in [kind for kind, _ in talk.until_ready()]
+        talk.parse("", "SELECT * FROM places").bind("more", "").execute("more", 1).sync()
+        assert talk.state_of_error() == "53400"
+        talk.simple("ROLLBACK")  # which ends them all
+        assert len(talk.simple("SELECT * FROM places")) == 53
+        with talk_to(server, "ana") as another:
+            another.simple("BEGIN")
+            another.parse("", "SELECT * FROM places").bind("p", "").execute("p", 1).sync()
+            assert "s" in [kind for kind, _ in another.until_ready()]

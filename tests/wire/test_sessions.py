@@ -115,6 +115,22 @@ def test_settings_end_with_their_transaction(connect: Connect) -> None:
         assert epsilon() == "0.03"
 
 
+def test_after_an_error_nothing_more_is_asked_in_a_transaction(connect: Connect) -> None:
+    with connect() as ana:
+        ana.execute("SET sanql.epsilon = 0.01")
+        before = left(ana)
+        ana.execute("BEGIN")
+        with pytest.raises(psycopg.Error):
+            ana.execute("SELECT nothing FROM people")
+        for again in (COUNT.format(71), "SELECT 1", "SET sanql.epsilon = 0.5", "BEGIN"):
+            for parameters in ([], None):
+                with pytest.raises(errors.InFailedSqlTransaction):
+                    ana.execute(again.encode(), parameters, prepare=parameters is not None)
+        assert ana.execute("COMMIT").statusmessage == "ROLLBACK"
+        assert left(ana) == before
+        assert len(ana.execute(COUNT.format(71)).fetchall()) == 1
+
+
 def test_intervals_may_be_columns(connect: Connect) -> None:
     with connect() as ana:
         ana.execute("SET sanql.epsilon = 0.01")

@@ -99,7 +99,8 @@ def answer_command(
         case "show":
             return _shown(asker, variables, command)
         case "transaction":
-            return _transaction(command, variables)
+            failed = session.status is TransactionStatus.ERROR_TRANSACTION
+            return _transaction(command, variables, failed=failed)
         case "explain":
             return _explained(asker, variables, command, values)
         case "deallocate":
@@ -138,16 +139,17 @@ def columns_of(
             return None
 
 
-def _transaction(command: Command, variables: Variables) -> WireReply:
+def _transaction(command: Command, variables: Variables, *, failed: bool) -> WireReply:
     """Return the confirmation of a transaction: there is nothing to take back but settings."""
     begins = command.name in ("BEGIN", "START TRANSACTION")
     ends = command.name in ("COMMIT", "ROLLBACK")
     if begins:
         variables.begin_transaction()
     if ends:
-        variables.end_transaction(kept=command.name == "COMMIT")
+        variables.end_transaction(kept=command.name == "COMMIT" and not failed)
     status = TransactionStatus.IN_TRANSACTION if begins else TransactionStatus.IDLE
-    return WireReply(command.name, status=status if begins or ends else None)
+    name = "ROLLBACK" if ends and failed else command.name
+    return WireReply(name, status=status if begins or ends else None)
 
 
 def _shown(asker: Asker, variables: Variables, command: Command) -> WireReply:

@@ -190,6 +190,7 @@ class ExtendedProtocol:
 
     async def _reply(self, portal: Portal) -> WireReply:
         prepared, bound = portal.prepared, portal.bound
+        self._session.check_transaction(prepared.command)
         if prepared.command.kind != "catalogue":
             return await self._session.in_turn(partial(self._answered, portal))
         catalogue = await self._session.catalogue()

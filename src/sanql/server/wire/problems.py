@@ -49,6 +49,7 @@ _STATES = {
     "parameter_malformed": "22P02",
     "parameter_type_unknown": "42846",
     "columns_changed": "0A000",
+    "transaction_failed": "25P02",
     "command_not_offered": "0A000",
     "epsilon_needed": "SB002",
     "epsilon_below_least": "SB002",

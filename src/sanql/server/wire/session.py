@@ -253,7 +253,23 @@ class WireSession:
             self._door.service.log("fault", kind=type(fault).__name__)
             self.frames.send(ErrorResponse(fields_of(internal())))
         self._door.log_statement(self._asker, code)
+        if code is not None and self.status is TransactionStatus.IN_TRANSACTION:
+            self.status = TransactionStatus.ERROR_TRANSACTION
         return code is None
+
+    def check_transaction(self, command: Command) -> None:
+        """Refuse whatever comes after an error in a transaction, until that ends."""
+        ends = command.kind == "transaction" and command.name in ("COMMIT", "ROLLBACK")
+        if (
+            self.status is TransactionStatus.ERROR_TRANSACTION
+            and not ends
+            and command.kind != "nothing"
+        ):
+            raise ServerError(
+                "transaction_failed",
+                "an error was met in this transaction, and nothing more is done in it",
+                "ROLLBACK, then ask again; what was charged before the error stays charged",
+            )
 
     async def ready(self) -> None:
         """Say that the next question may come; portals live as long as a transaction."""
@@ -281,6 +297,7 @@ class WireSession:
             self.frames.send(CommandComplete(reply.confirmation(sent)))
 
     async def _reply(self, command: Command) -> WireReply:
+        self.check_transaction(command)
         if command.kind == "catalogue":
             asked = (await self.catalogue()).ask(self.asker.person.name, command.text)
             return catalogue_reply(await asked)
