@@ -222,9 +222,10 @@ class CrashContract:
                     say("reserved")
                     ledger.spend(reservation, b"answer")
 
-        for _ in range(8):
+        for turn in range(8):
             children = [Child(work) for _ in range(8)]
-            time.sleep(seed.uniform(0.05, 0.4))
+            # at first before the budget can be spent, however quick the disk is
+            time.sleep(seed.uniform(0.05, 0.15 if turn < 2 else 0.4))
             for child in seed.sample(children, 8):
                 child.kill()
                 time.sleep(seed.uniform(0, 0.01))
