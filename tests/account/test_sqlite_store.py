@@ -16,7 +16,7 @@ import pytest
 import sanql
 from account.store_contract import StoreContract
 from sanql.account.charge import Charge
-from sanql.account.ledger.chain import head_path
+from sanql.account.ledger.chain import Head, head_path
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.stores.opening import reader_at
 from sanql.account.stores.protocol import Store
@@ -110,6 +110,31 @@ def test_a_process_that_comes_and_goes_leaves_the_log_to_who_has_the_file_open(
         assert log.stat().st_ino == kept
         here.reserve("ana", f"{2:064x}", laplace("1"))
         assert charges_seen_by_another_process(policy.ledger) == 2
+    assert verify(policy.ledger).sound
+
+
+def test_nothing_is_added_to_a_ledger_before_its_beginning_is_pinned(
+    make_policy: Callable[..., Policy],
+    laplace: Callable[[str], Charge],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or whoever opens it at that moment would find more records than a beginning has, and no head."""
+    policy = make_policy(budget=Budget(Fraction(100), Fraction(0)), analysts={}, coalitions={})
+    with Ledger.open(policy, TERMS) as ledger:
+        begun = ledger.length
+        head_path(policy.ledger).unlink()  # as whoever began it leaves it until it is pinned
+        pinned: list[int] = []
+        pin = SqliteStore.pin
+
+        def noted(store: SqliteStore, head: Head) -> None:
+            with closing(sqlite3.connect(policy.ledger)) as other:
+                ((seen,),) = other.execute("SELECT max(sequence) FROM record").fetchall()
+            pinned.append(seen)
+            pin(store, head)
+
+        monkeypatch.setattr(SqliteStore, "pin", noted)
+        ledger.reserve("ana", f"{1:064x}", laplace("1"))
+    assert pinned == [begun, begun + 1]
     assert verify(policy.ledger).sound
 
 

@@ -198,7 +198,11 @@ class Journal:
         """
         with self._held():
             with self._store.writing():
-                self._catch_up(self._store.head())
+                head = self._store.head()
+                self._catch_up(head)
+                if head is None and self.books.head.sequence:
+                    # whoever has begun the ledger has not pinned it yet: nothing is added to it before
+                    self._store.pin(self.books.head)
                 for place in self._pinned:
                     self._check_besides(place)
                 if 0 < self.books.format < LEDGER_FORMAT:
