@@ -45,6 +45,7 @@ workers = 3
 [analyst.ana]
 budget = { epsilon = 0.1, delta = 1e-7 }
 [analyst.ben]
+epsilon_per_query = 0.05
 
 [coalition.both]
 members = ["ben", "ana"]
@@ -142,7 +143,7 @@ def test_every_declaration_arrives_exactly_as_written(write: Write, tmp_path: Pa
         },
         analysts={
             "ana": Analyst("ana", Budget(Fraction(1, 10), Fraction(1, 10**7))),
-            "ben": Analyst("ben", None),
+            "ben": Analyst("ben", None, Fraction(1, 20)),
         },
         coalitions={
             "both": Coalition(

@@ -93,6 +93,32 @@ def test_a_connection_may_begin_with_settings(connect: Connect, options: str) ->
         connect(options="-c sanql.epsilon=much")
 
 
+@pytest.mark.slow
+def test_the_policy_may_say_what_somebodys_questions_cost(tmp_path: Path) -> None:
+    made = hospital_in(tmp_path / "hospital")
+    made.write_text(
+        made.read_text().replace("[analyst.ana]", "[analyst.ana]\nepsilon_per_query = 0.025")
+    )
+    with served([made], ServerSettings(port=0, wire=("127.0.0.1", 0))) as town:
+        host, _, port = town.server.wire.rpartition(":")
+        there = f"host={host} port={port} dbname=hospital"
+        for name, more, shown in (
+            ("ana", "", "0.025"),
+            ("ana", "options='-c sanql.epsilon=0.5'", "0.5"),
+            ("bo", "", ""),
+        ):
+            whole = f"{there} user={name} password={town.token(name)} {more}"
+            with psycopg.connect(whole, autocommit=True) as somebody:
+                assert somebody.execute("SHOW sanql.epsilon").fetchall() == [(shown,)]
+                somebody.execute("SET sanql.epsilon = 0.9")
+                somebody.execute("RESET sanql.epsilon")
+                assert somebody.execute("SHOW sanql.epsilon").fetchall() == [(shown,)]
+                if name == "ana" and not more:
+                    before = left(somebody)
+                    somebody.execute(COUNT.format(3))
+                    assert before - left(somebody) == pytest.approx(0.025)
+
+
 def test_settings_end_with_their_transaction(connect: Connect) -> None:
     with connect() as ana:
 

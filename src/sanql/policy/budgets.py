@@ -29,7 +29,13 @@ def read_analysts(
     if section is not None:
         for name, declared in section.named_sections(parse_name, "write [analyst.NAME]"):
             declared.allow(KEYS["analyst"])
-            analysts[name] = Analyst(name, _read_budget(declared, accounting, whole))
+            budget = _read_budget(declared, accounting, whole)
+            asked_at = declared.read(
+                "epsilon_per_query",
+                parse_epsilon,
+                "write what a question costs that does not say, such as 0.1",
+            )
+            analysts[name] = Analyst(name, budget, asked_at)
     return analysts
 
 

@@ -29,7 +29,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "auto_bounds": ("epsilon",),
     "budget": ("epsilon", "delta"),
     "engine": ("memory", "deadline", "workers"),
-    "analyst": ("budget",),
+    "analyst": ("budget", "epsilon_per_query"),
     "coalition": ("members", "budget"),
     "table": (
         "public",

@@ -127,10 +127,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Analyst:
-    """Somebody who asks; without a budget of their own, the dataset's is the only limit."""
+    """Somebody who asks; without a budget of their own, the dataset's is the only limit.
+
+    `epsilon_per_query` is what a question of theirs costs over the PostgreSQL wire where it does not say.
+    """
 
     name: str
     budget: Budget | None
+    epsilon_per_query: Fraction | None = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from pygwire.messages import (
 
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
 from sanql.interrupts import Watch
+from sanql.numbers import decimal_text
 from sanql.parse import Command, read_commands
 from sanql.server.caller import Caller
 from sanql.server.telling import internal, told_to_analysts
@@ -170,7 +171,7 @@ class WireSession:
         version = await self._version()
         given = {name.lower(): value for name, value in startup.params.items()}
         self.variables = Variables(given, version)
-        self.variables.begin()
+        self.variables.begin(_usual_epsilon(asker))
         number, key = self._door.enter(self, asker.caller.key)
         reported = reported_of(version) | {
             "session_authorization": asker.person.name,
@@ -368,3 +369,10 @@ class WireSession:
             if number % _ROWS_AT_ONCE == 0:
                 await self.frames.give_way()
         return number
+
+
+def _usual_epsilon(asker: Asker) -> str | None:
+    """Return what a question of somebody costs where nothing else is said, as the policy has it."""
+    declared = asker.dataset.policy.analysts.get(asker.person.name)
+    usual = None if declared is None else declared.epsilon_per_query
+    return None if usual is None else decimal_text(usual)

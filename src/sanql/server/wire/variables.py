@@ -73,8 +73,13 @@ class Variables:
         self._others: dict[str, str] = {}
         self._begun_with = dict(begun_with)
 
-    def begin(self) -> None:
-        """Take what the connection was begun with: variables by name, and those in its `options`."""
+    def begin(self, epsilon: str | None = None) -> None:
+        """Take what the connection was begun with: variables by name, and those in its `options`.
+
+        `epsilon` is what the policy says for whoever it is of.
+        """
+        if epsilon is not None:
+            self.set(f"{PREFIX}epsilon", epsilon)
         for name, value in (*self._begun_with.items(), *_in_options(self._begun_with)):
             if name.startswith(PREFIX):
                 self.set(name, value)
