@@ -1,6 +1,6 @@
 """NoisyCells → Answer: estimates, intervals, totals that add up, outer SQL, and how it is shown."""
 
-from sanql.answer.content import MeasuredContent
+from sanql.answer.content import MeasuredContent, arrow_type
 from sanql.answer.display import (
     AS_THEY_ARE,
     Display,
@@ -22,6 +22,7 @@ __all__ = [
     "LevelCells",
     "MeasuredContent",
     "arrange",
+    "arrow_type",
     "check_display",
     "check_plain",
     "columns_with_intervals",

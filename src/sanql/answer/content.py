@@ -9,12 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sanql.measurements import Reals
+from sanql.question import Type
 from sanql.results import Interval, ShownColumn, finite
 
 if TYPE_CHECKING:
     import pyarrow
 
 TYPE_NAMES = {"int64": "integer", "double": "real", "string": "text", "bool": "boolean"}
+
+
+def arrow_type(kind: Type) -> pyarrow.DataType:
+    """Return the type of a column over noisy cells."""
+    import pyarrow as pa
+
+    types = {
+        Type.INTEGER: pa.int64(),
+        Type.REAL: pa.float64(),
+        Type.TEXT: pa.string(),
+        Type.BOOLEAN: pa.bool_(),
+        Type.DATE: pa.date32(),
+        Type.TIMESTAMP: pa.timestamp("us"),
+        Type.NULL: pa.null(),
+    }
+    return types[kind]
 
 
 @dataclass(frozen=True)

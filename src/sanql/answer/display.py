@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sanql.answer.content import arrow_type
 from sanql.answer.estimates import band_of, value_of
 from sanql.errors import Refused
 from sanql.measurements import Band, NoisyCells
@@ -110,16 +111,8 @@ def _as_they_are(
     """Return values of a column of some type, which there is nothing to be computed with."""
     import pyarrow as pa
 
-    types = {
-        Type.INTEGER: pa.int64(),
-        Type.REAL: pa.float64(),
-        Type.TEXT: pa.string(),
-        Type.BOOLEAN: pa.bool_(),
-        Type.DATE: pa.date32(),
-        Type.TIMESTAMP: pa.timestamp("us"),
-    }
     shown = [None if hidden else v for v, hidden in zip(values.tolist(), untold, strict=True)]
-    return pa.array(shown, types[kind])
+    return pa.array(shown, arrow_type(kind))
 
 
 def displayed_band(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from sanql.answer.content import arrow_type
 from sanql.question import AggregateRef, Expr, KeyRef, Query, Type
 
 if TYPE_CHECKING:
@@ -63,21 +64,7 @@ def _ordered(groups: pyarrow.Table, keys: Sequence[str]) -> pyarrow.Table:
 
 def _stays(kind: Type) -> pyarrow.DataType | None:
     """Return the type in which values of a kind pass through the engine as they are."""
-    import pyarrow as pa
-
-    match kind:
-        case Type.INTEGER:
-            return pa.int64()
-        case Type.REAL:
-            return pa.float64()
-        case Type.TEXT:
-            return pa.string()
-        case Type.BOOLEAN:
-            return pa.bool_()
-        case Type.DATE:
-            return pa.date32()
-        case _:
-            return None
+    return None if kind in (Type.TIMESTAMP, Type.NULL) else arrow_type(kind)
 
 
 def _is_ordered_alike(kind: pyarrow.DataType) -> bool:

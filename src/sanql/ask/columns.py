@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sanql.answer import columns_with_intervals
+from sanql.answer import arrow_type, columns_with_intervals
 from sanql.ask.answer_exactly import columns_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.price import price_question
@@ -18,7 +18,7 @@ from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
 from sanql.compile import compile_public_query
 from sanql.plan import ParsedQuestion
-from sanql.question import PublicQuery, Type
+from sanql.question import PublicQuery
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,7 +35,7 @@ def answer_columns(session: Session, request: Request) -> pyarrow.Schema:
         query = read_question(session, request).question.query
         if isinstance(query, PublicQuery):
             return _public_columns(session, query)
-        return pa.schema([(o.name, _shown_as(o.expression.facts.type)) for o in query.outputs])
+        return pa.schema([(o.name, arrow_type(o.expression.facts.type)) for o in query.outputs])
 
 
 def interval_columns(session: Session, request: Request) -> frozenset[str]:
@@ -57,24 +57,3 @@ def _public_columns(session: Session, query: PublicQuery) -> pyarrow.Schema:
     found = opened.workers.run(compile_public_query(no_rows, opened.source, session.tables))
     names = [field.name for field in query.shown]
     return pa.schema([(n, field.type) for n, field in zip(names, found.schema, strict=True)])
-
-
-def _shown_as(kind: Type) -> pyarrow.DataType:
-    """Return the type of a column over noisy cells (`answer/post_process.py`)."""
-    import pyarrow as pa
-
-    match kind:
-        case Type.INTEGER:
-            return pa.int64()
-        case Type.REAL:
-            return pa.float64()
-        case Type.TEXT:
-            return pa.string()
-        case Type.BOOLEAN:
-            return pa.bool_()
-        case Type.DATE:
-            return pa.date32()
-        case Type.TIMESTAMP:
-            return pa.timestamp("us")
-        case Type.NULL:
-            return pa.null()

@@ -14,17 +14,8 @@ from sqlglot import exp
 from sanql.parse.text.parameters import QuestionText
 from sanql.parse.text.select import read_tree
 from sanql.policy import Table
-from sanql.question import Type
+from sanql.question import TYPES, Type
 
-_DECLARED = {
-    "integer": Type.INTEGER,
-    "decimal": Type.REAL,
-    "float": Type.REAL,
-    "text": Type.TEXT,
-    "boolean": Type.BOOLEAN,
-    "date": Type.DATE,
-    "timestamp": Type.TIMESTAMP,
-}
 _ALIKE = (
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between,
     exp.In, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Coalesce, exp.Greatest,
@@ -58,8 +49,8 @@ def _columns(tree: exp.Expression, tables: Mapping[str, Table]) -> dict[str, Typ
     for read in tree.find_all(exp.Table):
         table = known.get(str(read.name).lower())
         for name, column in table.columns.items() if table is not None else ():
-            if column.type in _DECLARED:
-                types.setdefault(name.lower(), set()).add(_DECLARED[column.type])
+            if column.type in TYPES:
+                types.setdefault(name.lower(), set()).add(TYPES[column.type])
     return {name: next(iter(kinds)) for name, kinds in types.items() if len(kinds) == 1}
 
 
