@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
-from typing import assert_never, cast
+from typing import Any, assert_never
 
 DIGEST_FORM = 2
 """The number of the form that digests are made of now; it is part of each of them."""
@@ -97,47 +97,65 @@ def canonical_text(shape: Shape) -> str:
     >>> canonical_text(Named("Pair", {"low": Fraction(1, 2), "high": None}))
     '{"is":"Pair","of":{"high":null,"low":{"fraction":"1/2"}}}'
     """
-    return json.dumps(_plain(shape), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    write = _WRITERS.get(type(shape))
+    return write(shape) if write is not None else _of_another_type(shape)
 
 
-_AS_THEY_ARE = {type(None), bool, int, str}
-"""The types of what JSON writes as it is, so that most of a shape is not looked at any closer."""
+_quoted = json.encoder.encode_basestring_ascii
 
 
-def _plain(shape: Shape) -> object:
-    kind = type(
-        shape
-    )  # first, what most of a shape consists of, and costs most to tell by a pattern
-    if kind is tuple or kind is list:
-        return [
-            part if type(part) in _AS_THEY_ARE else _plain(part)
-            for part in cast("Sequence[Shape]", shape)
-        ]
-    match shape:
-        case Named(name, parts, later):
-            inside = {**parts, **later}.items() if later else parts.items()
-            return {
-                "is": name,
-                "of": {k: v if type(v) in _AS_THEY_ARE else _plain(v) for k, v in inside},
-            }
-        case None | bool() | int() | str():
-            return shape
-        case float():
-            return {"float": shape.hex()}
-        case Fraction():
-            return {"fraction": f"{shape.numerator}/{shape.denominator}"}
-        case datetime():
-            return {"time": shape.isoformat()}
-        case date():
-            return {"date": shape.isoformat()}
-        case Word(name, _, value):
-            return {"word": value, "of": name}
-        case ByName(entries):
-            return {"table": {name: _plain(entry) for name, entry in entries.items()}}
-        case Sequence():
-            return [part if type(part) in _AS_THEY_ARE else _plain(part) for part in shape]
-        case _:
-            assert_never(shape)
+def _named(shape: Named) -> str:
+    parts = {**shape.parts, **shape.later} if shape.later else shape.parts
+    return f'{{"is":{_quoted(shape.name)},"of":{_by_label(parts)}}}'
+
+
+def _by_label(parts: Mapping[str, Shape]) -> str:
+    """Return fields sorted by their labels; a kind of thing has the same ones every time."""
+    labels = tuple(parts)
+    ordered = _ORDERED.get(labels)
+    if ordered is None:
+        made = tuple((label, f"{_quoted(label)}:") for label in sorted(labels))
+        ordered = made if len(_ORDERED) >= _ORDERED_MAX else _ORDERED.setdefault(labels, made)
+    return f"{{{','.join([start + canonical_text(parts[label]) for label, start in ordered])}}}"
+
+
+_ORDERED_MAX = 1_000  # owners' names are labels too, and there may be many
+_ORDERED: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
+
+
+def _sequence(shape: Sequence[Shape]) -> str:
+    return f"[{','.join([canonical_text(part) for part in shape])}]"
+
+
+def _word(shape: Word) -> str:
+    return f'{{"of":{_quoted(shape.name)},"word":{_quoted(shape.value)}}}'
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    type(None): lambda _: "null",
+    bool: lambda shape: "true" if shape else "false",
+    int: str,
+    str: _quoted,
+    float: lambda shape: f'{{"float":"{shape.hex()}"}}',
+    Fraction: lambda shape: f'{{"fraction":"{shape.numerator}/{shape.denominator}"}}',
+    datetime: lambda shape: f'{{"time":"{shape.isoformat()}"}}',
+    date: lambda shape: f'{{"date":"{shape.isoformat()}"}}',
+    tuple: _sequence,
+    list: _sequence,
+    Named: _named,
+    Word: _word,
+    ByName: lambda shape: f'{{"table":{_by_label(shape.entries)}}}',
+}
+
+
+def _of_another_type(shape: Shape) -> str:
+    """Return the text of a value whose type derives from one that is written, such as a StrEnum's."""
+    if isinstance(shape, Sequence) and not isinstance(shape, str):
+        return _sequence(shape)
+    kind = next((kind for kind in _WRITERS if isinstance(shape, kind)), None)
+    if kind is None:
+        raise TypeError(f"{type(shape).__name__} has no canonical form")
+    return _WRITERS[kind](shape)
 
 
 def first_text(shape: Shape) -> str:
@@ -190,3 +208,7 @@ def named_inside(shape: Shape) -> list[Named]:
             case _:
                 pass
     return found
+
+
+_AS_THEY_ARE = {type(None), bool, int, str}
+"""The types of what has nothing inside."""
