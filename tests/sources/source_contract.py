@@ -115,7 +115,8 @@ class SourceContract:
             assert source.is_copied(bound, schema)
         target = policy.path.parent / "copy.duckdb"
         begun: list[str] = []
-        assert open_engine("in_process").copy(source.copying(policy, bound, target), begun.append)
+        copied = open_engine("in_process").copy(source.copying(policy, bound, target), begun.append)
+        assert copied is not None
         assert begun == ["people", "cities"]
         assert target.is_file()
         assert source.not_copied("people").place == "table.people"

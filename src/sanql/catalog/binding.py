@@ -25,7 +25,7 @@ from sanql.kernel import (
     quote_name,
     stored_column,
 )
-from sanql.policy import Column, TableDomain, identifiers
+from sanql.policy import Column, ColumnUnit, TableDomain, identifiers
 
 if TYPE_CHECKING:
     from sanql.policy import Policy, Table
@@ -46,7 +46,8 @@ class SourceColumn:
 class BoundTable:
     """A policy table found in the source: its name there, and per part what yields its columns.
 
-    `texts` are the columns declared as another type that a part stores as text.
+    `texts` are the columns declared as another type that a part stores as text. `unit` identifies whose
+    a row is where the owner declares one row for each.
     """
 
     name: str
@@ -54,11 +55,12 @@ class BoundTable:
     projections: tuple[Projection, ...]
     inferred: Mapping[str, Column] | None
     texts: tuple[str, ...]
+    unit: str | None = None
 
     def copied(self) -> CopiedTable:
         """Return how the table is copied; one of which only rows are counted still needs a column."""
         if self.types:
-            return CopiedTable(self.name, dict(self.types), self.projections)
+            return CopiedTable(self.name, dict(self.types), self.projections, self.unit)
         counted = (Projection(projection.columns, ("true",), {}) for projection in self.projections)
         return CopiedTable(self.name, {"row": "BOOLEAN"}, tuple(counted))
 
@@ -184,7 +186,22 @@ def _bind_table(
         for sources, fields in zip(chosen, files, strict=True)
     )
     frozen = None if inferred is None else MappingProxyType(inferred)
-    return BoundTable(name, MappingProxyType(types), projections, frozen, _texts(table, files))
+    return BoundTable(
+        name,
+        MappingProxyType(types),
+        projections,
+        frozen,
+        _texts(table, files),
+        _unique_unit(table, types),
+    )
+
+
+def _unique_unit(table: Table, types: Mapping[str, str]) -> str | None:
+    """Return the unit's column where one row for each is declared; equal values of it are the same."""
+    if not (table.unique and isinstance(table.unit, ColumnUnit)):
+        return None
+    column = table.unit.column
+    return None if types[column] in ("DOUBLE", "FLOAT") else column  # 0.0 and -0.0 are one unit
 
 
 def _bytes_max(columns: Mapping[str, Column], sources: Mapping[str, str]) -> dict[str, int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,13 +19,15 @@ class Layout:
 
     `scans` are expressions over a relation's columns that give the canonical type whatever a row
     holds, and `types` what the engine calls those types; `columns` are the facts about public tables
-    whose columns the policy left to the source.
+    whose columns the policy left to the source. `one_row` are the tables in which no unit has two rows:
+    it was looked at when they were copied, and shortens the way to the same cells.
     """
 
     relations: Mapping[str, str]
     scans: Mapping[str, Mapping[str, str]]
     types: Mapping[str, Mapping[str, str]]
     columns: Mapping[str, Mapping[str, Column]]
+    one_row: frozenset[str] = field(default=frozenset(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,13 @@ class PreparedSource(Layout):
     stamp: Stamp | None = None
 
 
-def layout(bound: Mapping[str, BoundTable], *, copied: bool) -> Layout:
-    """Return how tables are read, in place or in a copy, which holds canonical values already."""
+def layout(
+    bound: Mapping[str, BoundTable], *, copied: bool, one_row: Collection[str] = ()
+) -> Layout:
+    """Return how tables are read, in place or in a copy, which holds canonical values already.
+
+    `one_row` are the source's tables that were seen to have one row for each unit.
+    """
     return Layout(
         relations=MappingProxyType({name: _relation(table) for name, table in bound.items()}),
         scans=MappingProxyType(
@@ -64,6 +71,7 @@ def layout(bound: Mapping[str, BoundTable], *, copied: bool) -> Layout:
         columns=MappingProxyType(
             {name: table.inferred for name, table in bound.items() if table.inferred is not None}
         ),
+        one_row=frozenset(name for name, table in bound.items() if table.name in one_row),
     )
 
 

@@ -6,7 +6,6 @@ from sanql.compile.group_keys import KeyWriter, place
 from sanql.compile.measured_values import value_column
 from sanql.measurements import Measured, Measurement
 from sanql.plan import Level, PublicKeys
-from sanql.policy import ColumnUnit
 
 CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
 
@@ -14,11 +13,11 @@ CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbou
 class CellWriter:
     """Writes the cells of a level over its bounded contributions, or over rows that are units."""
 
-    def __init__(self, level: Level, group_keys: KeyWriter) -> None:
+    def __init__(self, level: Level, group_keys: KeyWriter, *, rows_are_units: bool) -> None:
         self._plan = level
         self._group_keys = group_keys
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
-        self._by_unit = isinstance(level.outline.table.unit, ColumnUnit)
+        self._by_unit = not rows_are_units
 
     def cells(self, source: str) -> str:
         """Return what each group adds up to, as `cells`."""
@@ -103,8 +102,10 @@ class CellWriter:
             case Measured.VALUES:
                 return f"system.main.count(x{value_column(self._plan.measurements, index)})"
             case Measured.SUM:
-                sums, counts = f"system.main.sum(x{index})", f"system.main.count(x{index})"
+                sums, counts = _summed(index, measurement), f"system.main.count(x{index})"
                 return _less_centre(sums, counts, measurement)
+            case Measured.UNITS:
+                return f"system.main.count(x{index})"
             case _:
                 raise AssertionError(f"{measurement.kind} are not added up here")
 
@@ -115,6 +116,15 @@ class CellWriter:
             " AND ".join(f"{ours} IS NOT DISTINCT FROM {table}.{key}" for ours, key in pairs)
             or "TRUE"
         )
+
+
+def _summed(index: int, measurement: Measurement) -> str:
+    """Return the sum of the values of rows that are units, each within the bounds of a unit's total."""
+    if measurement.total is None:
+        return f"system.main.sum(x{index})"
+    low, high = measurement.total
+    value = f"coalesce(x{index}, 0)"
+    return f"system.main.sum(system.main.greatest({low}, system.main.least({high}, {value})))"
 
 
 def _less_centre(sums: str, counts: str, measurement: Measurement) -> str:

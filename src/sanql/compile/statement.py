@@ -33,7 +33,7 @@ from sanql.kernel import Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, PublicKeys
 from sanql.policy import ColumnUnit, Table
-from sanql.question import BIGINT_RANGE, Field, PublicQuery, Type
+from sanql.question import BIGINT_RANGE, Field, PublicQuery, Scan, Type
 
 _FEW_ROWS = 1_000
 _PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
@@ -44,13 +44,14 @@ def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
     public = PublicTables()
     relations = RelationWriter(layout, level.outline.tables, public=public)
     group_keys = KeyWriter(level, layout, relations)
-    cells = CellWriter(level, group_keys)
+    rows_are_units = _rows_are_units(level, layout)
+    cells = CellWriter(level, group_keys, rows_are_units=rows_are_units)
     statements = group_keys.domains()
     if level.outline.reads_no_rows:
         sql = (f"WITH {', '.join(statements)} " if statements else "") + cells.zeros()
     else:
         statements.append(f"input AS ({_input(level, relations, group_keys)})")
-        statements += _limited(level, cells, f"({secret})::BIGINT")
+        statements += _limited(level, cells, f"({secret})::BIGINT", rows_are_units=rows_are_units)
         sql = "WITH " + ",\n".join(statements) + "\n" + cells.final()
     parameters = tuple(relations.emitter.parameters)
     return Statement(sql, parameters, tuple(public.made), few_rows=_has_few_rows(level))
@@ -93,9 +94,21 @@ def _has_few_rows(level: Level) -> bool:
     return count is not None and count <= _FEW_ROWS and plain and not binned
 
 
-def _limited(level: Level, cells: CellWriter, secret: str) -> list[str]:
+def _rows_are_units(level: Level, layout: Layout) -> bool:
+    """Return whether each row that counts is all there is of its unit, so that no limit binds.
+
+    Rows are units by declaration, or because the one table that is read was seen to have one row for
+    each: then every limit keeps the row as it is, and the cells are the same as with limits.
+    """
+    source = level.query.source
+    return not isinstance(level.outline.table.unit, ColumnUnit) or (
+        isinstance(source, Scan) and source.table in layout.one_row
+    )
+
+
+def _limited(level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool) -> list[str]:
     """Return what lies between the rows that count and the cells, and the cells."""
-    by_unit = isinstance(level.outline.table.unit, ColumnUnit)
+    by_unit = not rows_are_units
     limits = LimitWriter(level, secret)
     statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
     statements.append(cells.cells("bounded" if by_unit else "input"))

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 # Part of every entry's name: raise it when the same files would be prepared differently.
-_PREPARATION_VERSION = 3
+_PREPARATION_VERSION = 4
 _ATTEMPTS_MAX = 3
+_ONE_ROW = "one_row"  # in an entry: the tables that were seen to have one row for each unit
 
 
 def describe(
@@ -124,8 +125,16 @@ def _recall(
     else:
         database, own = source.paths()[0], stamped.stamp
     cache.touch(fingerprint)
-    read = layout(bound, copied=copied)
+    read = layout(bound, copied=copied, one_row=_one_row(schema) if copied else ())
     return PreparedSource(**vars(read), database=database, fingerprint=fingerprint, stamp=own)
+
+
+def _one_row(entry: Mapping[str, object]) -> list[str]:
+    """Return the tables that were seen to have one row for each unit when the entry was made."""
+    tables = entry[_ONE_ROW]
+    if not isinstance(tables, list):
+        raise TypeError
+    return tables
 
 
 def _known_schema(known: Description | None, stamped: Stamped) -> Mapping[str, object] | None:
@@ -146,15 +155,16 @@ def _build(
     """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
     fingerprint = entry_name(policy, stamped.hashes)
     bound = bind(policy, source.formats(policy), schema)
+    one_row: list[str] = []
     if source.is_copied(bound, schema):
         target = cache.building(fingerprint)
         try:
-            _copy(policy, source, bound, target, progress, engine)
+            one_row = _copy(policy, source, bound, target, progress, engine)
         except BaseException:
             target.unlink(missing_ok=True)
             raise
     if stamps.of(locate(policy)) == stamped:
-        cache.record(fingerprint, schema)
+        cache.record(fingerprint, {**schema, _ONE_ROW: one_row})
 
 
 def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str, object]:
@@ -181,8 +191,11 @@ def _copy(
     target: Path,
     progress: Progress | None,
     engine: Engine | None,
-) -> None:
-    """Copy what is read of a source into a new database; PolicyError where that is not possible."""
+) -> list[str]:
+    """Copy what is read of a source into a new database; PolicyError where that is not possible.
+
+    Returns the tables that were seen to have one row for each unit.
+    """
     request = source.copying(policy, bound, target)
     total = sum(len(table.projections) for table in request.tables)
     begun: list[str] = []
@@ -192,8 +205,10 @@ def _copy(
         if progress is not None:
             progress(f"preparing {table}: {len(begun)} of {total}")
 
-    if not (engine or open_engine()).copy(request, begin):
+    one_row = (engine or open_engine()).copy(request, begin)
+    if one_row is None:
         raise PolicyError([source.not_copied(begun[-1] if begun else next(iter(bound)))])
+    return one_row
 
 
 def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:

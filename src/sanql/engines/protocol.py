@@ -30,8 +30,11 @@ class Engine(Protocol):
         No row is read, but of public CSV files that leave their types to their values.
         """
 
-    def copy(self, request: Copy, begun: Callable[[str], None]) -> bool:
-        """Return whether a source was copied to its end; `begun` is told of each file as it begins."""
+    def copy(self, request: Copy, begun: Callable[[str], None]) -> list[str] | None:
+        """Return the tables seen to have one row for each unit; None where not all was copied.
+
+        `begun` is told of each file as it begins.
+        """
 
     def serve(self, request: Serve) -> Server:
         """Return a server that is opening a database; OSError where the machine does not let it begin."""

@@ -115,12 +115,14 @@ class Projection:
 class CopiedTable:
     """How one table is copied: its columns' stored types, and what fills them from each of its files.
 
-    A table of a database is one file.
+    A table of a database is one file. Where the owner declares one row for each unit, `unit` is the
+    column that identifies it: whether that is so is looked at in the copy.
     """
 
     name: str
     types: Mapping[str, str]
     projections: tuple[Projection, ...]
+    unit: str | None = None
 
 
 @dataclass(frozen=True)

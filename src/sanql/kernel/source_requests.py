@@ -7,7 +7,7 @@ where it is used: a worker that answers questions starts faster without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,9 +50,12 @@ def inspect_source(request: Inspect, confine: Confine) -> dict[str, object]:
         return files_schema(connection, request.tables)
 
 
-def copy_source(request: Copy, confine: Confine) -> Iterator[str]:
-    """Copy what is read of a source into a new database; yield a table's name as it begins."""
-    from sanql.kernel.copy_files import copy_files
+def copy_source(request: Copy, confine: Confine) -> Generator[str, None, list[str]]:
+    """Copy what is read of a source into a new database; yield a table's name as it begins.
+
+    At the end, return the tables that were seen to have one row for each unit.
+    """
+    from sanql.kernel.copy_files import copy_files, one_row_tables
     from sanql.kernel.long_texts import ORIGINAL, copy_database
 
     memory, writable = request.memory_bytes, (request.target.parent,)
@@ -65,6 +68,7 @@ def copy_source(request: Copy, confine: Confine) -> Iterator[str]:
         else:
             confine(connection, Needs(memory, _paths(request.files), writable))
             yield from copy_files(connection, request)
+        return one_row_tables(connection, request.tables)
 
 
 def confine_engine(

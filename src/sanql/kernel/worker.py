@@ -147,9 +147,14 @@ def _inspect(request: Inspect, parent: int, spill: Path, replies: int) -> None:
 
 
 def _copy(request: Copy, parent: int, spill: Path, replies: int) -> None:
-    for table in copy_source(request, lambda opened, needs: _confine(opened, needs, parent, spill)):
+    copying = copy_source(request, lambda opened, needs: _confine(opened, needs, parent, spill))
+    while True:
+        try:
+            table = next(copying)
+        except StopIteration as end:
+            send(replies, JSON + json.dumps(end.value).encode())
+            return
         send(replies, PROGRESS + json.dumps(table).encode())
-    send(replies, READY)
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, needs: Needs, parent: int, spill: Path) -> None:

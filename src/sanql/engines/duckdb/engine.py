@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sanql.engines.duckdb.process import ServingProcess, WorkerProcess
 from sanql.engines.failures import not_ready
-from sanql.kernel import JSON, READY, ChannelLost, Copy, Inspect, Serve, WorkerRequest
+from sanql.kernel import JSON, ChannelLost, Copy, Inspect, Serve, WorkerRequest
 
 _DESCRIBE_SECONDS_MAX = 300.0
 _REPLY_BYTES_MAX = 64 << 20
@@ -30,17 +30,18 @@ class WorkerEngine:
             worker.discard()
         return schema if isinstance(schema, dict) else None
 
-    def copy(self, request: Copy, begun: Callable[[str], None]) -> bool:
-        """Return whether a worker has copied a source to its end."""
+    def copy(self, request: Copy, begun: Callable[[str], None]) -> list[str] | None:
+        """Return the tables seen to have one row for each unit; None where not all was copied."""
         worker = _started(request)
         try:
             while True:
                 kind, payload = worker.receive(_REPLY_BYTES_MAX, None)
-                if kind == READY:
-                    return True
-                begun(str(json.loads(bytes(payload))))
+                told = json.loads(bytes(payload))
+                if kind == JSON:
+                    return [str(table) for table in told]
+                begun(str(told))
         except ChannelLost:
-            return False
+            return None
         finally:
             worker.discard()
 

@@ -43,16 +43,16 @@ class InProcessEngine:
         except Exception:  # what the engine says about an error quotes data
             return None
 
-    def copy(self, request: Copy, begun: Callable[[str], None]) -> bool:
-        """Return whether a source was copied to its end."""
+    def copy(self, request: Copy, begun: Callable[[str], None]) -> list[str] | None:
+        """Return the tables seen to have one row for each unit; None where not all was copied."""
         copying = copy_source(request, _confine)
         while True:
             try:
-                table = next(copying, None)
+                table = next(copying)
+            except StopIteration as end:
+                return list(end.value)
             except Exception:  # what the engine says about an error quotes data
-                return False
-            if table is None:
-                return True
+                return None
             begun(table)
 
     def serve(self, request: Serve) -> ServingConnection:
