@@ -113,6 +113,11 @@ class Refused(SanqlError):
         self.fill_in = fill_in
         self._said = message, remedy
 
+    @property
+    def remedy_in_words(self) -> str:
+        """The remedy without the nearest question, for whoever shows that apart."""
+        return self._said[1]
+
     def at(self, place: Place | None) -> Refused:
         """Return the same refusal, about a place in the question."""
         return Refused(self.code, *self._said, place, self.nearest, self.fill_in)

@@ -42,6 +42,16 @@ class Browser:
         data = {"form_token": self.form_token} | fields
         return self._seen(self.client.post(address, data=data, follow_redirects=True))
 
+    def press(self, shown: httpx.Response, button: str) -> httpx.Response:
+        """Press a button of a page: its form is sent as it stands there, with nothing added."""
+        forms = re.findall(r"<form\b.*?</form>", shown.text, re.DOTALL)
+        [form] = [each for each in forms if f">{button}</button>" in each]
+        marks = [*re.findall(r"<input\b[^>]*>", form), *re.findall(r"<button\b[^>]*>", form)]
+        named = [mark for mark in marks if _attribute(mark, "name")]
+        data = {_attribute(mark, "name"): _attribute(mark, "value") for mark in named}
+        action = _attribute(form.partition(">")[0], "action")
+        return self._seen(self.client.post(action, data=data, follow_redirects=True))
+
     def post(self, address: str, **fields: str) -> httpx.Response:
         """Send just these fields, and follow nothing."""
         return self.client.post(address, data=fields)
@@ -65,6 +75,11 @@ class Browser:
         )
         self.form_token = found[1] if found else self.form_token
         return reply
+
+
+def _attribute(mark: str, name: str) -> str:
+    found = re.search(rf'\b{name}="([^"]*)"', mark)
+    return html.unescape(found[1]) if found else ""
 
 
 def browser(town: Served, name: str = "ana", role: Role = "analyst") -> Browser:

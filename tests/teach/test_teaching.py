@@ -320,6 +320,8 @@ NEAREST = [
     ('SELECT COUNT(*) FROM people WHERE "Rome" = "Oslo"', ""),
     ("SHOW TABLES", ""),
     ("DESCRIBE people", ""),
+    ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5, delta=1e-9) AVG(aeg) FROM people", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5, delta=1e-9) AVG(age) FROM people"),
+    ("select with differential_privacy city FROM people", "SELECT with differential_privacy city, COUNT(*) FROM people GROUP BY city"),
     ("DROP TABLE people", "SELECT COUNT(*) FROM people"),
     ("SELECT COUNT(*) FROM people; SELECT AVG(age) FROM people", "SELECT COUNT(*) FROM people"),
 ]  # fmt: skip

@@ -86,6 +86,35 @@ def test_a_refusal_names_the_remedy_and_keeps_what_was_typed(hospital: Served) -
         assert ana.ask("SELECT", "run", epsilon="1e9").status_code == 422
 
 
+NEAREST = "SELECT age, COUNT(*) FROM people GROUP BY age"
+
+
+def test_the_nearest_question_is_one_press_away_and_nothing_is_spent_by_it(
+    hospital: Served,
+) -> None:
+    with browser(hospital) as ana:
+        before = hospital.datasets[0].session.ledger.length
+        asked = {"sql": "SELECT age FROM people", "epsilon": "0.125", "confidence": "0.9"}
+        for address, action in (("/ask", "run"), ("/ask", "explain"), ("/ask/price", "")):
+            refused = ana.send(address, action=action, **asked)
+            assert words(refused).count(NEAREST) == 1
+            used = ana.press(refused, "Use it")
+            assert used.status_code == 200 and f"{NEAREST}</textarea>" in used.text
+            assert "price: epsilon 0.125" in words(used) and 'value="0.9"' in used.text
+        assert hospital.datasets[0].session.ledger.length == before
+
+
+def test_the_nearest_question_has_the_price_that_was_written_into_the_text(
+    hospital: Served,
+) -> None:
+    clause = "WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.0625, max_groups_contributed => 1)"
+    with browser(hospital) as ana:
+        refused = ana.ask(f"SELECT {clause} age FROM people", "explain", epsilon="")
+        used = ana.press(refused, "Use it")
+        assert used.status_code == 200 and "price: epsilon 0.0625" in words(used)
+        assert f"SELECT {clause} age, COUNT(*) FROM people GROUP BY age" in words(used)
+
+
 def test_a_price_that_does_not_fit_is_told_and_what_was_typed_stays(hospital: Served) -> None:
     with browser(hospital) as ana:
         reply = ana.ask(SEXES, epsilon="3.9")

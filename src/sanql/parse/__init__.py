@@ -12,6 +12,7 @@ from sanql.parse.statistics.spellings import QUANTILES, canonical_spelling
 from sanql.parse.text.commands import Command, read_command, read_commands
 from sanql.parse.text.listing import asks_what_there_is
 from sanql.parse.text.normalised import normalised
+from sanql.parse.text.options import with_options_of
 from sanql.parse.text.parameter_types import parameter_types
 from sanql.parse.text.parameters import Parameters, QuestionText, Value
 from sanql.parse.text.places import places_within
@@ -45,4 +46,5 @@ __all__ = [
     "syntax_tree",
     "table_item",
     "unclamped",
+    "with_options_of",
 ]

@@ -32,6 +32,23 @@ def split_options(sql: str, tokens: list[Token]) -> tuple[list[Token], dict[str,
     return [tokens[0], *tokens[end + 1 :]], read_clause(_options(sql, tokens[5:end]))
 
 
+def with_options_of(rewritten: str, sql: str, tokens: list[Token]) -> str:
+    """Return a question with the clause of the one that it was made from, where that has one.
+
+    >>> from sanql.parse.text.guard import tokens_within_limits
+    >>> text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) age FROM people"
+    >>> with_options_of("SELECT COUNT(*) FROM people", text, tokens_within_limits(text))
+    'SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) FROM people'
+    """
+    without, _ = split_options(sql, tokens)
+    removed = len(tokens) - len(without)
+    first, space, rest = rewritten.partition(" ")
+    if not removed or first.upper() != "SELECT":
+        return rewritten
+    clause = sql[tokens[1].start : tokens[removed].end + 1]
+    return f"{first} {clause}{space}{rest}"
+
+
 def _options(sql: str, tokens: list[Token]) -> Iterator[ClauseOption]:
     while tokens:
         stop = next((i for i, token in enumerate(tokens) if _is_sign(token, ",")), len(tokens))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.responses import Response
 
-from sanql.errors import SanqlError
+from sanql.errors import Refused, SanqlError
 from sanql.numbers import show_lower, show_upper
 from sanql.server.http.problems import problem
 from sanql.server.telling import remedy_at
@@ -57,6 +57,8 @@ def told(
 ) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and content of a page that tells an error among other things."""
     shown = problem(error) | {"remedy": remedy_at("web", error)}
+    if isinstance(error, Refused) and error.nearest:
+        shown["remedy_in_words"] = error.remedy_in_words
     content = text_of(visit, template, **context | {"problem": shown})
     headers = HEADERS | {"content-type": "text/html; charset=utf-8"}
     return shown["status"], headers, content.encode()

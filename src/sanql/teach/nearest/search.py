@@ -25,6 +25,7 @@ from sanql.parse import (
     statements,
     syntax_tree,
     unclamped,
+    with_options_of,
 )
 from sanql.policy import Table
 from sanql.teach.nearest.meaning import groups_by_identifier, statistics_allowed, statistics_of
@@ -59,7 +60,8 @@ def teach(
     nearest = _Search(tables, accept, _allowed(asked)).find(refused, asked, steps=2)
     if nearest is None:
         return refused
-    return refused.showing(nearest.sql, " and ".join(dict.fromkeys(nearest.stand_ins)))
+    sql = with_options_of(nearest.sql, asked.sql, asked.tokens)
+    return refused.showing(sql, " and ".join(dict.fromkeys(nearest.stand_ins)))
 
 
 def _allowed(asked: QuestionText) -> frozenset[str]:
