@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 from unittest.mock import Mock
@@ -76,6 +77,45 @@ def test_one_row_is_no_chart_and_very_many_are_the_first() -> None:
     chart = drawn(many)
     assert len([*chart.iter(f"{SVG}rect")]) == BARS_MAX
     assert f"first {BARS_MAX}" in chart.findtext(f"{SVG}desc", "")
+
+
+def exact_answer(columns: list[ShownColumn], rows: list[tuple[Any, ...]]) -> Answer:
+    """Return an answer without noise."""
+    return Answer(
+        ReceivedContent(columns, rows, {}), Fraction(1), {}, Mock(), (), Mock(), cached=False
+    )
+
+
+KEY, N = ShownColumn("key", "text"), ShownColumn("n", "integer")
+YEAR, PART = ShownColumn("year", "integer"), ShownColumn("part", "decimal")
+
+
+def test_what_is_exact_has_bars_without_whiskers_and_says_so() -> None:
+    chart = drawn(exact_answer([KEY, N], [("a", 50), ("b", 100)]))
+    first, second = (float(bar.get("width", "")) for bar in chart.iter(f"{SVG}rect"))
+    assert abs(second - 2 * first) < 0.1 and not lines_of(chart)
+    said = "All 2 values as they are, which the table lists"
+    assert chart.findtext(f"{SVG}desc") == said and chart.get("aria-label") == f"n. {said}"
+
+
+def test_a_number_that_stands_first_is_the_key_of_the_others() -> None:
+    rows = [(2024 - number, Decimal(number)) for number in range(3)]
+    chart = drawn(exact_answer([YEAR, PART], rows))
+    assert len([*chart.iter(f"{SVG}circle")]) == 3 and not lines_of(chart)
+    assert chart.findtext(f"{SVG}title") == "part"
+    mixed = exact_answer([YEAR, KEY, PART], [(1, "a", Decimal(3)), (2, "b", Decimal(4))])
+    assert drawn(mixed).findtext(f"{SVG}title") == "part"
+    last = exact_answer([N, KEY], [(1, "a"), (2, "b")])
+    assert drawn(last).findtext(f"{SVG}title") == "n"
+
+
+def test_rows_that_are_only_listed_are_no_picture() -> None:
+    assert charts_of(exact_answer([KEY, N], [("a", 1), ("a", 2)])) == []
+    assert charts_of(exact_answer([KEY, N], [("a", 1)])) == []
+    assert charts_of(exact_answer([N], [(1,), (2,)])) == []
+    assert charts_of(exact_answer([KEY], [("a",), ("b",)])) == []
+    assert charts_of(exact_answer([KEY, N], [(str(i), i) for i in range(BARS_MAX + 1)])) == []
+    assert charts_of(exact_answer([], [])) == []
 
 
 @given(st.text(), st.text(), st.floats(allow_nan=False), st.floats(allow_nan=False))

@@ -1,7 +1,8 @@
 """Answers as pictures: a bar or a point for each row, with its interval as a whisker.
 
 Bars where the rows are things, a line where one key puts them in an order: dates, times, numbers. The
-table beside it is what it says in words.
+table beside it is what it says in words. What is exact has no whiskers, and is drawn where its keys tell
+the rows apart: rows of a public table that are only listed are no picture.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _WIDTH, _ROW, _LABEL, _RIGHT, _TOP = 480, 26, 130, 24, 30
 _HEIGHT, _LEFT, _FOOT = 280, 64, 36
 _LETTERS = 18
 _LARGEST = 1e200
-_ORDERED = ("date", "timestamp", "integer", "real", "decimal")
+_NUMBERS = ("integer", "real", "decimal")
+_ORDERED = ("date", "timestamp", *_NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,27 @@ class ChartRow:
     high: float | None
 
 
+def statistics_of(answer: Answer) -> list[str]:
+    """Return the columns of an answer that are no keys.
+
+    Noise marks them. Without any they are the numbers, but for one that stands first, before others.
+    """
+    noisy = {*answer.intervals, *answer.without_interval}
+    if noisy:
+        return [name for name in answer.columns if name in noisy]
+    numbers = [column.name for column in answer.content.columns if column.type in _NUMBERS]
+    leads = len(numbers) > 1 and answer.columns[0] == numbers[0]
+    return numbers[1:] if leads else numbers
+
+
 def charts_of(answer: Answer) -> list[Markup]:
     """Return a chart for each of the first statistics of an answer; none where nothing is to be seen."""
-    statistics = [name for name in answer.columns if name in answer.intervals]
+    exact = _is_exact(answer)
+    if exact and not _is_whole(answer):
+        return []
+    seen = [name for name in statistics_of(answer) if exact or name in answer.intervals]
     drawn = []
-    for name in statistics[:CHARTS_MAX]:
+    for name in seen[:CHARTS_MAX]:
         rows = _rows(answer, name)
         if len(rows) < 2:
             continue
@@ -50,12 +68,26 @@ def charts_of(answer: Answer) -> list[Markup]:
     return drawn
 
 
+def _is_exact(answer: Answer) -> bool:
+    return answer.free or not (answer.intervals or answer.without_interval)
+
+
+def _is_whole(answer: Answer) -> bool:
+    """Return whether all rows of an exact answer fit into a picture, and each has keys of its own."""
+    most = BARS_MAX if _order_key(answer) is None else POINTS_MAX
+    keys = _keys(answer)
+    return len(answer.rows) <= most and len(answer.rows) == len(
+        {tuple(row[key] for key in keys) for row in answer.rows}
+    )
+
+
 def _rows(answer: Answer, statistic: str) -> list[ChartRow]:
-    keys = [number for number, name in enumerate(answer.columns) if _is_key(answer, name)]
+    keys = _keys(answer)
     column, order = answer.columns.index(statistic), _order_key(answer)
+    intervals = None if _is_exact(answer) else answer.intervals[statistic]
     rows = []
     for number, row in enumerate(answer.rows):
-        value, interval = row[column], answer.intervals[statistic][number]
+        value, interval = row[column], (None, None) if intervals is None else intervals[number]
         place = _number(row[order]) if order is not None else float(number)
         if place is not None and _is_drawn(value):
             label = ", ".join(visible(str(row[key])) for key in keys) or f"row {number + 1}"
@@ -72,17 +104,14 @@ def _is_drawn(value: object) -> bool:
     return -_LARGEST < value < _LARGEST
 
 
-def _is_key(answer: Answer, name: str) -> bool:
-    return name not in answer.intervals and name not in answer.without_interval
+def _keys(answer: Answer) -> list[int]:
+    statistics = {*statistics_of(answer)}
+    return [number for number, name in enumerate(answer.columns) if name not in statistics]
 
 
 def _order_key(answer: Answer) -> int | None:
     """Return the one key whose values are in an order, where there are enough of them for a line."""
-    keys = [
-        number
-        for number, column in enumerate(answer.content.columns)
-        if _is_key(answer, column.name)
-    ]
+    keys = _keys(answer)
     if len(keys) != 1 or answer.content.columns[keys[0]].type not in _ORDERED:
         return None
     places = [_number(row[keys[0]]) for row in answer.rows]
@@ -187,9 +216,8 @@ def _whole(
 ) -> Markup:
     title = visible(name)
     which = "The first" if len(rows) < len(answer.rows) else "All"
-    description = (
-        f"{which} {len(rows)} values with their {float(answer.confidence):.4g} intervals, which the"
-        " table lists"
-    )
+    intervals = f"with their {float(answer.confidence):.4g} intervals"
+    how = "as they are" if _is_exact(answer) else intervals
+    description = f"{which} {len(rows)} values {how}, which the table lists"
     heading = element("text", title, x=4, y=18, font_weight="bold")
     return picture(title, description, _WIDTH, height, heading, *drawn)

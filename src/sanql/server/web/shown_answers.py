@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from sanql.numbers import show_upper
 from sanql.results import Answer, ExactCertificate, ExactExplanation, Explanation
-from sanql.server.web.chart import charts_of
+from sanql.server.web.chart import charts_of, statistics_of
 from sanql.visible import visible
 
 ROWS_SHOWN = 500
@@ -32,7 +32,7 @@ class ShownAnswer:
 def shown_answer(answer: Answer, address: str) -> ShownAnswer:
     """Return an answer as it is shown, with the address that downloads begin with."""
     cells = answer.cells()
-    statistics = {*answer.intervals, *answer.without_interval}
+    statistics = statistics_of(answer)
     return ShownAnswer(
         columns=[visible(name) for name in answer.columns],
         numbers=[name in statistics for name in answer.columns],
