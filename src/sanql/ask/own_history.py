@@ -82,16 +82,17 @@ def _entry(asked: AskedQuestion) -> HistoryEntry | None:
     note = asked.note
     if note is None:
         return None
-    sql = None if note.asked is None else note.asked.text
+    said = note.asked
     return HistoryEntry(
         asked.number,
         note.time,
-        sql,
+        None if said is None else said.text,
         note.door,
         note.price,
         asked.outcome,
         note.version,
         note.purpose,
+        None if said is None else said.parameters,
     )
 
 

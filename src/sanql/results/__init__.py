@@ -10,6 +10,7 @@ from sanql.results.exact import ExactAnswer, ExactExplanation
 from sanql.results.explanation import Expected, Explanation, LevelExplained
 from sanql.results.history import HistoryEntry
 from sanql.results.needed import need
+from sanql.results.parameters import parameters_in_words
 from sanql.results.price import LEAST_PRICE
 from sanql.results.reading import answer_from_dict, certificate_from_dict, explanation_from_dict
 from sanql.results.schema import Schema, SchemaColumn, SchemaTable
@@ -44,6 +45,7 @@ __all__ = [
     "explanation_from_dict",
     "finite",
     "need",
+    "parameters_in_words",
     "remaining_in_words",
     "spent_to_dict",
 ]

@@ -12,8 +12,9 @@ from sanql.results.balance import Budget, budget_from_dict, spent_to_dict
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One question of an analyst: `sql` is None where its text was erased.
+    """One question of an analyst: `sql` is None where its text was erased, and `parameters` with it.
 
+    These are values that were passed beside the text, as plain data; None where there were none.
     `purpose` says what was paid for where it was not the answer itself, such as finding bounds.
     """
 
@@ -25,6 +26,7 @@ class HistoryEntry:
     outcome: str
     version: int | None
     purpose: str
+    parameters: object = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as plain data; the price is rounded up, and given exactly."""
@@ -37,6 +39,7 @@ class HistoryEntry:
             "outcome": self.outcome,
             "version": self.version,
             "purpose": self.purpose,
+            "parameters": self.parameters,
         }
 
     @classmethod
@@ -51,4 +54,5 @@ class HistoryEntry:
             outcome=str(shape["outcome"]),
             version=shape["version"],
             purpose=str(shape["purpose"]),
+            parameters=shape.get("parameters"),
         )

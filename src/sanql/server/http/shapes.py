@@ -150,7 +150,14 @@ BUDGET = shaped(
 HISTORY = shaped(
     dataset=TEXT,
     questions=listed(
-        shaped(id=COUNT, time=TEXT, sql={"type": ["string", "null"]}, price=_EXACTLY, outcome=TEXT)
+        shaped(
+            id=COUNT,
+            time=TEXT,
+            sql={"type": ["string", "null"]},
+            parameters={"description": "Values passed with it; erased along with its text."},
+            price=_EXACTLY,
+            outcome=TEXT,
+        )
     ),
 )
 _OR_NOT: Shape = {"type": ["string", "null"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -44,14 +44,15 @@ async def answer_again(http: HttpRequest, visit: Visit) -> Response:
     """Show an answer of the visitor's once more; nothing is charged, and no row is read."""
     number = question_number(http)
 
-    def read() -> tuple[str, ShownAnswer]:
+    def read() -> tuple[HistoryEntry, ShownAnswer]:
         session, name = visit.dataset.session, visit.person.name
         answer = read_again(session, name, number, "web")
         [entry] = history(session, name, number - 1, 1)
-        return entry.sql or "", shown_answer(answer, f"/history/{number}")
+        return entry, shown_answer(answer, f"/history/{number}")
 
-    sql, answer = await _read(http, visit, read)
-    return page(visit, "answer.html", number=number, sql=sql, answer=answer)
+    entry, answer = await _read(http, visit, read)
+    shown: dict[str, Any] = {"sql": entry.sql or "", "passed": entry.parameters, "answer": answer}
+    return page(visit, "answer.html", number=number, **shown)
 
 
 @for_roles("analyst")

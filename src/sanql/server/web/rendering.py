@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from sanql.errors import Refused, SanqlError
 from sanql.numbers import show_lower, show_upper
+from sanql.results import parameters_in_words
 from sanql.server.http.problems import problem
 from sanql.server.telling import remedy_at
 from sanql.server.web.places import PLACES, Place
@@ -80,6 +81,7 @@ def _templates() -> Environment:
     )
     templates.globals["static"] = static_address
     templates.filters |= {"visible": visible, "upper_bound": _upper, "lower_bound": _lower}
+    templates.filters["parameters"] = parameters_in_words
     return templates
 
 
