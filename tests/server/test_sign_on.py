@@ -45,6 +45,14 @@ def test_a_token_of_the_provider_for_this_server_is_believed(
     assert sign_on.identity(provider.token(key, email_verified="true")) == "ana@example.org"
 
 
+def test_a_token_says_when_it_ends_however_far_that_is(provider: Provider, sign_on: SignOn) -> None:
+    for ends, said in ((FUTURE, float(FUTURE)), (10**400, 2.0**53)):
+        word = sign_on.word(provider.token(RSA, exp=ends, nonce="n"))
+        assert word is not None and (word.expires, word.nonce) == (said, "n")
+    other = sign_on.word(provider.token(RSA, nonce=["n"]))
+    assert other is not None and other.nonce == ""
+
+
 PAST, FUTURE = 1_000_000_000, 4_000_000_000  # 2001 and 2096
 
 

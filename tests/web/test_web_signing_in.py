@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -236,16 +237,36 @@ def test_a_session_of_a_proxy_is_nobodys_without_it(policy: Path) -> None:
         assert somebody.get("/ask").status_code == 303
 
 
-def test_a_providers_token_ends_by_itself_and_opens_no_session(policy: Path) -> None:
+def test_a_session_from_a_providers_token_ends_with_it(policy: Path) -> None:
+    key = rsa_key("rsa")
+    with provided(key) as provider:
+        settings = ServerSettings(port=0, sign_on=SignOnProvider(provider.url, "san"))
+        with served([policy], settings) as town, Browser(town.url) as ana:
+            people = town.datasets[0].people
+            people.add("ana", "analyst", identity="ana@example.org")
+            for wrong in ({"aud": "other"}, {"exp": 1}, {"email": "bo@example.org"}):
+                assert ana.sign_in(provider.token(key, **wrong)).status_code == 401
+            sessions = town.server.service.web_sessions
+            ends = int(time.time()) + 600
+            assert ana.sign_in(provider.token(key, exp=ends)).headers["location"] == "/ask"
+            sessions._calendar = lambda: ends - 1.0
+            assert ana.get("/ask").status_code == 200
+            sessions._calendar = lambda: float(ends)
+            assert ana.get("/ask").status_code == 303
+            sessions._calendar = time.time
+            assert ana.get("/ask").status_code == 303
+
+
+def test_a_session_from_a_providers_token_ends_when_its_person_is_revoked(policy: Path) -> None:
     key = rsa_key("rsa")
     with provided(key) as provider:
         settings = ServerSettings(port=0, sign_on=SignOnProvider(provider.url, "san"))
         with served([policy], settings) as town, Browser(town.url) as ana:
             town.datasets[0].people.add("ana", "analyst", identity="ana@example.org")
-            token = provider.token(key)
-            header = {"authorization": f"Bearer {token}"}
-            assert ana.client.get("/v1/datasets", headers=header).status_code == 200
-            assert ana.sign_in(token).status_code == 401
+            assert ana.sign_in(provider.token(key)).status_code == 303
+            assert ana.get("/ask").status_code == 200
+            town.datasets[0].people.revoke("ana")
+            assert ana.get("/ask").status_code == 303
 
 
 def test_a_cookie_is_no_credential_of_the_interface(hospital: Served) -> None:

@@ -10,6 +10,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sanql.server.settings import SignOnProvider, is_safe_to_fetch
@@ -26,6 +27,15 @@ RETRY_SECONDS = 30.0
 _REMEMBERED_MAX = 10_000
 
 
+@dataclass(frozen=True)
+class SignOnWord:
+    """What a provider says with a token that is believed: who somebody is, until when, to what wish."""
+
+    identity: str
+    expires: float  # seconds since 1970
+    nonce: str
+
+
 class SignOn:
     """The keys of one provider, fetched when they are first needed and when they change."""
 
@@ -39,6 +49,11 @@ class SignOn:
 
     def identity(self, token: str) -> str | None:
         """Return who a token is about, or None where it is not to be believed."""
+        word = self.word(token)
+        return None if word is None else word.identity
+
+    def word(self, token: str) -> SignOnWord | None:
+        """Return what a token says, or None where it is not to be believed."""
         import jwt
 
         try:
@@ -59,7 +74,9 @@ class SignOn:
         if not isinstance(identity, str) or not self._is_verified(said):
             return None
         self._remember(token)
-        return identity
+        nonce = said.get("nonce")
+        expires = float(min(int(said["exp"]), 2**53))  # it may be any number of the future
+        return SignOnWord(identity, expires, nonce if isinstance(nonce, str) else "")
 
     def remembers(self, token: str) -> bool:
         """Return whether a token was seen and believed, whatever became of it since."""

@@ -9,6 +9,7 @@ of a second later.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -98,6 +99,17 @@ class SigningIn:
             while len(self._recent) > _RECENT_MAX:
                 self._recent.popitem(last=False)
         return caller
+
+    def expires(self, credential: Credential) -> float:
+        """Return when a credential ends by itself, in seconds since 1970.
+
+        A provider says it in its token; of San's own tokens people's records say it, which are looked at
+        with every request.
+        """
+        if self._sign_on is None or not self._is_sign_on(credential):
+            return math.inf
+        word = self._sign_on.word(credential.bearer)
+        return 0.0 if word is None else word.expires
 
     def check_challenge(self, address: str, people: People, name: str) -> None:
         """Refuse to challenge for an address that had too many failures, but for a name that had not."""

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import RedirectResponse, Response
 
-from sanql.account import name_of_token
 from sanql.errors import AccessDenied, SanqlError
 from sanql.server.caller import Caller
 from sanql.server.http.exchange import address_of_client, service_of
@@ -55,7 +55,7 @@ async def sign_in(http: HttpRequest) -> Response:
     http.scope["sanql.telling"] = partial(_told, http, cookie, form)
     service = service_of(http)
     credential = _credential(http, form)
-    caller = await asyncio.get_running_loop().run_in_executor(
+    caller, expires = await asyncio.get_running_loop().run_in_executor(
         service.signing_in.threads(credential), _caller, http, credential
     )
     http.scope["sanql.person"] = caller.name
@@ -64,7 +64,9 @@ async def sign_in(http: HttpRequest) -> Response:
     dataset, person = caller.dataset(wanted)
     people = {name: known for name, (_, known) in caller.known_to.items()}
     service.web_sessions.close(cookie)
-    opened = service.web_sessions.open(caller.key, people, credential.said_by_proxy, dataset.name)
+    opened = service.web_sessions.open(
+        caller.key, people, credential.said_by_proxy, dataset.name, expires
+    )
     reply = RedirectResponse(place_after(form.get("next", ""), person.role), 303)
     set_cookie(http, reply, opened)
     return reply
@@ -95,15 +97,13 @@ def _credential(http: HttpRequest, form: Mapping[str, str]) -> Credential:
     return Credential("" if said else form.get("token", "").strip(), said, address)
 
 
-def _caller(http: HttpRequest, credential: Credential) -> Caller:
-    """Return whoever a credential is of; a provider's token ends by itself, and opens no session."""
+def _caller(http: HttpRequest, credential: Credential) -> tuple[Caller, float]:
+    """Return whoever a credential is of, and when it ends by itself."""
+    signing_in = service_of(http).signing_in
     try:
-        caller = service_of(http).signing_in.caller(credential)
+        return signing_in.caller(credential), signing_in.expires(credential)
     except AccessDenied as denied:
         raise AccessDenied(denied.code, *_SAID_TO_BROWSERS) from None
-    if not credential.said_by_proxy and name_of_token(credential.bearer) is None:
-        raise AccessDenied("credential_wrong", *_SAID_TO_BROWSERS)
-    return caller
 
 
 def _told(
@@ -116,9 +116,11 @@ def _told(
 def _shown(http: HttpRequest, cookie: str, form: Mapping[str, str]) -> dict[str, Any]:
     service = service_of(http)
     credential = service.signing_in.credential(http.headers, address_of_client(http))
+    sign_on = service.settings.sign_on
     return {
         "form_token": service.web_sessions.form_token(cookie),
         "next": form.get("next", ""),
         "dataset": form.get("dataset", ""),
         "said_by_proxy": credential.said_by_proxy,
+        "issuer": "" if sign_on is None else urlsplit(sign_on.issuer).netloc,
     }

@@ -1,13 +1,15 @@
 """Who is signed in at a browser: a random cookie, and on the server whom it stands for.
 
 A session is worth what its person's token is worth: each request looks the person up again, so that it
-ends when the token is rotated, expires or is revoked. It ends by itself too, and when the server stops.
+ends when the token is rotated, expires or is revoked; one that a provider of sign-on has signed says when
+it ends. A session ends by itself too, and when the server stops.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -32,25 +34,39 @@ class WebSession:
     people: Mapping[str, Person]
     said_by_proxy: str
     dataset: str
+    expires: float  # what was signed in with, in seconds since 1970
     begun: float
     seen: float
 
-    def ended(self, now: float) -> bool:
-        """Return whether it is too old, or nobody has used it for too long."""
-        return now - self.begun >= LASTING_SECONDS or now - self.seen >= IDLE_SECONDS
+    def ended(self, now: float, today: float) -> bool:
+        """Return whether it is too old, or nobody has used it for too long, or its token has ended."""
+        old = now - self.begun >= LASTING_SECONDS or now - self.seen >= IDLE_SECONDS
+        return old or today >= self.expires
 
 
 class WebSessions:
     """Every session of a server, by a digest of its cookie; in memory alone."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        calendar: Callable[[], float] = time.time,
+    ) -> None:
         self._clock = clock
+        self._calendar = calendar
         self._secret = OsEntropy().bytes(32)
         self._mutex = threading.Lock()
         self._open: OrderedDict[bytes, WebSession] = OrderedDict()
         self._typed: OrderedDict[str, Mapping[str, str]] = OrderedDict()
 
-    def open(self, key: str, people: Mapping[str, Person], said_by_proxy: str, dataset: str) -> str:
+    def open(
+        self,
+        key: str,
+        people: Mapping[str, Person],
+        said_by_proxy: str,
+        dataset: str,
+        expires: float = math.inf,
+    ) -> str:
         """Return the cookie of a new session, which nobody can guess."""
         cookie, now = new_cookie(), self._clock()
         with self._mutex:
@@ -58,7 +74,7 @@ class WebSessions:
             for digest in own[: max(0, len(own) - PER_PERSON_MAX + 1)]:
                 del self._open[digest]
             self._open[_digest(cookie)] = WebSession(
-                key, dict(people), said_by_proxy, dataset, now, now
+                key, dict(people), said_by_proxy, dataset, expires, now, now
             )
             while len(self._open) > SESSIONS_MAX:
                 self._open.popitem(last=False)
@@ -69,7 +85,7 @@ class WebSessions:
         digest, now = _digest(cookie), self._clock()
         with self._mutex:
             found = self._open.pop(digest, None)
-            if found is None or found.ended(now):
+            if found is None or found.ended(now, self._calendar()):
                 return None
             self._open[digest] = found = replace(found, seen=now)
             return found
