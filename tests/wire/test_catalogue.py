@@ -6,6 +6,8 @@ import asyncio
 import os
 import shutil
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ import psycopg
 import pytest
 
 from sanql.demo import make_hospital
-from sanql.errors import ServerError
+from sanql.errors import ServerError, Unavailable
+from sanql.interrupts import Watch, watched_by
 from sanql.parse import read_command
 from sanql.results import Schema, SchemaColumn, SchemaTable
 from sanql.server import ServerSettings
@@ -222,6 +225,59 @@ def test_one_that_was_killed_is_started_again() -> None:
         assert asyncio.run(catalogue.ask("ana", "SELECT 1")).rows == [[b"1"]]
     finally:
         catalogue.close()
+
+
+ENDLESS = "SELECT COUNT(*) FROM pg_proc a, pg_proc b, pg_proc c, pg_proc d"
+
+
+@pytest.mark.slow
+def test_a_question_that_is_cancelled_ends_in_the_shadow_too() -> None:
+    """Nothing else would end it: the limit of time, and the look for who has gone, are switched off."""
+    catalogue, watch = Catalogue("town"), Watch()
+
+    def readers(address: str) -> int:
+        counted = "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'analyst'"
+        with psycopg.connect(address, autocommit=True) as owner:
+            [[number]] = owner.execute(counted).fetchall()
+        return int(number)
+
+    def cancel_later(address: str) -> None:
+        while not readers(address):
+            time.sleep(0.02)
+        time.sleep(0.2)  # so that it computes by then
+        watch.cancel()
+
+    try:
+        catalogue.prepare(Schema("town", "add-remove", ()))
+        assert catalogue._cluster is not None
+        address = catalogue._cluster.address("town")
+        with psycopg.connect(address, autocommit=True) as owner:
+            owner.execute("ALTER ROLE analyst SET statement_timeout = 0")
+            owner.execute("ALTER ROLE analyst SET client_connection_check_interval = 0")
+        later = threading.Thread(target=cancel_later, args=(address,))
+        later.start()
+        with watched_by(watch), pytest.raises(Unavailable, match="nothing was charged"):
+            asyncio.run(catalogue.ask("ana", ENDLESS))
+        later.join()
+        deadline = time.monotonic() + 20
+        while readers(address):
+            assert time.monotonic() < deadline, "it computes on"
+            time.sleep(0.05)
+        assert asyncio.run(catalogue.ask("ana", "SELECT 1")).rows == [[b"1"]]
+    finally:
+        catalogue.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prepare", [False, True])
+def test_a_tool_cancels_what_it_asks_of_the_catalogue(connect: Connect, prepare: bool) -> None:
+    ana = connect()
+    timer = threading.Timer(0.5, ana.cancel_safe)
+    timer.start()
+    with pytest.raises(psycopg.errors.QueryCanceled, match="the question was cancelled"):
+        ana.execute(ENDLESS, prepare=prepare)
+    timer.join()
+    assert ana.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_names_that_no_database_may_have_have_no_catalogue() -> None:

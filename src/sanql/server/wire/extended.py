@@ -92,7 +92,8 @@ class ExtendedProtocol:
         if made.command.kind == "catalogue":
             catalogue = await self._session.catalogue()
             person = self._session.asker.person.name
-            told = await catalogue.describe(person, made.command.text, message.param_types)
+            described = catalogue.describe(person, made.command.text, message.param_types)
+            told = await self._session.cancellable(described)
             columns = catalogue_reply(told).columns
             made = Prepared(made.command, tuple(told.parameter_types), columns, described=True)
         self._session.prepared.prepare(message.statement, made)
@@ -197,8 +198,8 @@ class ExtendedProtocol:
         types, values = prepared.parameter_types, bound.param_values
         formats = bound.param_formats, bound.result_formats
         asked = self._session.asker.person.name, prepared.command.text
-        answer = await catalogue.execute(*asked, types, values, *formats)
-        return catalogue_reply(answer)
+        executed = catalogue.execute(*asked, types, values, *formats)
+        return catalogue_reply(await self._session.cancellable(executed))
 
     def _answered(self, portal: Portal) -> WireReply:
         """Answer a portal; call it in its person's turn."""

@@ -38,7 +38,7 @@ from pygwire.messages import (
 )
 
 from sanql.errors import LedgerError, PolicyError, SanqlError, ServerError
-from sanql.interrupts import Watch
+from sanql.interrupts import Watch, watched_by
 from sanql.numbers import decimal_text
 from sanql.parse import Command, read_commands
 from sanql.server.caller import Caller
@@ -300,8 +300,8 @@ class WireSession:
     async def _reply(self, command: Command) -> WireReply:
         self.check_transaction(command)
         if command.kind == "catalogue":
-            asked = (await self.catalogue()).ask(self.asker.person.name, command.text)
-            return catalogue_reply(await asked)
+            catalogue, person = await self.catalogue(), self.asker.person.name
+            return catalogue_reply(await self.cancellable(catalogue.ask(person, command.text)))
         return await self.in_turn(
             partial(answer_command, self, self.asker, self.variables, command)
         )
@@ -310,6 +310,15 @@ class WireSession:
         """Return what knows the tables of the dataset that this connection asks."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(None, self._door.catalogue_of, self.asker.dataset)
+
+    async def cancellable(self, asked: Coroutine[object, object, T]) -> T:
+        """Return what comes of asking the catalogue, which a cancelling request reaches too."""
+        self.running = Watch()
+        try:
+            with watched_by(self.running):
+                return await asked
+        finally:
+            self.running = None
 
     def _told(self, error: SanqlError) -> SanqlError:
         """Return what an analyst is told of an error; what is about the account is for its owner."""

@@ -6,11 +6,14 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pygwire import FrontendConnection, PygwireError
 from pygwire.messages import (
+    BackendKeyData,
     Bind,
+    CancelRequest,
     CommandComplete,
     DataRow,
     Describe,
@@ -27,6 +30,7 @@ from pygwire.messages import (
 )
 
 from sanql.errors import ServerError
+from sanql.interrupts import cancelled, is_cancelled, stoppable
 from sanql.results import Schema
 from sanql.server.wire.catalogue.cluster import READER, Cluster, NoCluster
 from sanql.server.wire.catalogue.shape import declared
@@ -36,6 +40,7 @@ _ANSWER_BYTES_MAX = 8 << 20
 _ROWS_MAX = 20_000
 _RETRY_SECONDS = 60.0
 _SECONDS_MAX = 20.0
+_CANCEL_SECONDS = 2.0
 _TOLD = frozenset("SVCMDHP")  # of an error; where in its source it was raised is nobody's business
 _RESERVED = frozenset({"template0", "template1"})
 
@@ -56,6 +61,7 @@ class CatalogueAnswer:
     columns: list[FieldDescription] | None = None
     rows: list[list[bytes | None]] = field(default_factory=list)
     tag: str = ""
+    backend: BackendKeyData | None = None  # the process that answers, as it is cancelled
 
 
 class Catalogue:
@@ -156,12 +162,34 @@ class Catalogue:
         cluster = self._cluster
         if cluster is None:
             raise no_catalogue(self._failed or "it has not been started")
-        own = self._rooms.setdefault(person, asyncio.Semaphore(_AT_ONCE_FOR_ONE))
+        loop = asyncio.get_running_loop()
+        asked = loop.create_task(self._in_room(person, cluster, messages))
+
+        def stop() -> None:
+            loop.call_soon_threadsafe(asked.cancel)
+
         try:
-            async with asyncio.timeout(_SECONDS_MAX), own, self._room:
-                return await _conversation(cluster.socket, self._name, messages)
+            with stoppable("the catalogue is read", stop):
+                return await asked
+        except asyncio.CancelledError:
+            if not is_cancelled() or _has_to_go():
+                raise
+            raise cancelled(charged=False) from None
         except (OSError, EOFError, TimeoutError, PygwireError):
             raise no_catalogue("it does not answer") from None
+
+    async def _in_room(
+        self, person: str, cluster: Cluster, messages: Sequence[PGMessage]
+    ) -> CatalogueAnswer:
+        own = self._rooms.setdefault(person, asyncio.Semaphore(_AT_ONCE_FOR_ONE))
+        async with asyncio.timeout(_SECONDS_MAX), own, self._room:
+            return await _conversation(cluster.socket, self._name, messages)
+
+
+def _has_to_go() -> bool:
+    """Return whether it is the connection that ends here, not just its question."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _conversation(
@@ -172,14 +200,33 @@ async def _conversation(
         codec = FrontendConnection()
         begun = StartupMessage(params={"user": READER, "database": database})
         writer.write(codec.send(begun))
-        await _until_ready(reader, codec, CatalogueAnswer())
-        for message in messages:
-            writer.write(codec.send(message))
         answer = CatalogueAnswer()
         await _until_ready(reader, codec, answer)
+        for message in messages:
+            writer.write(codec.send(message))
+        try:
+            await _until_ready(reader, codec, answer)
+        except asyncio.CancelledError:
+            await _cancel(socket, answer.backend)
+            raise
         return answer
     finally:
         writer.close()
+
+
+async def _cancel(socket: str, backend: BackendKeyData | None) -> None:
+    """Have the shadow end what it computes; where that cannot be said, its own limit of time does."""
+    if backend is None:
+        return
+    with suppress(OSError):  # a timeout is one
+        async with asyncio.timeout(_CANCEL_SECONDS):
+            reader, writer = await asyncio.open_unix_connection(socket)
+            try:
+                wish = CancelRequest(backend.process_id, backend.secret_key)
+                writer.write(wish.to_wire())
+                await reader.read(1)  # nothing comes: it is heard when the other side has closed
+            finally:
+                writer.close()
 
 
 async def _until_ready(
@@ -197,6 +244,8 @@ async def _until_ready(
             raise no_catalogue(f"its answer has more than {_ANSWER_BYTES_MAX >> 20} MiB")
         for message in codec.receive(content):
             match message:
+                case BackendKeyData():
+                    answer.backend = message
                 case ParameterDescription(types):
                     answer.parameter_types = types
                 case RowDescription(columns):
