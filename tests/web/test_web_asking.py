@@ -49,6 +49,24 @@ def test_an_answer_has_its_own_page_with_table_chart_and_guarantee(hospital: Ser
         assert left(bo.get("/ask")) == pytest.approx(before - 0.5)
 
 
+CUT = "counts may be too low, and sums and averages off, by an unknown share."
+
+
+def test_what_limits_may_cut_is_said_above_the_rows_and_only_where_they_can(
+    hospital: Served,
+) -> None:
+    with browser(hospital) as ana:
+        by_kind = "SELECT kind, COUNT(*) FROM visits GROUP BY kind"
+        for groups, limits in (("", "12 rows"), ("2", "12 rows and 2 groups")):
+            reply = ana.ask(by_kind, epsilon="0.05", max_groups_contributed=groups)
+            warned = f"Limits: at most {limits} a person_id count, so {CUT}"
+            assert words(reply).count(warned) == 1
+            assert reply.text.index("Limits: at most") < reply.text.index("Rows of the answer")
+        for unlimited in (SEXES, "SELECT COUNT(DISTINCT person_id) FROM visits"):
+            reply = ana.ask(unlimited, epsilon="0.05")
+            assert reply.status_code == 200 and CUT not in words(reply)
+
+
 def test_the_ledger_says_that_a_browser_asked(hospital: Served) -> None:
     with browser(hospital) as ana, hospital.client("olga", "officer") as olga:
         ana.ask("SELECT COUNT(*) FROM people WHERE age > 41")

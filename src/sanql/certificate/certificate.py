@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
-from sanql.certificate.limits_in_words import limits_in_words, uneven_limits
+from sanql.certificate.limits_in_words import limits_in_words, limits_may_cut, uneven_limits
 from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import NoNoise
@@ -97,6 +97,7 @@ def certify(plan: Plan, processing: tuple[str, ...] = ()) -> Certificate:
         ),
         meaning=meaning(charge, unit, neighbours),
         limits_in_words=limits_in_words(plan),
+        limits_may_cut=limits_may_cut(plan),
         uneven_limits=_uneven_limits(plan),
         rows_left_out=left_out,
     )

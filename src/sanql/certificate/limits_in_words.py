@@ -16,12 +16,35 @@ def limits_in_words(plan: Plan) -> str:
 
     Whether they did cut depends on the rows, so the line is there whenever they could.
     """
-    limits = [_of_level(level) for level in plan.levels]
+    listed = _listed(plan, [_of_level(level) for level in plan.levels])
+    return f"limits: {listed}; what they cut is not in the intervals" if listed else ""
+
+
+def limits_may_cut(plan: Plan) -> str:
+    """Return a warning where a unit may have more rows or groups than count, as the policy has it.
+
+    A unit that is declared to have one row has none that could be cut.
+    """
+    listed = _listed(plan, [_of_level(level) if _binds(level) else "" for level in plan.levels])
+    return (
+        f"limits: at most {listed} count, so counts may be too low, and sums and averages off, by an "
+        "unknown share"
+        if listed
+        else ""
+    )
+
+
+def _listed(plan: Plan, limits: list[str]) -> str:
+    """Return the limits of levels in words, each once, by level where they differ."""
     if plan.several and len(set(limits)) > 1:
         named = zip(plan.names, limits, strict=True)
         limits = [f"{words} in {name}" for name, words in named if words]
-    listed = ", ".join(dict.fromkeys(words for words in limits if words))
-    return f"limits: {listed}; what they cut is not in the intervals" if listed else ""
+    return ", ".join(dict.fromkeys(words for words in limits if words))
+
+
+def _binds(level: Level) -> bool:
+    """Return whether a unit may have more than one row, so that limits are more than a precaution."""
+    return _rows_that_count(level) > 1 or not level.outline.table.unique
 
 
 def uneven_limits(plan: Plan, fitted: Iterable[Mapping[int, int]]) -> str:

@@ -34,6 +34,7 @@ class Certificate:
     limits_in_words: str = ""
     uneven_limits: str = ""
     rows_left_out: tuple[str, ...] = ()
+    limits_may_cut: str = ""  # a warning to stand beside the answer
 
     def to_dict(self) -> dict[str, object]:
         """Return the certificate as plain data; epsilon and delta are rounded up, and given exactly."""
@@ -55,13 +56,15 @@ class Certificate:
             "limits_in_words": self.limits_in_words,
             "uneven_limits": self.uneven_limits,
             "rows_left_out": list(self.rows_left_out),
+            "limits_may_cut": self.limits_may_cut,
             "epsilon_exact": rational_text(self.epsilon),
             "delta_exact": rational_text(self.delta),
         }
 
     @classmethod
     def from_dict(cls, shape: Mapping[str, Any]) -> Certificate:
-        """Return the certificate that `to_dict` wrote."""
+        """Return the certificate that `to_dict` wrote, now or before there were warnings in it."""
+        shape = {"limits_may_cut": ""} | dict(shape)
         exact = {name: parse_rational(shape[f"{name}_exact"]) for name in ("epsilon", "delta")}
         listed = ("measurements", "aggregates", "assumptions", "bounds", "rows_left_out")
         plain = {name: shape[name] for name in cls.__dataclass_fields__}

@@ -23,6 +23,7 @@ class ShownAnswer:
     numbers: list[bool]  # which columns are aligned as numbers
     rows: list[list[str]]
     more: int
+    warnings: list[str]  # what is read before the rows are
     footer: list[str]
     charts: list[Markup]
     certificate: list[str]
@@ -38,11 +39,19 @@ def shown_answer(answer: Answer, address: str) -> ShownAnswer:
         numbers=[name in statistics for name in answer.columns],
         rows=cells[:ROWS_SHOWN],
         more=max(0, len(cells) - ROWS_SHOWN),
+        warnings=_warnings(answer),
         footer=answer.footer(),
         charts=charts_of(answer),
         certificate=certificate_in_words(answer),
         address=address,
     )
+
+
+def _warnings(answer: Answer) -> list[str]:
+    """Return what may be missing from the numbers: facts of policy and question, never of the data."""
+    if isinstance(answer.certificate, ExactCertificate) or not answer.certificate.limits_may_cut:
+        return []
+    return [visible(answer.certificate.limits_may_cut)]
 
 
 def certificate_in_words(answer: Answer) -> list[str]:
