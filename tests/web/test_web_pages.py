@@ -10,6 +10,7 @@ import pytest
 
 from sanql.account import Role
 from support.browsing import Browser, browser, words
+from support.hostile_town import write_town
 from support.serving import Served, served
 
 WHO: dict[Role, str] = {"analyst": "ana", "officer": "olga", "owner": "otto"}
@@ -105,6 +106,29 @@ def test_officers_see_who_asked_what_at_which_price_and_that_it_is_sound(hospita
         assert "Sound" in said and "analyst ana" in said
         assert "age < 33" not in words(olga.get("/ledger?analyst=bo"))
         assert olga.get("/ledger?last=many").status_code == 400
+
+
+ORDERS = "may show less spent than the only analyst who has asked"
+
+
+def test_that_a_dataset_may_have_spent_less_than_its_analyst_is_explained(policy: Path) -> None:
+    with served([policy]) as town, browser(town) as ana, browser(town, "olga", "officer") as olga:
+        with town.client() as program:
+            for age in range(30):
+                body = {"sql": f"SELECT COUNT(*) FROM people WHERE age > {age}", "epsilon": 0.03}
+                program.post("/v1/query", json=body).raise_for_status()
+        accounts = town.datasets[0].session.ledger.balances()
+        spent = {each.account: each.spent_upper.epsilon for each in accounts}
+        assert 0 < spent["hospital"] < spent["ana"]
+        assert words(olga.get("/budgets")).count(ORDERS) == 1
+        assert ORDERS not in words(ana.get("/budgets"))  # who sees one account, compares none
+
+
+def test_where_charges_are_added_up_nothing_needs_explaining(tmp_path: Path) -> None:
+    town = write_town(tmp_path / "town")
+    assert 'accounting = "renyi"' not in town.read_text()
+    with served([town]) as added, browser(added) as ana:
+        assert ORDERS not in words(ana.get("/budgets"))
 
 
 def test_the_meaning_of_an_epsilon_is_that_of_the_theory(hospital: Served) -> None:
