@@ -12,6 +12,7 @@ import pytest
 from sanql.audit.ledger import verify_account
 from sanql.policy import load
 from server.killing import make_town
+from support.browsing import Browser, words
 from support.commands import run
 from support.postgres import postgres_server
 from support.serving import serve_process
@@ -69,3 +70,26 @@ def test_whom_one_server_knows_the_other_knows_and_what_one_answered_the_other_r
                 assert run("user", "revoke", "ana", "-p", town.policy).exit_code == 0
                 assert http.post(f"{one.url}/v1/query", json=body).status_code == 401
                 assert http.post(f"{other.url}/v1/query", json=body).status_code == 401
+
+
+def test_a_browser_is_signed_in_at_one_server_and_finds_its_history_at_the_other(
+    tmp_path: Path,
+) -> None:
+    """Why a balancer has to be sticky, as docs/web.md says."""
+    with postgres_server() as database:
+        town = make_town(tmp_path / "town", database.url(database.new_database()))
+        token = run("user", "add", "ana", "--role", "analyst", "-p", town.policy).stdout.strip()
+        with (
+            serve_process(town.policy) as one,
+            serve_process(town.policy) as other,
+            Browser(one.url) as ana,
+        ):
+            assert ana.sign_in(token).status_code == 303
+            ana.get("/ask")
+            assert ana.ask("SELECT COUNT(*) AS asked_here FROM people").status_code == 200
+            with Browser(other.url, cookies=dict(ana.client.cookies)) as moved:
+                assert moved.get("/ask").status_code == 303
+                assert moved.post("/sign-in", form_token=ana.form_token, token=token).is_error
+                assert moved.sign_in(token).status_code == 303
+                assert "asked_here" in words(moved.get("/history"))
+                assert "asked_here" in words(moved.get("/history/1"))
