@@ -26,7 +26,8 @@ def test_everything_that_can_be_written_is_read(tmp_path: Path) -> None:
         + "".join(f"{name} = {value}\n" for name, value in limits.items())
         + '[proxy]\naddresses = ["10.0.0.0/24", "::1"]\nheader = "X-Remote-User"\n'
         + '[sign_on]\nissuer = "https://login.example.org"\naudience = "san"\nclaim = "sub"\n'
-        + 'keys = "https://login.example.org/keys"\n',
+        + 'keys = "https://login.example.org/keys"\n'
+        + 'redirect = "https://san.example.org/signed-on"\n',
     )
     assert asdict(read.limits) == limits
     for field in fields(RequestLimits):
@@ -34,7 +35,11 @@ def test_everything_that_can_be_written_is_read(tmp_path: Path) -> None:
     assert read.names >= {"san.example.org", "::1", "localhost"}
     assert read.proxy == TrustedProxy(("10.0.0.0/24", "::1"), "x-remote-user")
     assert read.sign_on == SignOnProvider(
-        "https://login.example.org", "san", "sub", "https://login.example.org/keys"
+        "https://login.example.org",
+        "san",
+        "sub",
+        "https://login.example.org/keys",
+        "https://san.example.org/signed-on",
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -55,6 +59,7 @@ class Provider:
     issuer: str = ""
     broken: bool = False
     asked: list[str] = field(default_factory=list)
+    codes: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
 
     def page(self, path: str) -> dict[str, Any] | None:
         """Return what is at an address of it."""
@@ -62,8 +67,35 @@ class Provider:
         if self.broken:
             return None
         if path == "/.well-known/openid-configuration":
-            return {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"}
+            return {
+                "issuer": self.issuer,
+                "jwks_uri": f"{self.url}/keys",
+                "authorization_endpoint": f"{self.url}/authorize",
+                "token_endpoint": f"{self.url}/token",
+            }
         return {"keys": [key.published() for key in self.keys]} if path == "/keys" else None
+
+    def signed_on(self, address: str, key: SigningKey, **changed: Any) -> str:
+        """Sign somebody on who was sent to an address of it; return where they are sent back to."""
+        start, _, query = address.partition("?")
+        wish = {name: value for name, [value] in parse_qs(query, strict_parsing=True).items()}
+        assert (start, wish["response_type"]) == (f"{self.url}/authorize", "code")
+        assert wish["code_challenge_method"] == "S256" and "openid" in wish["scope"].split()
+        code = secrets.token_urlsafe(16)
+        said = {"aud": wish["client_id"], "nonce": wish["nonce"]} | changed
+        self.codes[code] = wish, self.token(key, **said)
+        return f"{wish['redirect_uri']}?{urlencode({'code': code, 'state': wish['state']})}"
+
+    def changed(self, form: dict[str, list[str]]) -> dict[str, Any] | None:
+        """Return what a code is changed for, once, where whoever brings it is who wished for it."""
+        sent = {name: value for name, [value] in form.items()}
+        wish, token = self.codes.pop(sent.get("code", ""), ({}, ""))
+        digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
+        shown = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        same = all(sent.get(name) == wish.get(name) for name in ("client_id", "redirect_uri"))
+        if not wish or not same or shown != wish["code_challenge"]:
+            return None
+        return {"id_token": token, "token_type": "Bearer"}
 
     def claims(self, **changed: Any) -> dict[str, Any]:
         """Return what a good token says, with changes; None leaves a claim out."""
@@ -94,6 +126,14 @@ def provided(*keys: SigningKey) -> Iterator[Provider]:
         def do_GET(self) -> None:
             found = provider.page(self.path)
             self.send_response(503 if found is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        def do_POST(self) -> None:
+            form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+            provider.asked.append(self.path)
+            found = provider.changed(form) if self.path == "/token" else None
+            self.send_response(400 if found is None else 200)
             self.end_headers()
             self.wfile.write(json.dumps(found).encode())
 

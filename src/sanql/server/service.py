@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sanql.errors import SanqlError, ServerError
+from sanql.server.code_flow import CodeFlow
 from sanql.server.datasets import Datasets
 from sanql.server.logs import Log
 from sanql.server.questions import KeptQuestions
@@ -34,6 +35,8 @@ class Service:
             limits.questions_running, limits.questions_waiting, limits.questions_per_person
         )
         self.web_sessions = WebSessions()
+        provider = self.settings.sign_on
+        self.code_flow = CodeFlow(provider) if provider and provider.redirect else None
         self.kept = KeptQuestions(limits.kept_questions_per_person)
         self.requests = RateLimit(limits.requests_per_second, 2 * limits.requests_per_second)
         self.started = datetime.now(UTC)

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from sanql.errors import ServerError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+WAY_BACK = "/signed-on"
+"""Where a provider sends browsers back to."""
 _LIMIT_MAX = 10**9
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*", re.ASCII)
@@ -79,6 +81,7 @@ class SignOnProvider:
     audience: str
     claim: str = "email"
     keys: str = ""  # where its keys are; found from the issuer where it is empty
+    redirect: str = ""  # where browsers come back to; without it they are not sent to the provider
 
     def __post_init__(self) -> None:
         """Refuse keys that anybody on the way could have put there, and tokens made for anybody."""
@@ -88,6 +91,12 @@ class SignOnProvider:
         for name, text in (("audience", self.audience), ("claim", self.claim)):
             if not text:
                 raise _wrong(f"sign_on.{name}", "is empty", "write what the provider says there")
+        if self.redirect and not _is_way_back(self.redirect):
+            raise _wrong(
+                "sign_on.redirect",
+                f"is no https address of this server that ends with {WAY_BACK}",
+                f"write https://NAME{WAY_BACK}, as the provider has it",
+            )
 
 
 @dataclass(frozen=True)
@@ -163,6 +172,13 @@ def is_safe_to_fetch(address: str) -> bool:
     )
 
 
+def _is_way_back(address: str) -> bool:
+    """Return whether an address is where a provider may send browsers back to."""
+    if not is_safe_to_fetch(address) or any(sign in address for sign in "@?#\\ "):
+        return False
+    return urlsplit(address).path == WAY_BACK
+
+
 def parse_address(typed: str) -> tuple[str, int]:
     """Return host and port of an address.
 
@@ -200,6 +216,7 @@ def read_settings(path: Path, settings: ServerSettings) -> ServerSettings:
             case "sign_on", {"issuer": str(), "audience": str(), **rest} if rest.keys() <= {
                 "claim",
                 "keys",
+                "redirect",
             } and all(isinstance(v, str) for v in rest.values()):
                 parts["sign_on"] = SignOnProvider(**content)
             case _:
@@ -207,7 +224,7 @@ def read_settings(path: Path, settings: ServerSettings) -> ServerSettings:
                     section,
                     "is no setting of a server, or not of this form",
                     "there are: hosts = […], [limits], [proxy] with addresses and header, [sign_on] with"
-                    " issuer and audience (claim, keys)",
+                    " issuer and audience (claim, keys, redirect)",
                 )
     return replace(settings, **parts)
 

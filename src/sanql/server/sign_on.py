@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from jwt import PyJWKClient
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
-_SECONDS = 5.0
+SECONDS = 5.0
+"""How long a provider is waited for."""
 KEYS_SECONDS = 300.0
 """How long keys are believed that the provider may have withdrawn meanwhile."""
 RETRY_SECONDS = 30.0
@@ -119,26 +120,27 @@ class SignOn:
     def _found(self) -> PyJWKClient:
         import jwt
 
-        address = self._provider.keys or self._discovered()
+        address = self._provider.keys or str(discovered(self._provider)["jwks_uri"])
         if not is_safe_to_fetch(address):
             raise ValueError("keys are fetched over TLS")
         return jwt.PyJWKClient(
             address,
             lifespan=KEYS_SECONDS,
-            timeout=_SECONDS,
+            timeout=SECONDS,
             cooldown_duration=RETRY_SECONDS,
         )
 
-    def _discovered(self) -> str:
-        """Return where the provider says that its keys are."""
-        import httpx
 
-        issuer = self._provider.issuer.rstrip("/")
-        found = httpx.get(f"{issuer}/.well-known/openid-configuration", timeout=_SECONDS)
-        said = found.raise_for_status().json()
-        if not isinstance(said, dict) or said.get("issuer") != self._provider.issuer:
-            raise ValueError("the provider is called otherwise")
-        return str(said["jwks_uri"])
+def discovered(provider: SignOnProvider) -> dict[str, Any]:
+    """Return what a provider says of itself: where its keys are, where people sign on."""
+    import httpx
+
+    issuer = provider.issuer.rstrip("/")
+    found = httpx.get(f"{issuer}/.well-known/openid-configuration", timeout=SECONDS)
+    said = found.raise_for_status().json()
+    if not isinstance(said, dict) or said.get("issuer") != provider.issuer:
+        raise ValueError("the provider is called otherwise")
+    return said
 
 
 def _digest(token: str) -> bytes:

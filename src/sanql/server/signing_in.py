@@ -24,7 +24,7 @@ from sanql.server.caller import Caller
 from sanql.server.datasets import Dataset, Datasets
 from sanql.server.rates import RateLimit
 from sanql.server.settings import ServerSettings, plain_address
-from sanql.server.sign_on import SignOn
+from sanql.server.sign_on import SignOn, SignOnWord
 
 RECENT_SECONDS = 0.1
 _RECENT_MAX = 10_000
@@ -53,14 +53,14 @@ class SigningIn:
         self._uses = RateLimit(1 / _MINUTE, 1)  # of each person one a minute is written down
         self._mutex = threading.Lock()
         self._recent: OrderedDict[Credential, tuple[float, int, Caller]] = OrderedDict()
-        self._waiting = ThreadPoolExecutor(_WAITING_MAX, "sign-on")
+        self.waiting = ThreadPoolExecutor(_WAITING_MAX, "sign-on")
 
     def threads(self, credential: Credential) -> Executor | None:
         """Return where to look a credential up, None of the usual place.
 
         Those that wait for a provider wait apart, so that a slow one keeps nobody else from asking.
         """
-        return self._waiting if self._is_sign_on(credential) else None
+        return self.waiting if self._is_sign_on(credential) else None
 
     def credential(self, headers: Mapping[str, str], address: str) -> Credential:
         """Return what a request's headers say; a proxy's are read only where it is the proxy's."""
@@ -106,10 +106,23 @@ class SigningIn:
         A provider says it in its token; of San's own tokens people's records say it, which are looked at
         with every request.
         """
-        if self._sign_on is None or not self._is_sign_on(credential):
+        if not self._is_sign_on(credential):
             return math.inf
-        word = self._sign_on.word(credential.bearer)
+        word = self.word(credential.bearer)
         return 0.0 if word is None else word.expires
+
+    def word(self, token: str) -> SignOnWord | None:
+        """Return what the provider says with a token; None where it is not to be believed."""
+        return None if self._sign_on is None else self._sign_on.word(token)
+
+    def check_sign_on(self, address: str) -> None:
+        """Ask the provider nothing for an address that had too many failures."""
+        if self._failures.left(_neighbourhood(address)) < 1:
+            raise _too_many()
+
+    def sign_on_failed(self, address: str) -> None:
+        """Count a failure of an address."""
+        self._failures.take(_neighbourhood(address))
 
     def check_challenge(self, address: str, people: People, name: str) -> None:
         """Refuse to challenge for an address that had too many failures, but for a name that had not."""

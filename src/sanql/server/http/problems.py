@@ -42,6 +42,7 @@ _STATUS = {
     "sign_ins_failed": 429,
     "header_too_large": 431,
     "internal": 500,
+    "provider_unreachable": 503,
     "public_rows_unavailable": 503,
     "server_busy": 503,
     "server_stopping": 503,

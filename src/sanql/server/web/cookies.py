@@ -1,4 +1,4 @@
-"""The one cookie: its name, how it is set, and how it is taken back."""
+"""Cookies: the session's, and for minutes that of a wish to be signed on; set, read and taken back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sanql.server.http.exchange import service_of
 from sanql.server.http.guard import host_name
 from sanql.server.settings import is_loopback
 
+_WISH_SECONDS = 600
 _COOKIE = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -32,6 +33,31 @@ def drop_cookie(http: HttpRequest, reply: Response) -> None:
     reply.delete_cookie(_name(http), httponly=True, samesite="strict", secure=secure, path="/")
 
 
+def wish_cookie_of(http: HttpRequest) -> str | None:
+    """Return the cookie of a wish to be signed on, which comes back from the provider's site too."""
+    sent = http.cookies.get(_wish_name(http), "")
+    return sent if _COOKIE.fullmatch(sent) else None
+
+
+def set_wish_cookie(http: HttpRequest, reply: Response, cookie: str) -> None:
+    """Have a browser keep the cookie of a wish for a while; it is good for nothing else."""
+    reply.set_cookie(
+        _wish_name(http),
+        cookie,
+        max_age=_WISH_SECONDS,
+        httponly=True,
+        samesite="lax",
+        secure=is_over_tls(http),
+        path="/",
+    )
+
+
+def drop_wish_cookie(http: HttpRequest, reply: Response) -> None:
+    """Have a browser forget the cookie of a wish."""
+    secure = is_over_tls(http)
+    reply.delete_cookie(_wish_name(http), httponly=True, samesite="lax", secure=secure, path="/")
+
+
 def is_over_tls(http: HttpRequest) -> bool:
     """Return whether what a browser sends is encrypted, here or by a proxy.
 
@@ -41,6 +67,10 @@ def is_over_tls(http: HttpRequest) -> bool:
     return service_of(http).settings.certificate is not None or not is_loopback(
         host_name(http.headers.get("host", "")) or ""
     )
+
+
+def _wish_name(http: HttpRequest) -> str:
+    return f"{_name(http)}-sign-on"
 
 
 def _name(http: HttpRequest) -> str:

@@ -123,4 +123,5 @@ def _shown(http: HttpRequest, cookie: str, form: Mapping[str, str]) -> dict[str,
         "dataset": form.get("dataset", ""),
         "said_by_proxy": credential.said_by_proxy,
         "issuer": "" if sign_on is None else urlsplit(sign_on.issuer).netloc,
+        "leads_there": sign_on is not None and bool(sign_on.redirect),
     }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from sanql.server.web import asking, entering, overseeing, owning, reading
+from sanql.server.settings import WAY_BACK
+from sanql.server.web import asking, entering, overseeing, owning, reading, signing_on
 from sanql.server.web.static_files import static_file
 
 
@@ -15,6 +16,8 @@ def web_routes() -> list[Route]:
         Route("/static/{name}", static_file),
         Route("/sign-in", entering.sign_in_page, methods=["GET"]),
         Route("/sign-in", entering.sign_in, methods=["POST"]),
+        Route("/sign-on", signing_on.sign_on, methods=["GET"]),
+        Route(WAY_BACK, signing_on.signed_on, methods=["GET"]),
         Route("/sign-out", entering.sign_out, methods=["POST"]),
         Route("/dataset", entering.choose_dataset, methods=["POST"]),
         Route("/ask", asking.ask_page, methods=["GET"]),
