@@ -20,6 +20,7 @@ from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.mechanism import Priced, split
 from sanql.plan.pricing import expected_error
+from sanql.statistics import Measuring
 from sanql.statistics.average import AverageOf
 from sanql.statistics.count import CountOf
 from sanql.statistics.sum import SumOf
@@ -96,22 +97,31 @@ def test_gaussian_noise_costs_no_more_than_epsilon_and_delta(
 @pytest.mark.parametrize("delta", ["1e-12", "1e-3"])
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_the_mechanism_with_the_smaller_expected_error_is_taken(
-    planned: Planned, sql: str, epsilon: str, delta: str
+    planned: Planned, outlined: Outlined, sql: str, epsilon: str, delta: str
 ) -> None:
-    plan = planned(sql, epsilon, delta)
-    measuring = plan.outline.measuring
-    laplace = laplace_of(measuring, Fraction(epsilon), Fraction(delta))
-    gaussian = gaussian_of(measuring, Fraction(epsilon), Fraction(delta))
-    assert gaussian is not None
+    plan, outline = planned(sql, epsilon, delta), outlined(sql)
+    price = Fraction(epsilon), Fraction(delta)
+    ways = [(outline.measuring, laplace_of(outline.measuring, *price))]
+    for measuring in (outline.measuring, outline.by_weights):
+        gaussian = None if measuring is None else gaussian_of(measuring, *price)
+        if measuring is not None and gaussian is not None:
+            ways.append((measuring, gaussian))
+    assert len(ways) == 2 + (outline.by_weights is not None)
 
-    def error(priced: Priced) -> float:
+    def error(measuring: Measuring, priced: Priced) -> float:
         noise = sum(
             part.weight * (each.standard_deviation / part.size) ** 2
             for part, each in zip(measuring.measurements, priced.noises, strict=True)
         )
-        return noise + (priced.threshold or 0) ** 2
+        if measuring.selection is None or priced.threshold is None:
+            return noise
+        selection = measuring.measurements[measuring.selection]
+        units = float(priced.threshold * selection.grid)
+        if selection.groups_max is not None:
+            units *= outline.limits.groups**0.25
+        return noise + (units * outline.limits.rows / outline.limits.groups) ** 2
 
-    assert error(plan.priced) == min(error(laplace), error(gaussian))
+    assert error(plan.outline.measuring, plan.priced) == min(error(*way) for way in ways)
 
 
 def test_both_mechanisms_have_their_use(planned: Planned) -> None:

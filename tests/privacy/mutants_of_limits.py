@@ -181,10 +181,31 @@ LIMITS = (
     Mutant(
         "the threshold that was asked for is the one that is reached",
         "ask/price.py",
-        "threshold=threshold + fewest - 1",
+        "threshold=threshold + (fewest - 1) * most",
         "threshold=threshold",
         "ask/test_fewest_units.py::"
         "test_without_noise_just_the_groups_that_have_enough_beyond_the_threshold_appear",
+    ),
+    Mutant(
+        "a unit weighs less the more groups it is in",
+        "compile/key_weights.py",
+        "::DOUBLE / system.main.count(*)",
+        "::DOUBLE",
+        "plan/test_weighted_selection.py::test_cells_are_the_weights_and_add_up_over_units",
+    ),
+    Mutant(
+        "of a unit in too many groups no more have a weight than may",
+        "compile/limits.py",
+        "_thresholds('pairs', groups_max)",
+        "_thresholds('pairs', 1_000_000)",
+        "plan/test_weighted_selection.py::test_no_more_groups_of_a_unit_have_a_weight_than_may",
+    ),
+    Mutant(
+        "a unit with many keys of its own shows none of them but for delta",
+        "plan/weighted_selection.py",
+        "key_weight(low), failure / high",
+        "key_weight(low), failure",
+        "plan/test_weighted_selection.py::test_keys_of_one_unit_alone_stay_hidden_but_for_the_failure",
     ),
     Mutant(
         "every count by value has a draw of its own",

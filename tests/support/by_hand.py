@@ -94,8 +94,10 @@ def planned() -> Callable[..., Level]:
         delta: str = "0",
         neighbours: Neighbours = "add-remove",
         other: bool = False,
+        groups: int | None = None,
     ) -> Level:
-        asked = priced(sql, TABLES, neighbours, epsilon=epsilon, delta=delta, other=other)
+        price = {"epsilon": epsilon, "delta": delta}
+        asked = priced(sql, TABLES, neighbours, groups=groups, other=other, **price)
         return asked.levels[0]
 
     return make

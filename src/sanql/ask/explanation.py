@@ -139,12 +139,15 @@ def _near_threshold(level: Level, index: int) -> str:
 
 
 def _hidden(level: Level) -> list[tuple[int, float]]:
-    """Return how likely groups of several sizes are to appear, where keys are selected."""
+    """Return how likely groups of several sizes are to appear, where keys are selected.
+
+    By weights, they are groups of units that are in no other.
+    """
     selection = level.outline.measuring.selection
     threshold = level.priced.threshold
     if selection is None or threshold is None or level.outline.free:
         return []
-    noise = level.noises[selection]
-    chances = [(size, appearance_probability(noise, threshold, size)) for size in GROUP_SIZES]
+    noise, one = level.noises[selection], level.measurements[selection].size
+    chances = [(size, appearance_probability(noise, threshold, size * one)) for size in GROUP_SIZES]
     surely = next((i for i, (_, chance) in enumerate(chances) if chance > 1 - 1e-9), len(chances))
     return chances[: surely + 1]

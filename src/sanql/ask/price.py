@@ -77,7 +77,8 @@ def _with_fewest(level: Level, fewest: int) -> Level:
     threshold = level.priced.threshold
     if threshold is None or not level.outline.selects_keys:
         return level
-    return replace(level, priced=replace(level.priced, threshold=threshold + fewest - 1))
+    most = level.selection.size if level.selection is not None else 1  # that one unit counts
+    return replace(level, priced=replace(level.priced, threshold=threshold + (fewest - 1) * most))
 
 
 def _delta(

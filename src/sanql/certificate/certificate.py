@@ -178,9 +178,7 @@ def _measurement(level: Level, index: int, measurement: Measurement) -> dict[str
         "argument": noise.argument,
     }
     if index == level.outline.measuring.selection and not isinstance(noise, NoNoise):
-        described["selects_keys"] = (
-            f"a key appears when its noisy count reaches {level.priced.threshold}"
-        )
+        described["selects_keys"] = f"a key appears when {level.threshold_in_words}"
     return described
 
 
@@ -199,8 +197,8 @@ def _keys(level: Level) -> str:
                 "; what all others have together is one row more" if level.outline.other else ""
             )
             return (
-                f"{UNKNOWN_KEYS} on distinct units: a key appears when its noisy "
-                f"count of units reaches {level.priced.threshold}{others}"
+                f"{UNKNOWN_KEYS} on distinct units: a key appears when "
+                f"{level.threshold_in_words}{others}"
             )
 
 

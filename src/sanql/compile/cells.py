@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sanql.compile.group_keys import KeyWriter, place
+from sanql.compile.key_weights import WEIGHTS
 from sanql.compile.measured_values import value_column
 from sanql.measurements import Measured, Measurement
 from sanql.plan import Level, PublicKeys
@@ -18,17 +19,26 @@ class CellWriter:
         self._group_keys = group_keys
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
         self._by_unit = not rows_are_units
+        kinds = [measurement.kind for measurement in level.measurements]
+        by_weights = Measured.KEY_WEIGHTS in kinds
+        self._weights = kinds.index(Measured.KEY_WEIGHTS) if by_weights else None
 
     def cells(self, source: str) -> str:
         """Return what each group adds up to, as `cells`."""
         columns = list(self._keys)
         for index, measurement in enumerate(self._plan.measurements):
-            if not measurement.by_bins and measurement.of is None:
+            if self._is_added_up(measurement):
                 columns.append(f"{self._total(index, measurement)} AS m{index}")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         # an aggregate makes one row however many there are, also where nothing is measured
         listed = ", ".join(columns) or "system.main.count(*) * 0 AS present"
         return f"cells AS (SELECT {listed} FROM {source}{grouping})"
+
+    @staticmethod
+    def _is_added_up(measurement: Measurement) -> bool:
+        """Return whether a measurement is a column of `cells`; others are joined, or made later."""
+        joined = measurement.by_bins or measurement.kind is Measured.KEY_WEIGHTS
+        return not joined and measurement.of is None
 
     def final(self) -> str:
         """Return the last SELECT: keys as they are shown, and one integer a measurement."""
@@ -43,6 +53,10 @@ class CellWriter:
                 f"cells.k{i} IS NOT DISTINCT FROM {text}" for i, text in enumerate(key_columns)
             )
             source = f"{domains} LEFT JOIN cells ON {same}"
+        elif self._weights is not None:
+            # every pair that is in the cells has a weight, and others may have one besides
+            key_columns = [f"{WEIGHTS}.{key}" for key in self._keys]
+            source = f"{WEIGHTS} LEFT JOIN cells ON {self._same(key_columns, 'cells')}"
         columns = [
             f"{self._group_keys.shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)
         ]
@@ -54,7 +68,7 @@ class CellWriter:
                 columns.append(f"coalesce(lists{index}.leaves, []::BIGINT[]) AS l{index}")
                 columns.append(f"coalesce(lists{index}.counts, []::BIGINT[]) AS m{index}")
                 continue
-            exact = f"cells.m{index}"
+            exact = f"{WEIGHTS}.s" if index == self._weights else f"cells.m{index}"
             if measurement.kind is Measured.DISTINCT and self._by_unit:
                 exact = f"distinct{index}.d"
                 same = self._same(key_columns, f"distinct{index}")

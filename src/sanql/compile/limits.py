@@ -15,6 +15,7 @@ ties can only remove groups, never let one too many through.
 
 from __future__ import annotations
 
+from sanql.compile.key_weights import key_weights
 from sanql.compile.keyed_hash import keyed_hash
 from sanql.compile.measured_values import value_column
 from sanql.measurements import Measured
@@ -56,6 +57,16 @@ class LimitWriter:
             f"pairs AS MATERIALIZED ({body})",
             f"heavy AS ({_thresholds('pairs', self._limits.groups)})",
             f"kept {once} (SELECT pairs.* FROM {_without('pairs', 'heavy')})",
+        ]
+
+    def weights(self, groups_max: int) -> list[str]:
+        """Return the weights by which keys are selected, of at most `groups_max` groups of each unit."""
+        if groups_max == self._limits.groups:
+            return key_weights(self._keys, "kept")
+        return [
+            f"spread_out AS ({_thresholds('pairs', groups_max)})",
+            f"counted AS (SELECT pairs.* FROM {_without('pairs', 'spread_out')})",
+            *key_weights(self._keys, "counted"),
         ]
 
     def bounded(self) -> list[str]:

@@ -118,6 +118,8 @@ def _limited(level: Level, cells: CellWriter, secret: str, *, rows_are_units: bo
             statements += limits.distinct_values(index)
         if measurement.by_bins:
             statements += bin_counts(index, keys, secret, by_unit)
+        if measurement.groups_max is not None:
+            statements += limits.weights(measurement.groups_max)
     return statements
 
 

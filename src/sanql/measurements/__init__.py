@@ -14,7 +14,13 @@ from sanql.measurements.bands import (
     valued,
 )
 from sanql.measurements.grid import bounds_of, grid_for
-from sanql.measurements.limits import ContributionLimits
+from sanql.measurements.key_weights import (
+    GROUPS_MAX,
+    WEIGHT_BITS,
+    key_weight,
+    sensitivity_of_key_weights,
+)
+from sanql.measurements.limits import ONE_ROW, ContributionLimits
 from sanql.measurements.measurement import Measured, Measurement
 from sanql.measurements.noisy_cells import OTHER_GROUPS_COLUMN, NoisyCells
 from sanql.measurements.quantile_picks import (
@@ -43,10 +49,13 @@ from sanql.measurements.sensitivity import (
 )
 
 __all__ = [
+    "GROUPS_MAX",
+    "ONE_ROW",
     "OTHER_GROUPS_COLUMN",
     "PLACES_IN_ALL",
     "ROW",
     "UNKNOWN_GROUPS",
+    "WEIGHT_BITS",
     "Band",
     "ContributionLimits",
     "Measured",
@@ -63,6 +72,7 @@ __all__ = [
     "clipped",
     "divided",
     "grid_for",
+    "key_weight",
     "ladder",
     "make_quantile_bins",
     "off_grid",
@@ -74,6 +84,7 @@ __all__ = [
     "sensitivity_of_counts",
     "sensitivity_of_distinct",
     "sensitivity_of_histogram",
+    "sensitivity_of_key_weights",
     "sensitivity_of_ladder",
     "sensitivity_of_other_groups",
     "sensitivity_of_picks",

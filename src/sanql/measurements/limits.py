@@ -32,3 +32,7 @@ class ContributionLimits:
         total = min(self.rows, self.groups * largest)
         full, remainder = divmod(total, largest)
         return total, largest, full * largest**2 + remainder**2
+
+
+ONE_ROW = ContributionLimits(1, 1, 1)
+"""The limits where each row is a unit."""

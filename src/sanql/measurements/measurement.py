@@ -24,6 +24,7 @@ class Measured(StrEnum):
     LADDER = "rows between values around the picked ones"
     OTHER_GROUPS = "units in groups that do not appear"
     HISTOGRAM = "rows with each public value"
+    KEY_WEIGHTS = "units weighted by their groups"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Measurement:
     row's part, by which errors of different measurements are compared. PICKS are not one integer but
     the quantiles' bins (quantile_picks.py), and a LADDER counts rows around the picks of measurement
     `of`. OTHER_GROUPS is made of the counts of units of measurement `of` (plan/other_groups.py). A
-    HISTOGRAM is one integer for each of the public `values` of its expression.
+    HISTOGRAM is one integer for each of the public `values` of its expression. KEY_WEIGHTS only select
+    keys (key_weights.py): at most `groups_max` groups of a unit count.
     """
 
     kind: Measured
@@ -50,6 +52,7 @@ class Measurement:
     fractions: tuple[Fraction, ...] = ()
     of: int | None = None
     values: tuple[LiteralValue, ...] = ()
+    groups_max: int | None = None
 
     @computed_once
     def size(self) -> int:

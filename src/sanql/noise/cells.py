@@ -99,6 +99,8 @@ class NoiseStage:
                     pass
                 case _ if index == self._level.outline.measuring.selection:
                     columns[f"m{index}"] = selected
+                case Measured.KEY_WEIGHTS:
+                    raise AssertionError("weights select keys, and nothing else is made of them")
                 case (
                     Measured.ROWS
                     | Measured.VALUES

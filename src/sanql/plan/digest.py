@@ -227,7 +227,10 @@ def _measurement(measurement: Measurement) -> Named:
             "fractions": measurement.fractions,
             "of": measurement.of,
         },
-        later={"values": measurement.values} if measurement.values else {},
+        later={
+            **({"values": measurement.values} if measurement.values else {}),
+            **({"groups_max": measurement.groups_max} if measurement.groups_max else {}),
+        },
     )
 
 

@@ -19,7 +19,7 @@ from sanql.account import (
     SelectionEvent,
     gaussian_rho_lower,
 )
-from sanql.measurements import Measured
+from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import DiscreteGaussian, Noise, NoNoise, gaussian_threshold
 from sanql.plan.mechanism import (
     Mechanism,
@@ -32,6 +32,7 @@ from sanql.plan.mechanism import (
     selecting,
     split,
 )
+from sanql.plan.weighted_selection import weight_threshold
 from sanql.statistics import Measuring
 
 
@@ -93,12 +94,21 @@ def _rho(epsilon: Fraction, delta: Fraction) -> Fraction | None:
 
 
 def _weights(measuring: Measuring, pure: Sequence[Fraction]) -> list[float]:
-    return [
+    """Return what each measurement's share of rho is proportional to.
+
+    A key that does not appear is as wrong as its largest number could be, so weights that select keys
+    have no less than any other measurement.
+    """
+    weights = [
         0.0
         if own
         else math.sqrt(measurement.weight * measurement.sensitivity.l2_squared) / measurement.size
         for measurement, own in zip(measuring.measurements, pure, strict=True)
     ]
+    for index, measurement in enumerate(measuring.measurements):
+        if measurement.kind is Measured.KEY_WEIGHTS:
+            weights[index] = max(weights)
+    return weights
 
 
 def _noises(
@@ -122,10 +132,17 @@ def _noises(
         noises.append(noise)
         events.append(GaussianEvent(noise.sigma2, squared))
         if index == measuring.selection:
-            cells = measurement.sensitivity.l1
-            threshold = gaussian_threshold(noise.sigma2, failure / cells)
+            threshold = _threshold(measurement, noise, failure)
             events.append(FailureEvent(failure))
     return tuple(noises), threshold, tuple(events)
+
+
+def _threshold(measurement: Measurement, noise: DiscreteGaussian, failure: Fraction) -> int:
+    """Return what a key's noisy count, or weight, must reach for the key to appear."""
+    if measurement.groups_max is not None:
+        sides = measurement.sensitivity.l2_squared // measurement.sensitivity.linf**2
+        return weight_threshold(noise, failure / sides, measurement.groups_max)
+    return gaussian_threshold(noise.sigma2, failure / measurement.sensitivity.l1)
 
 
 def _round_up(value: Fraction) -> Fraction:

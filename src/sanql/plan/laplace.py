@@ -35,8 +35,13 @@ class LaplaceMechanism(Mechanism):
 
     def price(
         self, levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction
-    ) -> tuple[Priced, ...]:
-        """Return noise for every level; levels share epsilon, those that select keys delta."""
+    ) -> tuple[Priced, ...] | None:
+        """Return noise for every level; levels share epsilon, those that select keys delta.
+
+        Of weights by which keys are selected only the L2 norm is small: None.
+        """
+        if any(m.kind is Measured.KEY_WEIGHTS for level in levels for m in level.measurements):
+            return None
         shares = split([sum(pure_weights(measuring)) for measuring in levels])
         delta_each = delta / max(1, selecting(levels))
         return tuple(

@@ -8,7 +8,13 @@ from functools import partial
 
 from sanql.account import Charge
 from sanql.computed_once import computed_once
-from sanql.measurements import ContributionLimits, Measurement, Sensitivity, SensitivitySetting
+from sanql.measurements import (
+    ContributionLimits,
+    Measured,
+    Measurement,
+    Sensitivity,
+    SensitivitySetting,
+)
 from sanql.mechanisms import Noise
 from sanql.plan.chosen_keys import check_nulls
 from sanql.plan.keys import (
@@ -24,6 +30,7 @@ from sanql.plan.limits import limits_of
 from sanql.plan.mechanism import Priced
 from sanql.plan.other_groups import check_other_groups, with_other_groups
 from sanql.plan.reading import reading
+from sanql.plan.weighted_selection import select_by_weights
 from sanql.policy import Neighbours, RowUnit, Table
 from sanql.question import Query, Scan
 from sanql.statistics import Estimate, Measuring, PlannedNoise, plan_measurements
@@ -51,6 +58,7 @@ class LevelOutline:
     other: bool = False  # one row more holds what the groups that do not appear have together
     filtering_keys: tuple[FilteringKey, ...] = ()  # of other levels: a row must have their values
     counts_for: CountsApart | None = None  # a level that is not shown serves one that is
+    by_weights: Measuring | None = None  # another way to measure, where unknown keys are selected
 
     @property
     def selects_keys(self) -> bool:
@@ -101,6 +109,24 @@ class Level:
     def noises(self) -> tuple[Noise, ...]:
         """The noise of each measurement."""
         return self.priced.noises
+
+    @computed_once
+    def selection(self) -> Measurement | None:
+        """What decides which unknown keys appear, where any are selected."""
+        index = self.outline.measuring.selection
+        return None if index is None else self.measurements[index]
+
+    @property
+    def threshold_in_words(self) -> str:
+        """What a key must reach to appear."""
+        threshold = self.priced.threshold
+        if self.selection is None or self.selection.kind is not Measured.KEY_WEIGHTS:
+            return f"its noisy count of units reaches {threshold}"
+        reached = float((threshold or 0) * self.selection.grid)
+        return (
+            f"the noisy sum of the weights of its units reaches {reached:.1f}, where a unit in g groups"
+            f" weighs 1/√g in each of them (of more than {self.selection.groups_max:,} so many count)"
+        )
 
     @computed_once
     def planned_noise(self) -> PlannedNoise:
@@ -160,7 +186,9 @@ def outline_level(
     if other:
         check_other_groups(outlined.selects_keys)
         return replace(outlined, measuring=with_other_groups(measuring, setting))
-    return outlined
+    if groups_asked is not None or outlined.free:
+        return outlined  # whoever states how many groups count has them counted in full
+    return replace(outlined, by_weights=select_by_weights(measuring, table, limits, neighbours))
 
 
 def _insensitive(measuring: Measuring) -> Measuring:

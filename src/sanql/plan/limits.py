@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sanql.errors import Refused
-from sanql.measurements import ContributionLimits
+from sanql.measurements import ONE_ROW, ContributionLimits
 from sanql.plan.keys import Keys, OneGroup, PublicKeys
 from sanql.policy import ColumnUnit, RowUnit, Table
 
@@ -11,7 +11,7 @@ from sanql.policy import ColumnUnit, RowUnit, Table
 def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> ContributionLimits:
     """Return the limits that the policy sets and the question may tighten."""
     if table.unit is None or isinstance(table.unit, RowUnit):
-        return ContributionLimits(1, 1, 1)
+        return ONE_ROW
     if not isinstance(table.unit, ColumnUnit):
         raise AssertionError("reading.py follows references to the unit they lead to")
     rows = table.rows_per_unit_max

@@ -59,7 +59,13 @@ def adds_up(measurement: Measurement, limits: ContributionLimits) -> bool:
             return True
         case Measured.UNITS:
             return limits.groups == 1
-        case Measured.DISTINCT | Measured.PICKS | Measured.LADDER | Measured.HISTOGRAM:
+        case (
+            Measured.DISTINCT
+            | Measured.PICKS
+            | Measured.LADDER
+            | Measured.HISTOGRAM
+            | Measured.KEY_WEIGHTS
+        ):
             return False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sanql.account import Charge
@@ -20,7 +20,7 @@ from sanql.plan.grouping_sets import (
     outline_levels,
 )
 from sanql.plan.level import Level, LevelOutline
-from sanql.plan.pricing import price_levels
+from sanql.plan.pricing import price_best
 from sanql.policy import Budget, ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
 from sanql.question import Query
 
@@ -154,9 +154,16 @@ def outline(
 def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
     _check_delta(outlined.selects_keys, delta)
-    priced, charge = price_levels([level.measuring for level in outlined.levels], epsilon, delta)
-    levels = tuple(map(Level, outlined.levels, priced))
-    return Plan(outlined, levels, charge, Budget(epsilon, delta))
+    ways = [[level.measuring for level in outlined.levels]]
+    if any(level.by_weights is not None for level in outlined.levels):
+        ways.append([level.by_weights or level.measuring for level in outlined.levels])
+    way, priced, charge = price_best(ways, epsilon, delta)
+    measured = tuple(
+        replace(level, measuring=measuring, by_weights=None)
+        for level, measuring in zip(outlined.levels, way, strict=True)
+    )
+    chosen = replace(outlined, levels=measured)
+    return Plan(chosen, tuple(map(Level, measured, priced)), charge, Budget(epsilon, delta))
 
 
 def _check_delta(selects_keys: bool, delta: Fraction) -> None:

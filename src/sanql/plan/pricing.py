@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sanql.account import Charge
+from sanql.measurements import Measured, Measurement
 from sanql.plan.gaussian import GaussianMechanism
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.mechanism import Mechanism, NoMechanism, Priced
@@ -32,22 +33,32 @@ MECHANISMS: tuple[Mechanism, ...] = (NoMechanism(), LaplaceMechanism(), Gaussian
 def price_levels(
     levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction
 ) -> tuple[tuple[Priced, ...], Charge]:
-    """Return the least noisy way to answer all levels within (epsilon, delta), and its price.
+    """Return the least noisy way to price all levels within (epsilon, delta), and what it costs.
 
     The charge of a level has its own events; together they are the events of the whole.
     """
+    _, best, charge = price_best([levels], epsilon, delta)
+    return best, charge
+
+
+def price_best(
+    ways: Sequence[Sequence[Measuring]], epsilon: Fraction, delta: Fraction
+) -> tuple[Sequence[Measuring], tuple[Priced, ...], Charge]:
+    """Return of several ways to measure all levels the one with the least error, as it is priced."""
     nothing, *noisy = MECHANISMS
-    exact = nothing.price(levels, epsilon, delta)
+    exact = nothing.price(ways[0], epsilon, delta)
     if exact is not None:
-        return exact, Charge((), Fraction(0), Fraction(0))
-    priced = [mechanism.price(levels, epsilon, delta) for mechanism in noisy]
-    candidates = [priced_levels for priced_levels in priced if priced_levels is not None]
-    best = min(
-        candidates, key=lambda priced_levels: sum(map(expected_error, levels, priced_levels))
-    )
+        return ways[0], exact, Charge((), Fraction(0), Fraction(0))
+    candidates = [
+        (way, priced_levels)
+        for way in ways
+        for mechanism in noisy
+        if (priced_levels := mechanism.price(way, epsilon, delta)) is not None
+    ]
+    way, best = min(candidates, key=lambda candidate: sum(map(expected_error, *candidate)))
     events = tuple(event for priced in best for event in priced.charge.events)
     spent = delta if any(priced.charge.delta for priced in best) else Fraction(0)
-    return best, Charge(events, epsilon, spent)
+    return way, best, Charge(events, epsilon, spent)
 
 
 def expected_error(measuring: Measuring, priced: Priced) -> float:
@@ -55,7 +66,23 @@ def expected_error(measuring: Measuring, priced: Priced) -> float:
     total = 0.0
     for measurement, noise in zip(measuring.measurements, priced.noises, strict=True):
         total += measurement.weight * (noise.standard_deviation / measurement.size) ** 2
-    return total + float(priced.threshold or 0) ** 2
+    if measuring.selection is None or priced.threshold is None:
+        return total
+    return total + _hidden(measuring, measuring.measurements[measuring.selection], priced) ** 2
+
+
+def _hidden(measuring: Measuring, selection: Measurement, priced: Priced) -> float:
+    """Return about how many rows a key may have that does not appear.
+
+    Each unit behind it has some of the rows that count of it. How many units a key needs hangs, by
+    weights, on how many groups they are in: in all that may count it is about as many as where each is
+    counted in full, and in a single one far fewer. The middle of both is taken.
+    """
+    limits, threshold = measuring.limits, priced.threshold or 0
+    units = float(threshold * selection.grid)
+    if selection.kind is Measured.KEY_WEIGHTS:
+        units *= limits.groups**0.25
+    return units * max(1.0, limits.rows / limits.groups)
 
 
 def check_known_mechanism(mechanism: Mechanism) -> None:

@@ -18,8 +18,10 @@ from typing import Any, Literal, TypeVar, assert_never, cast
 
 from sanql.errors import Refused
 from sanql.measurements import (
+    ONE_ROW,
     PLACES_IN_ALL,
     UNKNOWN_GROUPS,
+    ContributionLimits,
     Measured,
     Measurement,
     SensitivitySetting,
@@ -56,6 +58,7 @@ class Measuring:
         Expr, ...
     ] = ()  # by whose unknown values rows are counted in a level apart
     other_groups: int | None = None  # the measurement that stands for `selection` in their row
+    limits: ContributionLimits = ONE_ROW  # what may count of one unit
 
 
 class Collector:

@@ -27,7 +27,8 @@ def plan_measurements(
     collector = Collector(aggregates, counted, table, tables, setting, groups, listed)
     estimates = tuple(_named(aggregate, collector) for aggregate in aggregates)
     selection = collector.count(Measured.UNITS, None, 1.0) if select_keys else None
-    return Measuring(collector.found, estimates, selection, collector.counted_apart)
+    apart = collector.counted_apart
+    return Measuring(collector.found, estimates, selection, apart, limits=setting.limits)
 
 
 def _counted(aggregates: tuple[Aggregate, ...]) -> frozenset[Expr | None]:

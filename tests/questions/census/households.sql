@@ -202,8 +202,8 @@ SELECT kind, COUNT(*) FROM (SELECT household_id, 'earner' AS kind FROM members W
 SELECT LOWER(school) AS school, COUNT(*) FROM members WHERE school IS NOT NULL GROUP BY 1;
 --plan> reads members; protects household_id, at most 8 rows in 8 groups, 8 in one
 --plan> groups: selected privately, by lower(school)
---plan> rows: L1 16, Linf 8, L2² 128; DiscreteLaplace
---plan> units: L1 16, Linf 1, L2² 16; TruncatedGeometric
+--plan> rows: L1 16, Linf 8, L2² 128; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 5794, Linf 1024, L2² 2097152; DiscreteGaussian
 
 -- Years in the dwelling.
 SELECT AVG(DATE_DIFF('year', moved_in, DATE '2024-12-31')) FROM members;

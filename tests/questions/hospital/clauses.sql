@@ -44,8 +44,8 @@ SELECT ward, urgent, COUNT(*) FROM visits WHERE urgent IS NOT NULL GROUP BY 1, 2
 SELECT UPPER(doctor) AS who, COUNT(*) AS n FROM visits GROUP BY who ORDER BY n DESC, who;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by upper(doctor)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Groups by an expression that is repeated.
 SELECT severity >= 4, COUNT(*) FROM visits WHERE severity IS NOT NULL GROUP BY severity >= 4;
@@ -83,10 +83,10 @@ SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) >= 30 ORDER
 SELECT doctor, AVG(cost) AS mean_cost FROM visits GROUP BY doctor HAVING mean_cost > 1000 AND COUNT(*) > 10 ORDER BY doctor;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by doctor
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteGaussian
+--plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- A condition over an aggregate that is not shown.
 SELECT city FROM people GROUP BY city HAVING AVG(income) > 50000 ORDER BY city;
@@ -124,15 +124,15 @@ SELECT blood, COUNT(*) FROM people WHERE blood IS NOT NULL GROUP BY blood ORDER 
 SELECT doctor, COUNT(*) FROM visits GROUP BY doctor ORDER BY doctor NULLS FIRST;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by doctor
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Missing keys last, downwards.
 SELECT doctor, COUNT(*) FROM visits GROUP BY doctor ORDER BY doctor DESC NULLS LAST;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by doctor
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- An order by something that is not shown.
 SELECT blood FROM people WHERE blood IS NOT NULL GROUP BY blood ORDER BY COUNT(*) DESC, blood;
@@ -157,7 +157,7 @@ SELECT DISTINCT COUNT(*) > 30 AS busy FROM visits WHERE ward IS NOT NULL GROUP B
 SELECT DISTINCT doctor FROM visits GROUP BY doctor;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by doctor
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Which blood groups there are, with nothing measured.
 SELECT blood FROM people GROUP BY blood;
@@ -285,8 +285,8 @@ FROM visits SELECT COUNT(*), AVG(cost) WHERE urgent;
 SELECT ward, doctor, COUNT(*) AS n FROM visits WHERE ward IS NOT NULL AND doctor IS NOT NULL GROUP BY ward, doctor ORDER BY ward, doctor;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by ward, doctor
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- A range of numbers as keys.
 SELECT severity, COUNT(*), AVG(cost) FROM visits GROUP BY severity ORDER BY severity;

@@ -29,15 +29,15 @@ SELECT DAYOFWEEK(arrived) AS d, ISODOW(arrived) AS i, COUNT(*) FROM visits WHERE
 SELECT DAYNAME(arrived) AS d, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY d;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by dayname(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- By the name of the month.
 SELECT MONTHNAME(arrived) AS m, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY m;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by monthname(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- By the hour of the day.
 SELECT EXTRACT(HOUR FROM arrived) AS hour, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY hour HAVING COUNT(*) > 0 ORDER BY hour;
@@ -156,8 +156,8 @@ SELECT STRFTIME(arrived, '%Y-%m') AS month, COUNT(*) FROM visits WHERE arrived I
 --duckdb> SELECT STRFTIME(arrived, '%Y-%m') AS month, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY month HAVING COUNT(DISTINCT person_id) > 1
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by strftime(arrived, '%Y-%m')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- BigQuery's format.
 SELECT FORMAT_DATE('%Y', noted) AS y, COUNT(*) FROM diagnoses WHERE noted IS NOT NULL GROUP BY y;

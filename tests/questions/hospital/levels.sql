@@ -166,18 +166,18 @@ SELECT sex, COUNT(*) FROM people WHERE sex IS NOT NULL GROUP BY GROUPING SETS ((
 SELECT doctor, urgent, COUNT(*) AS n FROM visits WHERE urgent IS NOT NULL GROUP BY CUBE (doctor, urgent);
 --plan> (doctor, urgent) reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> (doctor, urgent) groups: selected privately, by doctor, urgent
---plan> (doctor, urgent) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> (doctor, urgent) units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> (doctor, urgent) rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> (doctor, urgent) units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 --plan> (doctor) reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> (doctor) groups: selected privately, by doctor
---plan> (doctor) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> (doctor) units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> (doctor) rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> (doctor) units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 --plan> (urgent) reads visits; protects person_id, at most 12 rows in 2 groups, 12 in one
 --plan> (urgent) groups: public, False/True of urgent
---plan> (urgent) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> (urgent) rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
 --plan> () reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> () groups: one; rows have one of False/True of urgent
---plan> () rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> () rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
 
 -- A key that is missing is not a key that is NULL.
 SELECT blood, GROUPING(blood) AS total, COUNT(*) FROM people GROUP BY ROLLUP (blood) ORDER BY total, blood;

@@ -83,8 +83,8 @@ SELECT COUNT(*) FROM (SELECT cost FROM visits WHERE urgent UNION ALL SELECT cost
 SELECT what, COUNT(*) FROM (SELECT person_id, 'born' AS what FROM people UNION ALL SELECT person_id, 'visit' FROM visits) AS events GROUP BY what;
 --plan> reads people, visits; protects person_id, at most 13 rows in 13 groups, 13 in one
 --plan> groups: selected privately, by a subquery's c1
---plan> rows: L1 13, Linf 13, L2² 169; DiscreteLaplace
---plan> units: L1 13, Linf 1, L2² 13; TruncatedGeometric
+--plan> rows: L1 13, Linf 13, L2² 169; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3693, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Persons in one list or the other, once each.
 SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE urgent UNION SELECT person_id FROM visits WHERE cost > 900) AS seen;

@@ -5,8 +5,8 @@ SELECT INITCAP(LOWER(doctor)) AS who, COUNT(*) FROM visits WHERE doctor IS NOT N
 --duckdb> SELECT CASE LOWER(doctor) WHEN 'dr. ahl' THEN 'Dr. Ahl' WHEN 'dr. bek' THEN 'Dr. Bek' ELSE 'Dr. Cruz' END AS who, COUNT(*) FROM visits WHERE doctor IS NOT NULL GROUP BY who
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by initcap(lower(doctor))
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Names without spaces around them.
 SELECT TRIM(name) AS who, COUNT(*) FROM people WHERE name IS NOT NULL GROUP BY who;
@@ -112,8 +112,8 @@ SELECT COUNT(*) FROM diagnoses WHERE code SIMILAR TO '(I|E)[0-9]+.*';
 SELECT REGEXP_EXTRACT(notes, '[0-9]+') AS number, COUNT(*) FROM visits WHERE notes IS NOT NULL GROUP BY number;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by regexp_extract(notes, '[0-9]+', 0)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- A fever from a note, as a number.
 SELECT AVG(CASE WHEN t BETWEEN 30 AND 45 THEN t END) FROM (SELECT TRY_CAST(REGEXP_EXTRACT(notes, '[0-9]+\.[0-9]+') AS DOUBLE) AS t FROM visits) AS n;
@@ -180,8 +180,8 @@ SELECT sex || ':' || city AS label, COUNT(*) FROM people WHERE sex <> 'X' AND ci
 SELECT LPAD(CAST(severity AS VARCHAR), 3, '0') AS grade, COUNT(*) FROM visits WHERE severity IS NOT NULL GROUP BY grade;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by lpad(cast_text(severity), 3, '0')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Texts filled up at the end.
 SELECT RPAD(blood, 4, '.') AS b, COUNT(*) FROM people WHERE blood IS NOT NULL GROUP BY b;
@@ -193,8 +193,8 @@ SELECT RPAD(blood, 4, '.') AS b, COUNT(*) FROM people WHERE blood IS NOT NULL GR
 SELECT REPEAT('*', 3) || CAST(severity AS VARCHAR) AS s, COUNT(*) FROM visits WHERE severity IS NOT NULL GROUP BY s;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by join(repeat('*', 3), cast_text(severity))
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Written backwards.
 SELECT REVERSE(code) AS backwards, COUNT(*) FROM diagnoses WHERE code IS NOT NULL GROUP BY backwards;
@@ -223,8 +223,8 @@ SELECT COUNT_IF(notes = ''), COUNT_IF(notes IS NULL), COUNT_IF(LENGTH(notes) = 0
 SELECT COALESCE(doctor, 'nobody') AS who, COUNT(*) FROM visits GROUP BY who;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by coalesce(doctor, 'nobody')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- The same with IFNULL.
 SELECT IFNULL(blood, '?') AS b, COUNT(*) FROM people GROUP BY b;
@@ -243,8 +243,8 @@ SELECT SUM(LEAST(STRLEN(name), 50)), SUM(LEAST(BIT_LENGTH(name), 500)) FROM peop
 SELECT INSTR(notes, ':') AS place, COUNT(*) FROM visits WHERE notes IS NOT NULL GROUP BY place;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by strpos(notes, ':')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> units: L1 12, Linf 1, L2² 12; TruncatedGeometric
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Spaces cut on one side.
 SELECT LTRIM(name) AS l, RTRIM(name) AS r, COUNT(*) FROM people WHERE name IS NOT NULL GROUP BY l, r;

@@ -106,8 +106,8 @@ WITH ranked AS (SELECT customer_id, channel, ROW_NUMBER() OVER (PARTITION BY cus
 SELECT status, COUNT(*) FROM (SELECT status FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer_id ORDER BY ordered DESC NULLS LAST, order_id) = 1) AS t WHERE status IS NOT NULL GROUP BY status;
 --plan> reads orders; protects customer_id, at most 10 rows in 10 groups, 10 in one
 --plan> groups: selected privately, by status
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
---plan> units: L1 10, Linf 1, L2² 10; TruncatedGeometric
+--plan> rows: L1 10, Linf 10, L2² 100; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3239, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Days between orders.
 SELECT AVG(ordered - earlier) FROM (SELECT ordered, LAG(ordered) OVER (PARTITION BY customer_id ORDER BY ordered) AS earlier FROM orders WHERE ordered IS NOT NULL) AS t;
@@ -192,8 +192,8 @@ SELECT SUM(i.price) / 7.0 FROM orders o JOIN items i ON i.order_id = o.order_id 
 SELECT what, YEAR(day) AS y, COUNT(*) FROM (SELECT 'joined' AS what, joined AS day FROM customers UNION ALL SELECT 'ordered', ordered FROM orders) AS e WHERE day IS NOT NULL GROUP BY what, y HAVING COUNT(*) > 0;
 --plan> reads customers, orders; protects customer_id, at most 11 rows in 11 groups, 11 in one
 --plan> groups: selected privately, by a subquery's c0, part_year(a subquery's c1)
---plan> rows: L1 11, Linf 11, L2² 121; DiscreteLaplace
---plan> units: L1 11, Linf 1, L2² 11; TruncatedGeometric
+--plan> rows: L1 11, Linf 11, L2² 121; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3397, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Customers in a list made of two.
 WITH active AS (SELECT customer_id FROM orders WHERE ordered >= '2024-07-01' UNION SELECT customer_id FROM customers WHERE newsletter) SELECT COUNT(*) FROM active;

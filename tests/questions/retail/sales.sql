@@ -214,8 +214,8 @@ SELECT SUM(shipping) FILTER (WHERE channel = 'web') AS web, SUM(shipping) FILTER
 SELECT UPPER(coupon) AS coupon, COUNT(*) FROM orders WHERE coupon IS NOT NULL GROUP BY 1;
 --plan> reads orders; protects customer_id, at most 10 rows in 10 groups, 10 in one
 --plan> groups: selected privately, by upper(coupon)
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
---plan> units: L1 10, Linf 1, L2² 10; TruncatedGeometric
+--plan> rows: L1 10, Linf 10, L2² 100; DiscreteGaussian
+--plan> units weighted by their groups in steps of 1/1024: L1 3239, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Orders with a coupon, by kind.
 SELECT CASE WHEN coupon IS NULL THEN 'none' WHEN coupon ILIKE 'save%' THEN 'saving' WHEN coupon LIKE 'VIP!_%' ESCAPE '!' THEN 'vip' ELSE 'other' END AS kind, COUNT(*) FROM orders GROUP BY kind;
