@@ -77,7 +77,7 @@ def weight_threshold(noise: DiscreteGaussian, failure: Fraction, groups_max: int
     weight is small beside the noise.
 
     >>> weight_threshold(DiscreteGaussian(Fraction(1)), Fraction(1, 10**6), 1)
-    1029
+    1030
     """
     threshold = 0
     for low, high in reversed(list(_ranges(groups_max))):
