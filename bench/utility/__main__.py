@@ -35,6 +35,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 BEFORE = "087f001"
 EPSILONS = ["0.1", "0.5", "1"]
 MIDDLE = "0.5"
+RUNS_OF_PEERS = 5  # at most: theirs are slow
 WITHOUT_NOISE = "10000"  # so much that what is left of an error is what limits take away
 
 PRIVATE_KEYS = {"dest", "district", "occupation", "sku"}
@@ -71,7 +72,9 @@ def measure(folder: Path, runs: int, before: str, with_peers: bool) -> str:
         earlier = _checkout(before, folder / "before")
         jobs[f"San at {before}"] = lambda: _ask(earlier, runs, EPSILONS)
     for library in NEEDED if with_peers else ():
-        jobs[library] = lambda each=library: ask_peer(each, flights, folder, runs, EPSILONS)
+        jobs[library] = lambda each=library: ask_peer(
+            each, flights, folder, min(runs, RUNS_OF_PEERS), EPSILONS
+        )
     with ThreadPoolExecutor(2) as pool:
         told = {name: pool.submit(job) for name, job in jobs.items()}
         found = {name: _scores(truth, each.result()) for name, each in told.items()}
@@ -124,7 +127,7 @@ def _head(runs: int, found: Mapping[str, Scores | None]) -> list[str]:
         f"Written by `python -m bench.utility` on {datetime.now(UTC):%Y-%m-%d}: "
         f"{len(os.sched_getaffinity(0))} cores of {model[1] if model else 'unknown'}, Python "
         f"{platform.python_version()}, DuckDB {version('duckdb')}; {runs} runs of each question at each "
-        f"epsilon, delta 1e-8; flights are {data}.",
+        f"epsilon ({min(runs, RUNS_OF_PEERS)} of other libraries), delta 1e-8; flights are {data}.",
         "",
         *NOTES.strip().splitlines(),
         "",
