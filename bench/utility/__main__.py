@@ -108,6 +108,12 @@ def _is_known(revision: str) -> bool:
     return subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
+def _revision() -> str:
+    asked = ["git", "rev-parse", "--short=7", "HEAD"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    return f"San at {done.stdout.strip()}" if done.returncode == 0 else "San without its history"
+
+
 def _checkout(revision: str, target: Path) -> Path:
     packed = subprocess.run(
         ["git", "archive", revision, "src"], cwd=ROOT, check=True, capture_output=True
@@ -124,7 +130,7 @@ def _head(runs: int, found: Mapping[str, Scores | None]) -> list[str]:
     lines = [
         "# How useful answers are",
         "",
-        f"Written by `python -m bench.utility` on {datetime.now(UTC):%Y-%m-%d}: "
+        f"Written by `python -m bench.utility` on {datetime.now(UTC):%Y-%m-%d}, of {_revision()}: "
         f"{len(os.sched_getaffinity(0))} cores of {model[1] if model else 'unknown'}, Python "
         f"{platform.python_version()}, DuckDB {version('duckdb')}; {runs} runs of each question at each "
         f"epsilon ({min(runs, RUNS_OF_PEERS)} of other libraries), delta 1e-8; flights are {data}.",
@@ -146,6 +152,8 @@ none. *Useful* is an error below 10 %; what is refused, or not offered, is not u
 of all rows that have a unit (2,512 cancelled flights name no plane, and are no part of it), whatever
 limits leave out; *coverage* is how often a 95 % interval holds that truth, averaged over questions.
 *Limits alone* is the error at an epsilon of 10,000: what limits take away, which no epsilon mends.
+Runs are few: what is near 10 % may be useful in one run of this and not in the next, two or three
+questions of 50; `--runs 50` tells more.
 
 OpenDP truncates rows at random to 256 a plane (where planes are counted, to one row a group and 24
 groups), then adds Laplace noise to its frames' statistics, with its threshold for keys that are not
