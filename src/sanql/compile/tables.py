@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanql.catalog import Layout
-from sanql.compile.expressions.emitter import scanned
+from sanql.compile.expressions.emitter import lower_bound, scanned
 from sanql.compile.expressions.values import without_negative_zero
 from sanql.errors import Refused
-from sanql.policy import ColumnUnit, Table, ViaUnit
+from sanql.policy import Column, ColumnUnit, Table, ViaUnit
 from sanql.question import TYPES, Type, column_facts
 
 # UHUGEINT is none of them: beside another it is compared as a HUGEINT, which fails, or as a DOUBLE
@@ -37,7 +37,7 @@ class TableReader:
         once has one row for each key.
         """
         table = self._tables[name]
-        columns = {column: self._stored(table, column) for column in named}
+        columns = {column: self._filled(table, column) for column in named}
         relation = self._source.relations[table.name]
         listed = [f"{text} AS {named[column]}" for column, text in columns.items()]
         if isinstance(table.unit, ColumnUnit | ViaUnit):
@@ -124,11 +124,26 @@ class TableReader:
         types = self._source.types[table]
         return next(kind for known, kind in types.items() if known.lower() == column.lower())
 
+    def _filled(self, table: Table, name: str) -> str:
+        """Return a column as it is read; of one that is not nullable, a missing value is its lower bound.
+
+        It is filled in before tables are joined: what an outer join leaves out stays missing.
+        """
+        text, column = self._stored(table, name), _declared(table, name)
+        if column is None or column.nullable:
+            return text
+        facts = column_facts(column)
+        return f"coalesce({scanned(text, facts)}, {lower_bound(facts)})"
+
     def _stored(self, table: Table, name: str) -> str:
         stored = self._source.scans[table.name]
         text = next(text for known, text in stored.items() if known.lower() == name.lower())
-        kinds = [c.type for known, c in table.columns.items() if known.lower() == name.lower()]
-        return without_negative_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text
+        column = _declared(table, name)
+        return without_negative_zero(text) if column and TYPES[column.type] is Type.REAL else text
+
+
+def _declared(table: Table, name: str) -> Column | None:
+    return next((c for known, c in table.columns.items() if known.lower() == name.lower()), None)
 
 
 def _differ(one: str, other: str, first: str, second: str) -> Refused:

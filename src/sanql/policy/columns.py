@@ -20,6 +20,7 @@ from sanql.policy.section import Mistake, Section, quote
 from sanql.policy.values import (
     one_of,
     parse_column_name,
+    parse_flag,
     parse_name,
     parse_number,
     parse_whole,
@@ -52,7 +53,9 @@ def read_column(section: Section, name: str) -> Column | None:
         total_bounds=_read_total_bounds(section, type),
         bounds_auto=auto and _may_be_found(section, type),
         bytes_max=_read_bytes_max(section, type),
+        nullable=_read_nullable(section),
     )
+    _check_missing(section, column)
     _check_grid(section, column)
     _check_domain_within_bounds(section, column)
     _check_domain_within_bytes(section, column)
@@ -133,6 +136,21 @@ def _read_total_bounds(section: Section, type: ColumnType) -> tuple[Fraction, Fr
     return section.read(
         "total_bounds", parse_around_zero, "write total_bounds = [lowest, highest] around 0"
     )
+
+
+def _read_nullable(section: Section) -> bool:
+    remedy = "write nullable = false, or leave it out"
+    return section.read("nullable", parse_flag, remedy) is not False
+
+
+def _check_missing(section: Section, column: Column) -> None:
+    """Note a column whose missing values would have to be read as something that is not declared."""
+    if not column.nullable and column.bounds is None:
+        section.fault(
+            "nullable",
+            "a missing value is read as the lower bound, and the column has none that is stated",
+            "write bounds = [lowest, highest] beside it, or leave nullable out",
+        )
 
 
 def _read_bytes_max(section: Section, type: ColumnType) -> int | None:

@@ -41,7 +41,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "groups_per_unit_max",
         "column",
     ),
-    "column": ("type", "bounds", "precision", "domain", "total_bounds", "bytes_max"),
+    "column": ("type", "bounds", "precision", "domain", "total_bounds", "bytes_max", "nullable"),
     "domain": ("table", "column"),
     "exact": (
         "table",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,10 +30,12 @@ from sanql.policy.keys import (
 from sanql.policy.ledger_address import LedgerDatabase, is_address, parse_address
 from sanql.policy.model import (
     Accounting,
+    ColumnUnit,
     EngineLimits,
     Neighbours,
     Policy,
     Table,
+    ViaUnit,
 )
 from sanql.policy.section import Faults, Mistake, Section, quote, suggest
 from sanql.policy.source import parse_source
@@ -88,6 +90,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     tables = read_tables(root)
     engine = _read_engine(root)
     _check_texts(root, tables, engine.memory_bytes)
+    _check_identifying(root, tables)
     dataset = root.section("dataset", "write [dataset] and its keys below it")
     if dataset is None:
         if "dataset" not in root.content:
@@ -287,6 +290,35 @@ def _check_texts(root: Section, tables: Mapping[str, Table], memory: int) -> Non
                     " twelfth of it",
                     f"write bytes_max = {most} or less, or more memory under [engine]",
                 )
+
+
+def _check_identifying(root: Section, tables: Mapping[str, Table]) -> None:
+    """Fault columns that identify and have missing values read as others: rows would change hands."""
+    identifying = {
+        (name, column.lower()) for table in tables.values() for name, column in _identifiers(table)
+    }
+    for table in tables.values():
+        for column in table.columns.values():
+            if not column.nullable and (table.name, column.name.lower()) in identifying:
+                root.fault(
+                    ("table", table.name, "column", column.name, "nullable"),
+                    "the column identifies, and a row that lacks what identifies is nobody's",
+                    "leave nullable out",
+                )
+
+
+def _identifiers(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield tables and columns that say whose a row of a table is, or which row is meant."""
+    if table.key is not None:
+        yield table.name, table.key
+    match table.unit:
+        case ColumnUnit(column):
+            yield table.name, column
+        case ViaUnit(column, other, key):
+            yield table.name, column
+            yield other, key
+        case _:
+            pass
 
 
 def _parse_memory(written: object) -> int:

@@ -49,7 +49,8 @@ class Column:
     and `float` only); every bound is a whole number of its steps. `total_bounds` limits what one
     unit adds to SUM of this column in one group. Where the owner has `bounds_auto`, San finds bounds
     privately for a question that needs them. A text of more than `bytes_max` bytes (None stands for the
-    default) is read as its beginning.
+    default) is read as its beginning. Where a column is not `nullable`, a missing value is read as the
+    lower bound.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Column:
     total_bounds: tuple[Fraction, Fraction] | None = None
     bounds_auto: bool = False
     bytes_max: int | None = None
+    nullable: bool = True
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def column_facts(column: Column) -> Facts:
         assert not isinstance(low, str) and not isinstance(high, str)  # noqa: S101
         if kind is Type.TIMESTAMP:
             low, high = _moment(low), _moment(high)
-        return Facts(kind, low, high, grid=grid)
+        return Facts(kind, low, high, nullable=column.nullable, grid=grid)
     if kind is Type.INTEGER:
         return Facts(kind, *BIGINT_RANGE, grid=grid)
     if kind in TEMPORAL_DEFAULTS:

@@ -262,11 +262,19 @@ def scanned(scan: str, facts: Facts) -> str:
     """Return a column with its facts enforced."""
     proper = facts.type in (Type.REAL, Type.DATE, Type.TIMESTAMP)
     if _enforced(facts):
-        # a throw-away emitter is enough: bounds are numbers and dates, never strings
-        printer = Emitter(lambda expression: "")
-        low, high = (printer.literal(_bound(end, facts.type)) for end in (facts.low, facts.high))
+        low, high = lower_bound(facts), _written(facts.high, facts.type)
         return f"({clamp_to_bounds(scan, low, high, proper)})"
     return f"({finite_or_null(scan)})" if facts.type is Type.REAL else scan
+
+
+def lower_bound(facts: Facts) -> str:
+    """Return the lowest value that a bounded column has."""
+    return _written(facts.low, facts.type)
+
+
+def _written(end: object, kind: Type) -> str:
+    # a throw-away emitter is enough: bounds are numbers and dates, never strings
+    return Emitter(lambda expression: "").literal(_bound(end, kind))
 
 
 def _enforced(facts: Facts) -> bool:
