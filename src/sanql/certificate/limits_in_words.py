@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from sanql.certificate.kept_by_limits import kept_in_words
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, Plan, PublicKeys, limits_joined
 from sanql.policy import ColumnUnit
+from sanql.profile import Profile
 from sanql.question import Derived, From, Grouped, Rows, Selected
 from sanql.statistics import statistic_of
 
+CUT = "what they cut is not in the intervals"
 
-def limits_in_words(plan: Plan) -> str:
+
+def limits_in_words(plan: Plan, profiles: Mapping[str, Profile]) -> str:
     """Return the limits that may leave rows out of an answer; nothing where none can.
 
-    Whether they did cut depends on the rows, so the line is there whenever they could.
+    Whether they did cut depends on the rows, so the line is there whenever they could; how much they
+    keep is said by a profile, which was charged, or not at all.
     """
     limits = [_of_level(level) for level in plan.levels]
+    kept = dict.fromkeys(
+        _kept(level, profiles) for level, words in zip(plan.levels, limits, strict=True) if words
+    )
     if plan.several and len(set(limits)) > 1:
         named = zip(plan.names, limits, strict=True)
         limits = [f"{words} in {name}" for name, words in named if words]
     listed = ", ".join(dict.fromkeys(words for words in limits if words))
-    return f"limits: {listed}; what they cut is not in the intervals" if listed else ""
+    return "; ".join([f"limits: {listed}", *kept, CUT]) if listed else ""
 
 
 def uneven_limits(plan: Plan, fitted: Iterable[Mapping[int, int]]) -> str:
@@ -58,14 +66,25 @@ def _of_level(level: Level) -> str:
     if not isinstance(unit, ColumnUnit) or level.outline.free or alone:
         return ""
     limits = level.outline.limits
-    # counted as a unit, somebody counts once in a group, however many rows they have
-    rows_count = not all(statistic_of(aggregate).by_unit for aggregate in level.query.aggregates)
+    rows_count = _rows_count(level)
     words = [_counted(_rows_that_count(level), "row")] if rows_count else []
     if rows_count and limits.rows_per_group < limits.rows:
         words[0] += f" ({limits.rows_per_group} in a group)"
     if _may_lose_groups(level) and (limits.groups < limits.rows or not rows_count):
         words.append(_counted(limits.groups, "group"))
     return f"{' and '.join(words)} a {unit.column}" if words else ""
+
+
+def _kept(level: Level, profiles: Mapping[str, Profile]) -> str:
+    rows = _rows_that_count(level) if _rows_count(level) else None
+    limits = level.outline.limits
+    loses = _may_lose_groups(level) and (limits.groups < limits.rows or rows is None)
+    return kept_in_words(level, profiles, rows, limits.groups if loses else None)
+
+
+def _rows_count(level: Level) -> bool:
+    """Return whether it matters how many rows a unit has: counted as a unit, it counts once."""
+    return not all(statistic_of(aggregate).by_unit for aggregate in level.query.aggregates)
 
 
 def _rows_that_count(level: Level) -> int:
