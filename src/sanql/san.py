@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from sanql.account import Balance, Door, Ledger, TextChoice, Version, author_named
+from sanql.account import DATASET, Balance, Door, Ledger, TextChoice, Version, author_named
 from sanql.ask import (
     EPSILON_TYPICAL,
     Request,
@@ -17,6 +17,7 @@ from sanql.ask import (
     closed,
     explain_request,
     history,
+    profile_tables,
     read_again,
     read_request,
     recorded_certificate,
@@ -29,6 +30,7 @@ from sanql.numbers import parse_epsilon
 from sanql.options import Number, Options, read_moment
 from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
+from sanql.profile import Profile
 from sanql.results import (
     Answer,
     Certificate,
@@ -101,18 +103,38 @@ class San:
         self,
         table: str,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
         by: str | None = None,
         typical_epsilon: Number | None = None,
     ) -> Suggestion:
         """Return contribution limits that suit a table, found privately and charged to the ledger.
 
         Units are counted by how many rows they have and, with `by`, by how many groups of that
-        column they are in; `typical_epsilon` (0.1) is that of the questions the limits are for.
+        column they are in; `typical_epsilon` (0.1) is that of the questions the limits are for. A
+        profile that tells as much is used instead: then nothing is charged, and no `epsilon` needed.
         """
         typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
-        price = parse_epsilon(epsilon)
+        price = None if epsilon is None else parse_epsilon(epsilon)
         return suggest_limits(self.session, self.analyst, table, by, price, typical, self._door)
+
+    def profile(
+        self, *tables: str, epsilon: Number, columns: Sequence[str] = ()
+    ) -> tuple[Profile, ...]:
+        """Return what is known of units of tables, measured once and charged to the dataset's account.
+
+        It is the owner's to ask for: how many rows units have and, for each of `columns`, how many
+        groups they are in, how large the groups are where its values are public, and the range of a
+        number. Without names it is of all tables whose units may have several rows. From then on every
+        analyst has it in `profiles`, and answers, explanations and suggestions use it for free.
+        """
+        self._check_open()
+        price = parse_epsilon(epsilon)
+        return profile_tables(self.session, tables, columns, price, self._door)[0]
+
+    def profiles(self) -> tuple[Profile, ...]:
+        """Return the profiles that are on record, one a table; nothing is read or spent."""
+        self._check_open()
+        return tuple(self.session.profiles.now().values())
 
     def history(self, *, after: int = 0, limit: int = 100) -> tuple[HistoryEntry, ...]:
         """Return what this analyst has asked and paid for, oldest first, those after a number."""
@@ -191,11 +213,15 @@ class San:
     ) -> None:
         self.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise closed()
+        self.session.check_open()
+
     def _request(
         self, sql: str, parameters: Parameters | None, options: Mapping[str, object]
     ) -> Request:
-        if self._closed:
-            raise closed()
+        self._check_open()
         asked = QuestionText(sql, parameters)
         return read_request(asked, self.analyst, options, door=self._door)
 
@@ -213,6 +239,12 @@ def open_policy(
 
 
 def _analyst(policy: Policy, analyst: str | None) -> str:
+    if analyst == DATASET:
+        raise Refused(
+            "analyst_unknown",
+            f"{DATASET} is how the ledger calls the dataset itself, which asks for profiles alone",
+            "ask under a name of your own",
+        )
     if analyst is not None:
         return analyst
     if len(policy.analysts) <= 1:

@@ -4,6 +4,7 @@ from sanql.ask.answer import ask, ask_with, repeated_at_hand
 from sanql.ask.columns import answer_columns, interval_columns
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
+from sanql.ask.measure_profiles import profile_tables
 from sanql.ask.own_history import history, read_again, recorded_certificate
 from sanql.ask.request import Request, read_request
 from sanql.ask.schema import schema_of
@@ -23,6 +24,7 @@ __all__ = [
     "history",
     "interval_columns",
     "plan_request",
+    "profile_tables",
     "read_again",
     "read_request",
     "recorded_certificate",

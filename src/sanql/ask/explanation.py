@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from sanql.account import Balance, Charge, epsilon_upper
@@ -16,6 +17,7 @@ from sanql.plan import (
     half_width,
 )
 from sanql.policy import Neighbours
+from sanql.profile import Profile
 from sanql.question import AggregateRef, PublicQuery
 from sanql.results import LEAST_PRICE, Expected, Explanation, LevelExplained
 
@@ -34,10 +36,11 @@ def explanation_of(
     question: BoundedQuestion,
     after: tuple[Balance, ...] | None,
     raised: bool,
+    profiles: Mapping[str, Profile],
 ) -> Explanation:
     """Return the explanation of a plan, and of the bounds that it needs found."""
     several = plan.several
-    certificate = certify(plan, display.in_words())
+    certificate = certify(plan, display.in_words(), profiles)
     return Explanation(
         charge=whole_charge(question, plan),
         remaining=remaining,

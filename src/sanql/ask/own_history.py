@@ -169,7 +169,9 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     if content is None or plan.digest(session.name_of_data(version)) != asked.question:
         raise _not_as_it_was(asked.number)
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
-    return show_recorded(session, request, Certifying(plan, request, question), cells)
+    return show_recorded(
+        session, request, Certifying(plan, request, question, session.profiles.now()), cells
+    )
 
 
 @contextmanager

@@ -21,6 +21,11 @@ COMMANDS = {
         "suggest",
         "Suggest contribution limits for a table, privately.",
     ),
+    "profile": (
+        "sanql.cli.profile",
+        "profile",
+        "Measure once, privately, how many rows and groups units have.",
+    ),
     "schema": ("sanql.cli.schema", "schema", "Show what can be asked about."),
     "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
     "explain": ("sanql.cli.ask", "explain", "Show the price and exactness of an answer first."),

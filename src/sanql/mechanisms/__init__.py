@@ -1,7 +1,7 @@
 """Exact integer noise, what it proves, and the private choice of keys."""
 
 from sanql.mechanisms.appearing import least_counts
-from sanql.mechanisms.deviations import deviation_upper
+from sanql.mechanisms.deviations import deviation_upper, deviations_upper
 from sanql.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -33,6 +33,7 @@ __all__ = [
     "add_saturating",
     "appearance_probability",
     "deviation_upper",
+    "deviations_upper",
     "gaussian_threshold",
     "least_counts",
     "truncated_geometric",

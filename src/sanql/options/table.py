@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     nonnegative: bool | None
     rounded: Number | None
     exact: bool
+    even_if_empty: bool
     fresh: bool
 
 
@@ -143,6 +144,13 @@ OPTIONS = (
         switch=True,
     ),
     Option(
+        "even_if_empty",
+        bool,
+        flags=("--even-if-empty",),
+        help="Ask for a list of keys also where a profile says that none will appear.",
+        switch=True,
+    ),
+    Option(
         "fresh",
         bool,
         flags=("--fresh",),
@@ -168,4 +176,5 @@ class AnswerOptions:
     nonnegative: bool = False
     rounded: Fraction | None = None
     exact: bool = False
+    even_if_empty: bool = False
     fresh: bool = False

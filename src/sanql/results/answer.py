@@ -235,7 +235,7 @@ class Answer:
             price += f" ({LEAST_PRICE})"
         return "; ".join(
             [
-                f"{float(self.confidence):.4g} intervals",
+                f"{float(self.confidence):.4g} intervals{self.certificate.of_noise}",
                 *self.as_of(),
                 *self.certificate.bounds_in_words(),
                 f"price: {price}",

@@ -225,7 +225,7 @@ OPTION_SHAPES: dict[str, Shape] = {
     "other": {"type": "string", "minLength": 1, "maxLength": 100},
 }
 SUGGEST = closed(
-    ("table", "epsilon"), table=TEXT, by=TEXT, epsilon=NUMBER, typical_epsilon=NUMBER, dataset=TEXT
+    ("table",), table=TEXT, by=TEXT, epsilon=NUMBER, typical_epsilon=NUMBER, dataset=TEXT
 )
 ERASE = closed(dataset=TEXT, numbers=listed(PLACE), analyst=TEXT, before=TEXT)
 REFRESH = closed(dataset=TEXT)
