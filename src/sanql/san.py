@@ -79,15 +79,15 @@ class San:
 
         Give `epsilon` (the whole question's) or an `accuracy` to reach: a half-width, or
         {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
-        "guess": 10000}; `delta`, where keys are selected; `confidence`, of the intervals; and
-        `max_groups_contributed`, in how many groups one unit may count; and where groups are selected
-        privately, `min_privacy_units_per_group`, which a group must have to appear. With `exact` (or
-        release='exact' in the text) the answer has no noise and no price; it is there only where the
-        owner has declared an adversary it is safe against. `other` names one row more that adds up
-        the groups too small to appear; `nonnegative` and `rounded` (to multiples of a number) change
-        how noisy counts and sums are shown. `parameters` are constants for ? and $1 (a list), or
-        $name and :name (values by name). With `fresh` a recorded answer is not used: the question is
-        measured, and charged, again.
+        "guess": 10000}; `delta`, where keys are selected; `confidence`, of the intervals;
+        `max_groups_contributed` and `max_rows_contributed`, in how many groups one unit may count, and
+        with how many rows; and where groups are selected privately, `min_privacy_units_per_group`,
+        which a group must have to appear. With `exact` (or release='exact' in the text) the answer has
+        no noise and no price; it is there only where the owner has declared an adversary it is safe
+        against. `other` names one row more that adds up the groups too small to appear; `nonnegative`
+        and `rounded` (to multiples of a number) change how noisy counts and sums are shown.
+        `parameters` are constants for ? and $1 (a list), or $name and :name (values by name). With
+        `fresh` a recorded answer is not used: the question is measured, and charged, again.
         """
         return ask(self.session, self._request(sql, parameters, options))
 

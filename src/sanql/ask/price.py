@@ -40,9 +40,11 @@ def price_question(session: Session, request: Request, question: BoundedQuestion
             session.policy.neighbours,
             request.options.max_groups_contributed,
             request.display.other is not None,
+            request.options.max_rows_contributed,
         )
         _check_unit(outlined.table, request.options.privacy_unit_column)
         _check_groups(outlined.table, request.options.max_groups_contributed)
+        _check_rows(outlined.table, request.options.max_rows_contributed)
         for level in outlined.levels:
             check_strategy(level.keys, request.options.group_selection_strategy)
         delta = _delta(session, request, question, outlined)
@@ -168,5 +170,19 @@ def _check_groups(table: Table, asked: int | None) -> None:
             "groups_above_policy",
             f"max_groups_contributed = {asked} is more than the {most} groups of one unit that the "
             f"policy lets count in {table.name}",
+            f"ask with at most {most}, or leave it out",
+        )
+
+
+def _check_rows(table: Table, asked: int | None) -> None:
+    """Refuse more rows than the policy lets count, rather than hold the question to fewer."""
+    most = table.rows_per_unit_max
+    if asked is None or most is None or not isinstance(table.unit, ColumnUnit):
+        return
+    if asked > most:
+        raise Refused(
+            "rows_above_policy",
+            f"max_rows_contributed = {asked} is more than the {most} rows of one unit that the policy "
+            f"lets count in {table.name}",
             f"ask with at most {most}, or leave it out",
         )

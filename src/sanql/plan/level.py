@@ -120,6 +120,7 @@ def outline_level(
     groups_asked: int | None = None,
     other: bool = False,
     filtering_keys: tuple[FilteringKey, ...] = (),
+    rows_asked: int | None = None,
 ) -> LevelOutline:
     """Return what must be measured for one grouping set, with sensitivities.
 
@@ -129,7 +130,7 @@ def outline_level(
     table = reading(query.source, tables)
     check_nulls(query.where)
     keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
-    limits = limits_of(table, keys, groups_asked)
+    limits = limits_of(table, keys, groups_asked, rows_asked)
     setting = SensitivitySetting(
         neighbours=neighbours,
         limits=limits,

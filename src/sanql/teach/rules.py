@@ -42,8 +42,8 @@ RULES = (
         "would hide it",
         ("bounds_missing", "bounds_too_wide", "bounds_not_found", "limits_missing", "limits_not_found",
          "limits_needless", "contribution_invalid", "contribution_unsupported", "groups_invalid",
-         "groups_above_policy", "integer_overflow", "rounding_unbounded", "interval_unbounded",
-         "no_clock_time"),
+         "groups_above_policy", "rows_above_policy", "integer_overflow", "rounding_unbounded",
+         "interval_unbounded", "no_clock_time"),
     ),
     RefusalRule(
         "Keys and counted values are exact",
