@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -11,13 +11,17 @@ from typing import Self, Unpack
 from sanql.account import Balance, Door, Ledger, TextChoice, Version, author_named
 from sanql.ask import (
     EPSILON_TYPICAL,
+    AskedText,
+    BatchRequest,
     Request,
     Session,
     ask,
+    ask_batch,
     closed,
     explain_request,
     history,
     read_again,
+    read_batch,
     read_request,
     recorded_certificate,
     schema_of,
@@ -96,6 +100,18 @@ class San:
     ) -> Explanation | ExactExplanation:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         return explain_request(self.session, self._request(sql, parameters, options))
+
+    def batch(
+        self, questions: Sequence[AskedText], **options: Unpack[Options]
+    ) -> tuple[Answer, ...]:
+        """Return an answer to each of several questions, measured together for one `epsilon`.
+
+        What they share is measured once, sums of others are added up, and epsilon is split for the least
+        error of all. The charge is one, and each answer has it: it is for all of them. A question
+        is a text, or a pair of a text and its parameters; `epsilon`, `delta` and `fresh` are of the
+        batch, all other options of each question. The same batch asked again is free.
+        """
+        return ask_batch(self.session, self._batch(questions, options))
 
     def suggest_limits(
         self,
@@ -190,6 +206,11 @@ class San:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _batch(self, questions: Sequence[AskedText], options: Mapping[str, object]) -> BatchRequest:
+        if self._closed:
+            raise closed()
+        return read_batch(questions, self.analyst, options, door=self._door)
 
     def _request(
         self, sql: str, parameters: Parameters | None, options: Mapping[str, object]

@@ -26,7 +26,7 @@ from sanql.plan.other_groups import check_other_groups, with_other_groups
 from sanql.plan.reading import reading
 from sanql.policy import Neighbours, RowUnit, Table
 from sanql.question import Query, Scan
-from sanql.statistics import Estimate, Measuring, PlannedNoise, plan_measurements
+from sanql.statistics import Estimate, Importance, Measuring, PlannedNoise, plan_measurements
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,7 @@ def outline_level(
     other: bool = False,
     filtering_keys: tuple[FilteringKey, ...] = (),
     rows_asked: int | None = None,
+    importance: Importance | None = None,
 ) -> LevelOutline:
     """Return what must be measured for one grouping set, with sensitivities.
 
@@ -152,6 +153,7 @@ def outline_level(
         isinstance(keys, PrivateKeys),
         groups,
         partial(listed_values, tables=tables),
+        importance,
     )
     if table.public:
         measuring = _insensitive(measuring)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from sanql.account import Charge
 from sanql.computed_once import computed_once
@@ -62,6 +63,38 @@ class Outline:
         return all(level.free for level in self.levels)
 
 
+class Measurable(Protocol):
+    """What is measured under one charge: the plan of one question, or of several asked together."""
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """What is measured, level by level."""
+        ...
+
+    @property
+    def charge(self) -> Charge:
+        """What all of it costs."""
+        ...
+
+    @property
+    def within(self) -> Budget:
+        """The epsilon and delta that it was priced for."""
+        ...
+
+    @property
+    def answers(self) -> int:
+        """How many questions it answers."""
+        ...
+
+    def digest(self, data: str) -> str:
+        """Return its name, asked of a version of the data."""
+        ...
+
+    def first_digest(self, fingerprint: str) -> str:
+        """Return the name that version 0.1.0 gave it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Plan:
     """A bounded, priced answer that has only to be run; `charge` is what all its levels cost.
@@ -78,6 +111,11 @@ class Plan:
     def query(self) -> Query:
         """The question."""
         return self.outline.query
+
+    @property
+    def answers(self) -> int:
+        """How many questions it answers."""
+        return 1
 
     @computed_once
     def sets(self) -> tuple[GroupingSet, ...]:
@@ -154,13 +192,13 @@ def outline(
 
 def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
-    _check_delta(outlined.selects_keys, delta)
+    check_delta(outlined.selects_keys, delta)
     priced, charge = price_levels([level.measuring for level in outlined.levels], epsilon, delta)
     levels = tuple(map(Level, outlined.levels, priced))
     return Plan(outlined, levels, charge, Budget(epsilon, delta))
 
 
-def _check_delta(selects_keys: bool, delta: Fraction) -> None:
+def check_delta(selects_keys: bool, delta: Fraction) -> None:
     """Refuse to select keys without a delta."""
     if selects_keys and delta == 0:
         raise Refused(
