@@ -18,6 +18,7 @@ from sanql.ask import (
     ask,
     ask_batch,
     closed,
+    explain_batch,
     explain_request,
     history,
     read_again,
@@ -35,6 +36,7 @@ from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
 from sanql.results import (
     Answer,
+    BatchExplanation,
     Certificate,
     Erasure,
     ExactCertificate,
@@ -112,6 +114,12 @@ class San:
         batch, all other options of each question. The same batch asked again is free.
         """
         return ask_batch(self.session, self._batch(questions, options))
+
+    def explain_batch(
+        self, questions: Sequence[AskedText], **options: Unpack[Options]
+    ) -> BatchExplanation:
+        """Return what a batch would cost and how exact it would be; nothing is read or spent."""
+        return explain_batch(self.session, self._batch(questions, options))
 
     def suggest_limits(
         self,

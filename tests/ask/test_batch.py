@@ -206,3 +206,21 @@ def test_a_batch_is_in_the_history_and_told_apart(san: San) -> None:
     with pytest.raises(Refused) as caught:
         san.read_again(1)
     assert "ask the same batch again" in caught.value.remedy
+
+
+def test_explaining_a_batch_spends_nothing_and_tells_what_it_is_worth(san: San) -> None:
+    explained = san.explain_batch(QUESTIONS, epsilon=1)
+    assert (explained.fits, explained.cached, explained.charge.epsilon) == (True, False, 1)
+    assert explained.gain > 1.1
+    first, second, third, fourth, last = explained.questions
+    assert first.measured == "added up from what is measured with question 2"
+    assert (second.measured, last.measured) == ("measured with question 1", "measured by itself")
+    assert third.expected == fourth.expected
+    widths = third.expected[0].half_width, third.expected_apart[0].half_width
+    assert widths[0] is not None and widths[1] is not None and widths[0] < widths[1]
+    assert charges(san) == 0
+    low, high = san.batch(QUESTIONS, epsilon=1)[2].intervals["n"][0]
+    assert low is not None and high is not None and (high - low) / 2 == widths[0]
+    assert san.explain_batch(QUESTIONS, epsilon=1).cached
+    assert "times smaller than one by one" in str(explained)
+    assert explained.to_dict()["questions"][2]["one_by_one"][0]["half_width"] == widths[1]

@@ -2,6 +2,7 @@
 
 from sanql.ask.answer import ask, ask_with, repeated_at_hand
 from sanql.ask.batch import AskedText, BatchRequest, ask_batch, read_batch
+from sanql.ask.batch_explanation import explain_batch
 from sanql.ask.columns import answer_columns, interval_columns
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
@@ -23,6 +24,7 @@ __all__ = [
     "ask_batch",
     "ask_with",
     "closed",
+    "explain_batch",
     "explain_request",
     "history",
     "interval_columns",
