@@ -13,7 +13,7 @@ from sanql.errors import Refused
 from sanql.mechanisms import SummedNoise
 from sanql.parse.question import parse
 from sanql.plan import BatchPlan, Outline, Plan, outline, plan_batch, price
-from sanql.plan.pricing import price_levels
+from sanql.plan.pricing import expected_error, price_levels
 from sanql.policy.model import Neighbours
 
 ONE, NONE, SOME = Fraction(1), Fraction(0), Fraction(1, 10**8)
@@ -224,3 +224,19 @@ def test_what_loses_groups_is_not_added_up_to_what_does_not(
     outlines = [outline(parse(sql, tables).query, tables, "add-remove") for sql in asked]
     found = plan_batch(outlines, ONE, NONE)
     assert found.questions[1].reads[0].cells == cells
+
+
+def test_questions_that_want_different_noise_are_priced_one_by_one() -> None:
+    many = replace(
+        TABLES["visits"], rows_per_unit_max=20, rows_per_group_max=1, groups_per_unit_max=20
+    )
+    tables = {**TABLES, "visits": many}
+    asked = ["SELECT COUNT(*) FROM people", "SELECT age, COUNT(*) FROM visits GROUP BY age"]
+    outlines = [outline(parse(sql, tables).query, tables, "add-remove") for sql in asked]
+    found = plan_batch(outlines, ONE, Fraction(1, 10**9))
+    measured = [level.outline.measuring for level in found.levels]
+    alike, _ = price_levels(measured, ONE, Fraction(1, 10**9))
+    assert found.error < sum(map(expected_error, measured, alike))
+    assert found.error == found.error_apart
+    assert len({level.priced.mechanism for level in found.levels}) == 2
+    assert (found.charge.epsilon, found.charge.delta) == (1, Fraction(1, 10**9))

@@ -29,16 +29,18 @@ def price_one_by_one(
 ) -> tuple[tuple[tuple[Priced, ...], ...], Charge] | None:
     """Return noise for every level of every question at its share, and the sum of what they cost.
 
-    None where a share is too small for any noise. Questions have equal parts of delta, which those that
-    need none do not spend.
+    None where a share is too small for any noise. Those questions that are better off with a delta have
+    equal parts of it.
     """
-    each = delta / len(questions)
+    deltas = [delta / len(questions) for _ in questions]
     try:
-        shares = split(_proportions(questions, epsilon, each))
-        priced = [
-            price_levels(levels, epsilon * share or epsilon, each)  # without a share it is free
-            for levels, share in zip(questions, shares, strict=True)
-        ]
+        priced = _priced(questions, epsilon, deltas)
+        spending = [charge.delta > 0 for _, charge in priced]
+        if any(spending):
+            each = delta / sum(spending)
+            priced = _priced(
+                questions, epsilon, [each if spends else Fraction(0) for spends in spending]
+            )
     except Refused as refused:
         if refused.code != "noise_too_large":
             raise
@@ -46,10 +48,23 @@ def price_one_by_one(
     return tuple(levels for levels, _ in priced), total_charge([charge for _, charge in priced])
 
 
-def _proportions(questions: Questions, epsilon: Fraction, delta: Fraction) -> list[float]:
+def _priced(
+    questions: Questions, epsilon: Fraction, deltas: Sequence[Fraction]
+) -> list[tuple[tuple[Priced, ...], Charge]]:
+    """Return the price of each question with its delta, at its share of epsilon."""
+    shares = split(_proportions(questions, epsilon, deltas))
+    return [
+        price_levels(levels, epsilon * share or epsilon, delta)  # without a share it is free
+        for levels, share, delta in zip(questions, shares, deltas, strict=True)
+    ]
+
+
+def _proportions(
+    questions: Questions, epsilon: Fraction, deltas: Sequence[Fraction]
+) -> list[float]:
     """Return what each question's share of epsilon is proportional to."""
     even = epsilon / len(questions)
-    laws = [_laws(levels, even, delta) for levels in questions]
+    laws = [_laws(levels, even, own) for levels, own in zip(questions, deltas, strict=True)]
     shares = [1.0 if own else 0.0 for own in laws]
     for _ in range(_ROUNDS):
         total = sum(shares)
