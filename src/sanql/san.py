@@ -11,14 +11,19 @@ from typing import Self, Unpack
 from sanql.account import DATASET, Balance, Door, Ledger, TextChoice, Version, author_named
 from sanql.ask import (
     EPSILON_TYPICAL,
+    AskedText,
+    BatchRequest,
     Request,
     Session,
     ask,
+    ask_batch,
     closed,
+    explain_batch,
     explain_request,
     history,
     profile_tables,
     read_again,
+    read_batch,
     read_request,
     recorded_certificate,
     schema_of,
@@ -33,6 +38,7 @@ from sanql.policy import Policy, load
 from sanql.profile import Profile
 from sanql.results import (
     Answer,
+    BatchExplanation,
     Certificate,
     Erasure,
     ExactCertificate,
@@ -81,15 +87,15 @@ class San:
 
         Give `epsilon` (the whole question's) or an `accuracy` to reach: a half-width, or
         {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
-        "guess": 10000}; `delta`, where keys are selected; `confidence`, of the intervals; and
-        `max_groups_contributed`, in how many groups one unit may count; and where groups are selected
-        privately, `min_privacy_units_per_group`, which a group must have to appear. With `exact` (or
-        release='exact' in the text) the answer has no noise and no price; it is there only where the
-        owner has declared an adversary it is safe against. `other` names one row more that adds up
-        the groups too small to appear; `nonnegative` and `rounded` (to multiples of a number) change
-        how noisy counts and sums are shown. `parameters` are constants for ? and $1 (a list), or
-        $name and :name (values by name). With `fresh` a recorded answer is not used: the question is
-        measured, and charged, again.
+        "guess": 10000}; `delta`, where keys are selected; `confidence`, of the intervals;
+        `max_groups_contributed` and `max_rows_contributed`, in how many groups one unit may count, and
+        with how many rows; and where groups are selected privately, `min_privacy_units_per_group`,
+        which a group must have to appear. With `exact` (or release='exact' in the text) the answer has
+        no noise and no price; it is there only where the owner has declared an adversary it is safe
+        against. `other` names one row more that adds up the groups too small to appear; `nonnegative`
+        and `rounded` (to multiples of a number) change how noisy counts and sums are shown.
+        `parameters` are constants for ? and $1 (a list), or $name and :name (values by name). With
+        `fresh` a recorded answer is not used: the question is measured, and charged, again.
         """
         return ask(self.session, self._request(sql, parameters, options))
 
@@ -98,6 +104,24 @@ class San:
     ) -> Explanation | ExactExplanation:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         return explain_request(self.session, self._request(sql, parameters, options))
+
+    def batch(
+        self, questions: Sequence[AskedText], **options: Unpack[Options]
+    ) -> tuple[Answer, ...]:
+        """Return an answer to each of several questions, measured together for one `epsilon`.
+
+        What they share is measured once, sums of others are added up, and epsilon is split for the least
+        error of all. The charge is one, and each answer has it: it is for all of them. A question
+        is a text, or a pair of a text and its parameters; `epsilon`, `delta` and `fresh` are of the
+        batch, all other options of each question. The same batch asked again is free.
+        """
+        return ask_batch(self.session, self._batch(questions, options))
+
+    def explain_batch(
+        self, questions: Sequence[AskedText], **options: Unpack[Options]
+    ) -> BatchExplanation:
+        """Return what a batch would cost and how exact it would be; nothing is read or spent."""
+        return explain_batch(self.session, self._batch(questions, options))
 
     def suggest_limits(
         self,
@@ -212,6 +236,10 @@ class San:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _batch(self, questions: Sequence[AskedText], options: Mapping[str, object]) -> BatchRequest:
+        self._check_open()
+        return read_batch(questions, self.analyst, options, door=self._door)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -1,7 +1,7 @@
 """Lists of keys that a profile says will be empty are refused before anything is charged.
 
-A key appears where its noisy count of units reaches a threshold, and no key has more units than the
-table. The refusal rests on the question, the policy and a profile that was charged for itself, so it
+A key appears where its noisy count of units, or the noisy sum of their weights, reaches a threshold; no
+key has more units than the table, and no unit weighs more than one. The refusal rests on the question, the policy and a profile that was charged for itself, so it
 tells nothing more; who asks for the list all the same has it. A profile of an earlier version of the
 data decides nothing.
 """
@@ -37,8 +37,8 @@ def check_not_empty(session: Session, request: Request, plan: Plan) -> None:
         level, units = sure[0]
         raise Refused(
             "list_empty",
-            f"no key is expected to appear: one needs a noisy count of {level.priced.threshold:,} units, "
-            f"and there are at most {units:,} (profile of {level.outline.table.name})",
+            f"no key is expected to appear: one does where {level.threshold_in_words}, and there are at "
+            f"most {units:,} units (profile of {level.outline.table.name})",
             "let a unit count in fewer groups (max_groups_contributed), ask with a larger epsilon or "
             "coarser keys; or insist with even_if_empty, and pay for what may be no row",
         )
@@ -54,7 +54,8 @@ def _units_upper(session: Session, level: Level) -> int | None:
 
 
 def _chance(level: Level, units: int) -> float:
-    """Return how likely a key of so many units is to appear."""
+    """Return how likely a key of so many units that are in no other group is to appear."""
     selection, threshold = level.outline.measuring.selection, level.priced.threshold
     assert selection is not None and threshold is not None  # noqa: S101  (its keys are selected)
-    return appearance_probability(level.noises[selection], threshold, units)
+    most = int(units / level.measurements[selection].grid)
+    return appearance_probability(level.noises[selection], threshold, most)

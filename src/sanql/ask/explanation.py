@@ -47,7 +47,7 @@ def explanation_of(
         fits=fits,
         cached=cached,
         confidence=confidence,
-        expected=tuple(_expected(plan, confidence, display)),
+        expected=expected_of(plan, confidence, display),
         hidden=() if several else tuple(_hidden(plan.levels[0])),
         certificate=with_bounds_certified(certificate, plan, question),
         statement=_all_of(statements),
@@ -104,7 +104,8 @@ def _levels(plan: Plan, statements: tuple[Statement, ...]) -> list[LevelExplaine
     ]
 
 
-def _expected(plan: Plan, confidence: Fraction, display: Display) -> list[Expected]:
+def expected_of(plan: Plan, confidence: Fraction, display: Display) -> tuple[Expected, ...]:
+    """Return how exact each noisy column will be."""
     expected = []
     for number, level in enumerate(plan.levels):
         name = f" in {plan.names[number]}" if plan.several else ""
@@ -121,7 +122,7 @@ def _expected(plan: Plan, confidence: Fraction, display: Display) -> list[Expect
             note += _near_threshold(level, index)
             reach = widened_half_width(level, index, display, width or Fraction(0))
             expected.append(Expected(output.name, float(reach), name + note))
-    return expected
+    return tuple(expected)
 
 
 def _near_threshold(level: Level, index: int) -> str:

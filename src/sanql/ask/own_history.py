@@ -25,6 +25,9 @@ from sanql.errors import Refused
 from sanql.parse import QuestionText
 from sanql.results import Answer, HistoryEntry
 
+BATCH = "batch of"
+"""How the purpose of a charge begins that is for several questions asked together."""
+
 ENTRIES_MAX = 1000
 """How many entries are listed at once, at most."""
 
@@ -122,6 +125,12 @@ def _kept(asked: AskedQuestion) -> AskedNote:
     note = asked.note
     if note is None:
         raise _erased(asked)
+    if note.purpose.startswith(BATCH):
+        raise Refused(
+            "question_inner",
+            f"number {asked.number} of your history is a {note.purpose}, which are shown together",
+            "ask the same batch again: about the same version of the data it is free",
+        )
     if note.purpose:
         raise Refused(
             "question_inner",

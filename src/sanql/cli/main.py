@@ -28,6 +28,7 @@ COMMANDS = {
     ),
     "schema": ("sanql.cli.schema", "schema", "Show what can be asked about."),
     "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
+    "batch": ("sanql.cli.batch", "batch", "Ask the questions of a file for one epsilon."),
     "explain": ("sanql.cli.ask", "explain", "Show the price and exactness of an answer first."),
     "history": ("sanql.cli.history", "history", "Show what you have asked, and its answers again."),
     "refresh": ("sanql.cli.account", "refresh", "Say that the data have a new version."),

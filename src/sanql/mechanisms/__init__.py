@@ -8,6 +8,7 @@ from sanql.mechanisms.noise import (
     Geometric,
     Noise,
     NoNoise,
+    SummedNoise,
     SymmetricNoise,
     TruncatedGeometric,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "NoNoise",
     "Noise",
     "Sampler",
+    "SummedNoise",
     "SymmetricNoise",
     "TruncatedGeometric",
     "add_saturating",

@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     accuracy: object
     confidence: Number | None
     max_groups_contributed: int | str | None
+    max_rows_contributed: int | str | None
     min_privacy_units_per_group: int | str | None
     other: str | None
     nonnegative: bool | None
@@ -94,6 +95,13 @@ OPTIONS = (
         ("--max-groups",),
         "Groups one unit may be in.",
         synonym="kappa",
+    ),
+    Option(
+        "max_rows_contributed",
+        whole_number("max_rows_contributed", 5),
+        "how many rows of one unit may count in all its groups, no more than the policy allows",
+        ("--max-rows",),
+        "Rows of one unit that may count.",
     ),
     Option(
         "min_privacy_units_per_group",
@@ -169,6 +177,7 @@ class AnswerOptions:
     accuracy: Accuracy | None = None
     confidence: Fraction = CONFIDENCE
     max_groups_contributed: int | None = None
+    max_rows_contributed: int | None = None
     min_privacy_units_per_group: int | None = None
     privacy_unit_column: str | None = None
     group_selection_strategy: str | None = None

@@ -1,6 +1,7 @@
 """Question → Plan: what is measured, under which contribution limits, with which noise, at what price."""
 
 from sanql.plan.accuracy import half_width, least_epsilon
+from sanql.plan.batch import BatchPlan, PlannedQuestion, ReadFrom, plan_batch
 from sanql.plan.bins import FALSE_ALARM
 from sanql.plan.bounds_needed import (
     ParsedQuestion,
@@ -24,7 +25,7 @@ from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism
 from sanql.plan.other_groups import adds_up, is_known_of_other_groups
-from sanql.plan.plan import Outline, Plan, outline, price, unit_in_words
+from sanql.plan.plan import Measurable, Outline, Plan, outline, price, unit_in_words
 from sanql.plan.pricing import check_known_mechanism
 from sanql.plan.reading import limits_joined
 from sanql.plan.reconcilable import noise_variance, shared_measurements
@@ -45,6 +46,7 @@ __all__ = [
     "OCTAVES",
     "PLACES",
     "SIZE_EDGES",
+    "BatchPlan",
     "BoundsSearch",
     "Ends",
     "FoundBounds",
@@ -52,6 +54,7 @@ __all__ = [
     "Level",
     "LevelOutline",
     "Lookup",
+    "Measurable",
     "Mechanism",
     "NoMechanism",
     "OneGroup",
@@ -59,9 +62,11 @@ __all__ = [
     "ParseOver",
     "ParsedQuestion",
     "Plan",
+    "PlannedQuestion",
     "PrivateKeys",
     "PublicKeys",
     "QualifiedColumn",
+    "ReadFrom",
     "adds_up",
     "base_and_width",
     "check_known_mechanism",
@@ -82,6 +87,7 @@ __all__ = [
     "number_of_groups",
     "outline",
     "parse_guessing_bounds",
+    "plan_batch",
     "plan_bounds_search",
     "price",
     "repetitions_in_words",
