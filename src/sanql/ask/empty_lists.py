@@ -1,9 +1,9 @@
 """Lists of keys that a profile says will be empty are refused before anything is charged.
 
 A key appears where its noisy count of units, or the noisy sum of their weights, reaches a threshold; no
-key has more units than the table, and no unit weighs more than one. The refusal rests on the question, the policy and a profile that was charged for itself, so it
-tells nothing more; who asks for the list all the same has it. A profile of an earlier version of the
-data decides nothing.
+key has more units than the table, and no unit weighs more than one. The refusal rests on the question,
+the policy and a profile that was charged for itself, so it tells nothing more; who asks for the list all
+the same has it. A profile of an earlier version of the data decides nothing.
 """
 
 from __future__ import annotations
