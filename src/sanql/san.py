@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from sanql.account import Balance, Door, Ledger, TextChoice, Version, author_named
+from sanql.account import DATASET, Balance, Door, Ledger, TextChoice, Version, author_named
 from sanql.ask import (
     EPSILON_TYPICAL,
+    AskedText,
+    BatchRequest,
     Request,
     Session,
     ask,
+    ask_batch,
     closed,
+    explain_batch,
     explain_request,
     history,
+    profile_tables,
     read_again,
+    read_batch,
     read_request,
     recorded_certificate,
     schema_of,
@@ -29,8 +35,10 @@ from sanql.numbers import parse_epsilon
 from sanql.options import Number, Options, read_moment
 from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
+from sanql.profile import Profile
 from sanql.results import (
     Answer,
+    BatchExplanation,
     Certificate,
     Erasure,
     ExactCertificate,
@@ -79,15 +87,15 @@ class San:
 
         Give `epsilon` (the whole question's) or an `accuracy` to reach: a half-width, or
         {"half_width": …, "confidence": …, "rows": a guess for averages} or {"relative": 0.02,
-        "guess": 10000}; `delta`, where keys are selected; `confidence`, of the intervals; and
-        `max_groups_contributed`, in how many groups one unit may count; and where groups are selected
-        privately, `min_privacy_units_per_group`, which a group must have to appear. With `exact` (or
-        release='exact' in the text) the answer has no noise and no price; it is there only where the
-        owner has declared an adversary it is safe against. `other` names one row more that adds up
-        the groups too small to appear; `nonnegative` and `rounded` (to multiples of a number) change
-        how noisy counts and sums are shown. `parameters` are constants for ? and $1 (a list), or
-        $name and :name (values by name). With `fresh` a recorded answer is not used: the question is
-        measured, and charged, again.
+        "guess": 10000}; `delta`, where keys are selected; `confidence`, of the intervals;
+        `max_groups_contributed` and `max_rows_contributed`, in how many groups one unit may count, and
+        with how many rows; and where groups are selected privately, `min_privacy_units_per_group`,
+        which a group must have to appear. With `exact` (or release='exact' in the text) the answer has
+        no noise and no price; it is there only where the owner has declared an adversary it is safe
+        against. `other` names one row more that adds up the groups too small to appear; `nonnegative`
+        and `rounded` (to multiples of a number) change how noisy counts and sums are shown.
+        `parameters` are constants for ? and $1 (a list), or $name and :name (values by name). With
+        `fresh` a recorded answer is not used: the question is measured, and charged, again.
         """
         return ask(self.session, self._request(sql, parameters, options))
 
@@ -97,22 +105,60 @@ class San:
         """Return what an answer would cost and how exact it would be; nothing is read or spent."""
         return explain_request(self.session, self._request(sql, parameters, options))
 
+    def batch(
+        self, questions: Sequence[AskedText], **options: Unpack[Options]
+    ) -> tuple[Answer, ...]:
+        """Return an answer to each of several questions, measured together for one `epsilon`.
+
+        What they share is measured once, sums of others are added up, and epsilon is split for the least
+        error of all. The charge is one, and each answer has it: it is for all of them. A question
+        is a text, or a pair of a text and its parameters; `epsilon`, `delta` and `fresh` are of the
+        batch, all other options of each question. The same batch asked again is free.
+        """
+        return ask_batch(self.session, self._batch(questions, options))
+
+    def explain_batch(
+        self, questions: Sequence[AskedText], **options: Unpack[Options]
+    ) -> BatchExplanation:
+        """Return what a batch would cost and how exact it would be; nothing is read or spent."""
+        return explain_batch(self.session, self._batch(questions, options))
+
     def suggest_limits(
         self,
         table: str,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
         by: str | None = None,
         typical_epsilon: Number | None = None,
     ) -> Suggestion:
         """Return contribution limits that suit a table, found privately and charged to the ledger.
 
         Units are counted by how many rows they have and, with `by`, by how many groups of that
-        column they are in; `typical_epsilon` (0.1) is that of the questions the limits are for.
+        column they are in; `typical_epsilon` (0.1) is that of the questions the limits are for. A
+        profile that tells as much is used instead: then nothing is charged, and no `epsilon` needed.
         """
         typical = EPSILON_TYPICAL if typical_epsilon is None else parse_epsilon(typical_epsilon)
-        price = parse_epsilon(epsilon)
+        price = None if epsilon is None else parse_epsilon(epsilon)
         return suggest_limits(self.session, self.analyst, table, by, price, typical, self._door)
+
+    def profile(
+        self, *tables: str, epsilon: Number, columns: Sequence[str] = ()
+    ) -> tuple[Profile, ...]:
+        """Return what is known of units of tables, measured once and charged to the dataset's account.
+
+        It is the owner's to ask for: how many rows units have and, for each of `columns`, how many
+        groups they are in, how large the groups are where its values are public, and the range of a
+        number. Without names it is of all tables whose units may have several rows. From then on every
+        analyst has it in `profiles`, and answers, explanations and suggestions use it for free.
+        """
+        self._check_open()
+        price = parse_epsilon(epsilon)
+        return profile_tables(self.session, tables, columns, price, self._door)[0]
+
+    def profiles(self) -> tuple[Profile, ...]:
+        """Return the profiles that are on record, one a table; nothing is read or spent."""
+        self._check_open()
+        return tuple(self.session.profiles.now().values())
 
     def history(self, *, after: int = 0, limit: int = 100) -> tuple[HistoryEntry, ...]:
         """Return what this analyst has asked and paid for, oldest first, those after a number."""
@@ -191,11 +237,19 @@ class San:
     ) -> None:
         self.close()
 
+    def _batch(self, questions: Sequence[AskedText], options: Mapping[str, object]) -> BatchRequest:
+        self._check_open()
+        return read_batch(questions, self.analyst, options, door=self._door)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise closed()
+        self.session.check_open()
+
     def _request(
         self, sql: str, parameters: Parameters | None, options: Mapping[str, object]
     ) -> Request:
-        if self._closed:
-            raise closed()
+        self._check_open()
         asked = QuestionText(sql, parameters)
         return read_request(asked, self.analyst, options, door=self._door)
 
@@ -213,6 +267,12 @@ def open_policy(
 
 
 def _analyst(policy: Policy, analyst: str | None) -> str:
+    if analyst == DATASET:
+        raise Refused(
+            "analyst_unknown",
+            f"{DATASET} is how the ledger calls the dataset itself, which asks for profiles alone",
+            "ask under a name of your own",
+        )
     if analyst is not None:
         return analyst
     if len(policy.analysts) <= 1:

@@ -13,6 +13,7 @@ from support.one_level import plan_of
 from support.plans import explained
 
 Planned = Callable[..., Level]
+UNKNOWN = "which share of the rows they keep is not known; what they cut is not in the intervals"
 
 
 def said(planned: Planned, sql: str, delta: str = "0") -> list[str]:
@@ -69,12 +70,12 @@ def test_a_join_that_repeats_more_rows_than_count_is_said_under_the_answer(
     assert said(planned, sql) == [
         "the join can give one unit up to 9 rows, and 3 of them count: beyond that its counts and "
         "sums are scaled down in proportion",
-        "limits: 3 rows a person_id; what they cut is not in the intervals",
+        f"limits: 3 rows a person_id; {UNKNOWN}",
     ]
 
 
 def test_limits_are_said_of_a_table_declared_unique_as_of_any_other(planned: Planned) -> None:
-    line = "limits: 1 row a person_id; what they cut is not in the intervals"
+    line = f"limits: 1 row a person_id; {UNKNOWN}"
     for table in ("first", "unique"):
         assert said(planned, f"SELECT SUM(age) FROM {table}") == [line]
         assert said(planned, f"SELECT COUNT(*) FROM {table}") == [line]

@@ -17,8 +17,10 @@ from click.testing import CliRunner
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.errors import BudgetExceeded, Refused
+from sanql.mechanisms import DiscreteLaplace
 from sanql.plan.unit_sizes import SIZE_EDGES, limit_choices
 from sanql.policy import load
+from sanql.profile import SizeCounts
 from sanql.san import San
 from support.policies import dataset
 from support.samplers import SilentSampler
@@ -87,8 +89,12 @@ def opened(folder: Path) -> Iterator[Callable[..., San]]:
         san.close()
 
 
-def units(**seen: int) -> list[int]:
-    return [seen.get(f"upto{edge}", 0) for edge in SIZE_EDGES]
+def units(**seen: int) -> list[tuple[int, int, Fraction]]:
+    """Return each bin up to the last with units: its end, its units, and the middle of its numbers."""
+    counts = tuple(seen.get(f"upto{edge}", 0) for edge in SIZE_EDGES)
+    sizes = SizeCounts(SIZE_EDGES, counts, DiscreteLaplace(Fraction(1))).sizes
+    last = max(index for index, count in enumerate(counts) if count)
+    return list(zip(SIZE_EDGES, counts, sizes, strict=True))[: last + 1]
 
 
 def test_a_choice_says_who_is_within_and_what_is_lost() -> None:
@@ -110,7 +116,7 @@ def test_the_least_cost_is_where_a_step_keeps_as_much_as_it_adds(epsilon: str) -
     counts = units(**{f"upto{edge}": 40 for edge in SIZE_EDGES[:14]})
     found = limit_choices(counts, Fraction(epsilon))
     best = min(range(len(found)), key=lambda index: found[index].cost)
-    above = sum(counts[best + 1 :])
+    above = sum(count for _, count, _ in counts[best + 1 :])
     wanted = 2**0.5 / float(epsilon)
     # units of the bin beyond have half of a step more each
     assert above - 20 <= wanted

@@ -271,6 +271,11 @@ def test_explain_says_limits_and_what_would_be_left_and_sql_when_asked(policy: P
     more = run(*words, "--max-groups", "5", sql)
     assert more.exit_code == 2
     assert "groups_above_policy" in more.stderr
+    fewer = run(*words, "--max-rows", "3", sql)
+    assert "limits: 3 rows a person_id" in fewer.stdout
+    more = run(*words, "--max-rows", "13", sql)
+    assert more.exit_code == 2
+    assert "rows_above_policy" in more.stderr
 
 
 def test_csv_says_the_price_beside_the_rows(policy: Path) -> None:

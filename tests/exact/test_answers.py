@@ -231,6 +231,7 @@ def test_an_exact_answer_takes_no_price(town: Town) -> None:
         {"delta": "1e-9"},
         {"accuracy": 5},
         {"max_groups_contributed": 1},
+        {"max_rows_contributed": 1},
     ):
         with pytest.raises(Refused) as caught:
             san.query("SELECT SUM(score) FROM people", exact=True, **given)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ TYPED = {
     "epsilon": ("0.5", Fraction(1, 2)),
     "delta": ("1e-6", Fraction(1, 10**6)),
     "max_groups_contributed": ("3", 3),
+    "max_rows_contributed": ("5", 5),
     "min_privacy_units_per_group": ("20", 20),
     "other": ("(rest)", "(rest)"),
     "nonnegative": ("TRUE", True),

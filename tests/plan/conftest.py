@@ -69,9 +69,10 @@ def outlined() -> Outlined:
         neighbours: Neighbours = "add-remove",
         groups: int | None = None,
         other: bool = False,
+        rows: int | None = None,
     ) -> LevelOutline:
         query = parse(sql, TABLES).query
-        return outline(query, TABLES, neighbours, groups, other).levels[0]
+        return outline(query, TABLES, neighbours, groups, other, rows).levels[0]
 
     return make
 

@@ -21,7 +21,7 @@ import pytest
 import sanql
 from plan.golden import DECLARATIONS, QUESTIONS, TABLES, digests, planned
 from sanql.account.events import Event
-from sanql.mechanisms import Noise
+from sanql.mechanisms import Noise, SummedNoise
 from sanql.parse.question import parse
 from sanql.plan import price
 from sanql.plan.digest import question_digest
@@ -73,7 +73,7 @@ NO_PART = {
     "Query.distinct": "computed from noisy cells",
     "Query.sets": "each set is a level of its own",
 }
-SEEN_OUTSIDE_ONLY = {AggregateRef, Grouping, IntervalEnd}
+SEEN_OUTSIDE_ONLY = {AggregateRef, Grouping, IntervalEnd, SummedNoise}
 
 
 def test_digests_are_what_they_have_always_been() -> None:

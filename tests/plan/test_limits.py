@@ -39,6 +39,31 @@ def test_limits_are_the_policys_or_tighter(
     assert outlined(sql, "add-remove", groups).limits == limits
 
 
+@pytest.mark.parametrize(
+    ("sql", "groups", "rows", "limits"),
+    [
+        ("SELECT COUNT(*) FROM visits", None, 3, ContributionLimits(1, 3, 3)),
+        ("SELECT COUNT(*) FROM visits", None, 5, ContributionLimits(1, 4, 4)),  # 4 in one group
+        ("SELECT COUNT(*) FROM visits GROUP BY city", None, 5, ContributionLimits(3, 5, 4)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", None, 2, ContributionLimits(2, 2, 2)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", 1, 2, ContributionLimits(1, 2, 2)),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", None, 1, ContributionLimits(1, 1, 1)),
+        (
+            "SELECT COUNT(*) FROM visits GROUP BY ROLLUP (city)",
+            None,
+            2,
+            ContributionLimits(2, 2, 2),
+        ),
+        ("SELECT COUNT(*) FROM visits GROUP BY city", None, 99, ContributionLimits(3, 6, 4)),
+        ("SELECT COUNT(*) FROM rows GROUP BY city", None, 5, ContributionLimits(1, 1, 1)),
+    ],
+)
+def test_a_question_may_let_fewer_rows_of_a_unit_count(
+    outlined: Outlined, sql: str, groups: int | None, rows: int, limits: ContributionLimits
+) -> None:
+    assert outlined(sql, "add-remove", groups, rows=rows).limits == limits
+
+
 def test_a_table_without_limits_is_refused(outlined: Outlined) -> None:
     with pytest.raises(Refused) as caught:
         outlined("SELECT COUNT(*) FROM unlimited")

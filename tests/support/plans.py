@@ -37,4 +37,5 @@ def explained(plan: Plan, confidence: Fraction) -> Explanation:
         question=BoundedQuestion(Question(plan.query), plan.outline.tables),
         after=None,
         raised=False,
+        profiles={},
     )

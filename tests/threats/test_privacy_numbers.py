@@ -71,9 +71,10 @@ def test_a_confidence_that_is_none_is_refused(san: San, confidence: object) -> N
     assert untouched(san, ASKED, epsilon=1, confidence=confidence).code == "confidence_invalid"
 
 
-@pytest.mark.parametrize("groups", [0, -1, "x", 1.5, True, "１"])
-def test_a_limit_that_is_none_is_refused(san: San, groups: object) -> None:
-    refused = untouched(san, ASKED, epsilon=1, max_groups_contributed=groups)
+@pytest.mark.parametrize("limit", ["max_groups_contributed", "max_rows_contributed"])
+@pytest.mark.parametrize("typed", [0, -1, "x", 1.5, True, "１"])
+def test_a_limit_that_is_none_is_refused(san: San, limit: str, typed: object) -> None:
+    refused = untouched(san, ASKED, epsilon=1, **{limit: typed})
     assert refused.code == "groups_invalid"
 
 

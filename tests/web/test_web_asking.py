@@ -49,7 +49,10 @@ def test_an_answer_has_its_own_page_with_table_chart_and_guarantee(hospital: Ser
         assert left(bo.get("/ask")) == pytest.approx(before - 0.5)
 
 
-CUT = "counts may be too low, and sums and averages off, by an unknown share."
+CUT = (
+    "counts may be too low, and sums and averages off; "
+    "which share of the rows they keep is not known."
+)
 
 
 def test_what_limits_may_cut_is_said_above_the_rows_and_only_where_they_can(

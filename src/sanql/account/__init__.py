@@ -38,11 +38,13 @@ from sanql.account.ledger.going_on import GoingOn
 from sanql.account.ledger.idempotency import IdempotencyKey, KeyTaken
 from sanql.account.ledger.ledger import Ledger, RecordedNow, Reservation
 from sanql.account.ledger.places import hindrance
+from sanql.account.ledger.published import PublishedAnswer
 from sanql.account.ledger.questions import AskedQuestion, Outcome
 from sanql.account.ledger.raising import author_named
 from sanql.account.ledger.refusals import check_never_pinned
 from sanql.account.ledger.renames import Rename
 from sanql.account.ledger.scratch import check_no_scratch, never_releases, rehearsed
+from sanql.account.ledger.state import DATASET
 from sanql.account.ledger.terms import account_terms
 from sanql.account.ledger.versions import (
     WHOLE,
@@ -74,6 +76,7 @@ from sanql.results import Balance
 __all__ = [
     "ASKED",
     "BEGINNING",
+    "DATASET",
     "GIVE_UP",
     "NOTHING_SAID",
     "ORDERS",
@@ -115,6 +118,7 @@ __all__ = [
     "Ownership",
     "People",
     "Person",
+    "PublishedAnswer",
     "RecordedNow",
     "Registry",
     "Rename",

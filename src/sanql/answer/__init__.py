@@ -1,5 +1,6 @@
 """NoisyCells → Answer: estimates, intervals, totals that add up, outer SQL, and how it is shown."""
 
+from sanql.answer.batch import QuestionCells, cells_of_questions
 from sanql.answer.content import MeasuredContent, arrow_type
 from sanql.answer.display import (
     AS_THEY_ARE,
@@ -21,8 +22,10 @@ __all__ = [
     "Display",
     "LevelCells",
     "MeasuredContent",
+    "QuestionCells",
     "arrange",
     "arrow_type",
+    "cells_of_questions",
     "check_display",
     "check_plain",
     "columns_with_intervals",

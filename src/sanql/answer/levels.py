@@ -14,7 +14,7 @@ from sanql.answer.reconcile import fitted
 from sanql.measurements import NoisyCells
 from sanql.mechanisms import Sampler
 from sanql.noise import add_noise
-from sanql.plan import Level, Plan
+from sanql.plan import Level, Measurable, Plan
 from sanql.question import AggregateRef
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class LevelCells:
         return NoisyCells(pa.table({"level": recorded})).to_bytes()
 
     @classmethod
-    def from_bytes(cls, recorded: bytes, plan: Plan) -> LevelCells:
+    def from_bytes(cls, recorded: bytes, plan: Measurable) -> LevelCells:
         """Return cells recorded earlier for the same question."""
         whole = NoisyCells.from_bytes(recorded)
         if len(plan.levels) == 1:
@@ -53,11 +53,19 @@ def add_noise_to_levels(plan: Plan, exact: Sequence[pyarrow.Table], sampler: Sam
 
 
 def show_levels(
-    plan: Plan, cells: LevelCells, confidence: Fraction, display: Display = AS_THEY_ARE
+    plan: Plan,
+    cells: LevelCells,
+    confidence: Fraction,
+    display: Display = AS_THEY_ARE,
+    adjusted: LevelCells | None = None,
 ) -> Shown:
-    """Return the answer to a question with one level or several, whose totals add up."""
+    """Return the answer to a question with one level or several, whose totals add up.
+
+    `adjusted` are its cells as other questions of a batch have made them; intervals are those of `cells`.
+    """
     measured = with_most_frequent(plan, cells.levels)
-    shown = fitted(plan, measured)
+    values = measured if adjusted is None else with_most_frequent(plan, adjusted.levels)
+    shown = fitted(plan, values)
     layers = [
         Layer(plan.levels[place], plan.sets[place], measured[place], shown[place])
         for place in plan.shown

@@ -1,9 +1,12 @@
 """Session + Request → Answer: the orchestrators, each of which reads like the sentence it is."""
 
 from sanql.ask.answer import ask, ask_with, repeated_at_hand
+from sanql.ask.batch import AskedText, BatchRequest, ask_batch, read_batch
+from sanql.ask.batch_explanation import explain_batch
 from sanql.ask.columns import answer_columns, interval_columns
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
+from sanql.ask.measure_profiles import profile_tables
 from sanql.ask.own_history import history, read_again, recorded_certificate
 from sanql.ask.request import Request, read_request
 from sanql.ask.schema import schema_of
@@ -12,18 +15,24 @@ from sanql.ask.spooled_rows import SpooledAnswer, spool_publicly
 
 __all__ = [
     "EPSILON_TYPICAL",
+    "AskedText",
+    "BatchRequest",
     "Request",
     "Session",
     "SpooledAnswer",
     "answer_columns",
     "ask",
+    "ask_batch",
     "ask_with",
     "closed",
+    "explain_batch",
     "explain_request",
     "history",
     "interval_columns",
     "plan_request",
+    "profile_tables",
     "read_again",
+    "read_batch",
     "read_request",
     "recorded_certificate",
     "repeated_at_hand",

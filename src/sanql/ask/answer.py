@@ -11,6 +11,7 @@ from sanql.account import Charge
 from sanql.answer import MeasuredContent, check_plain
 from sanql.ask.answer_exactly import answer_exactly
 from sanql.ask.bounded_question import whole_charge
+from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.explain import explain_noisy
 from sanql.ask.find_bounds import find_bounds, look_up_bounds, read_question
 from sanql.ask.measure import measure, recorded
@@ -69,7 +70,7 @@ def _ask(session: Session, request: Request, publicly: Publicly[T]) -> Answer | 
 
 def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer | T:
     """Parse, find bounds, price, reserve (durably, before a row is read), run, add noise, spend, show."""
-    repeated = session.repeats.find(request)
+    repeated, published = session.repeats.find(request), session.ledger.published.revision()
     if repeated is not None:
         return repeated
     parsed = read_question(session, request)
@@ -79,9 +80,10 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
         raise _rehearsal(session, request, parsed)
     question = find_bounds(session, request, parsed)
     plan = price_question(session, request, question)
-    certifying = Certifying(plan, request, question)
+    certifying = Certifying(plan, request, question, session.profiles.now())
     cells = recorded(session, request.analyst, plan, fresh=request.options.fresh)
     if cells is None:
+        check_not_empty(session, request, plan)
         if not question.paid:
             check_least_price(session.policy, plan.charge, question.epsilon_of_found_bounds)
         fresh = request.options.fresh
@@ -89,7 +91,8 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
     shown = show_recorded(session, request, certifying, cells)
     if cells.content is not None and not question.searches:
         digest = plan.digest(session.name_of_data(cells.version))
-        session.repeats.keep(request, RepeatedAnswer(digest, cells.version, cells.content, shown))
+        kept = RepeatedAnswer(digest, cells.version, cells.content, shown, published)
+        session.repeats.keep(request, kept)
     return shown
 
 

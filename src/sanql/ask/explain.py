@@ -9,6 +9,7 @@ from sanql.answer import check_plain
 from sanql.ask.answer_exactly import explain_exactly
 from sanql.ask.before_bounds import WIDTHS, before_bounds
 from sanql.ask.bounded_question import BoundedQuestion, whole_charge
+from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.explanation import explanation_of, explanation_of_public
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import recorded
@@ -68,6 +69,7 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
     cached = recorded(session, analyst, plan, fresh=request.options.fresh) is not None
     cached = cached or is_rehearsed(session, analyst, plan)
     if not cached:
+        check_not_empty(session, request, plan)
         check_least_price(session.policy, whole, question.epsilon_of_found_bounds)
     return explanation_of(
         plan,
@@ -80,6 +82,7 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
         question=question,
         after=session.ledger.balances_after(analyst, whole),
         raised=is_at_least_price(session.policy, request, plan),
+        profiles=session.profiles.now(),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from sanql.account import Balance, Charge, epsilon_upper
@@ -16,6 +17,7 @@ from sanql.plan import (
     half_width,
 )
 from sanql.policy import Neighbours
+from sanql.profile import Profile
 from sanql.question import AggregateRef, PublicQuery
 from sanql.results import LEAST_PRICE, Expected, Explanation, LevelExplained
 
@@ -34,17 +36,18 @@ def explanation_of(
     question: BoundedQuestion,
     after: tuple[Balance, ...] | None,
     raised: bool,
+    profiles: Mapping[str, Profile],
 ) -> Explanation:
     """Return the explanation of a plan, and of the bounds that it needs found."""
     several = plan.several
-    certificate = certify(plan, display.in_words())
+    certificate = certify(plan, display.in_words(), profiles)
     return Explanation(
         charge=whole_charge(question, plan),
         remaining=remaining,
         fits=fits,
         cached=cached,
         confidence=confidence,
-        expected=tuple(_expected(plan, confidence, display)),
+        expected=expected_of(plan, confidence, display),
         hidden=() if several else tuple(_hidden(plan.levels[0])),
         certificate=with_bounds_certified(certificate, plan, question),
         statement=_all_of(statements),
@@ -101,7 +104,8 @@ def _levels(plan: Plan, statements: tuple[Statement, ...]) -> list[LevelExplaine
     ]
 
 
-def _expected(plan: Plan, confidence: Fraction, display: Display) -> list[Expected]:
+def expected_of(plan: Plan, confidence: Fraction, display: Display) -> tuple[Expected, ...]:
+    """Return how exact each noisy column will be."""
     expected = []
     for number, level in enumerate(plan.levels):
         name = f" in {plan.names[number]}" if plan.several else ""
@@ -118,7 +122,7 @@ def _expected(plan: Plan, confidence: Fraction, display: Display) -> list[Expect
             note += _near_threshold(level, index)
             reach = widened_half_width(level, index, display, width or Fraction(0))
             expected.append(Expected(output.name, float(reach), name + note))
-    return expected
+    return tuple(expected)
 
 
 def _near_threshold(level: Level, index: int) -> str:

@@ -11,20 +11,17 @@ from sanql.ask.price import check_least_price
 from sanql.ask.session import Session
 from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
-from sanql.measurements import NoisyCells
 from sanql.numbers import show_upper
 from sanql.plan import (
-    SIZE_EDGES,
     Plan,
-    counts_above_noise,
     grouping_column,
     groups_of_units,
-    least_count_above_noise,
     limit_choices,
     number_of_groups,
     rows_of_units,
 )
 from sanql.policy import Neighbours, Table
+from sanql.profile import SizeCounts, size_counts
 from sanql.results import Advice, Suggestion
 
 EPSILON_TYPICAL = Fraction(1, 10)
@@ -35,23 +32,34 @@ def suggest_limits(
     analyst: str,
     table: str,
     by: str | None,
-    epsilon: Fraction,
+    epsilon: Fraction | None,
     epsilon_typical: Fraction = EPSILON_TYPICAL,
     door: Door = "python",
 ) -> Suggestion:
-    """Return limits for a table; with `by`, half of epsilon goes to groups of that column."""
+    """Return limits for a table; with `by`, half of epsilon goes to groups of that column.
+
+    Where the table has a profile that tells both, nothing is measured and nothing is charged.
+    """
     session.check_open()
+    profiled = _from_profile(session, analyst, session.named_table(table), by, epsilon_typical)
+    if profiled is not None:
+        return profiled
+    if epsilon is None:
+        raise Refused(
+            "epsilon_needed",
+            f"{table[:60]} has no profile that tells, and it is not said what finding out may cost",
+            "pass --epsilon 0.1 or epsilon=0.1, say; or have the owner measure a profile",
+        )
     with noting_charges_on_interrupt():
-        name = _named(table, session.tables)
+        name = session.named_table(table)
         plans, groups = _plans(name, by, session.tables, session.policy.neighbours, epsilon)
         unpaid = _check_price(session, analyst, plans.values())
         advice: list[Advice] = []
         for key, plan in plans.items():
             asked = _asked(name, by, epsilon, key, door)
             known = recorded(session, analyst, plan) or measure(session, analyst, plan, asked)
-            advice.append(
-                _advise(session, key, name, plan, known.levels[0], epsilon_typical, groups, advice)
-            )
+            counted = size_counts(plan, known.levels[0])
+            advice.append(_advise(session, key, name, counted, epsilon_typical, groups, advice))
     charge, balances = total_charge(unpaid), session.balances(analyst)
     return Suggestion(name, by, tuple(advice), epsilon_typical, charge, not unpaid, balances)
 
@@ -72,32 +80,50 @@ def _check_price(session: Session, analyst: str, plans: Iterable[Plan]) -> list[
     return unpaid
 
 
+def _from_profile(
+    session: Session, analyst: str, name: str, by: str | None, epsilon_typical: Fraction
+) -> Suggestion | None:
+    """Return the limits that a profile of the newest data suggests; None where it tells too little."""
+    profile = session.profiles.of_newest(name)
+    if profile is None or profile.rows is None:
+        return None
+    counted: dict[str, SizeCounts] = {"rows_per_unit_max": profile.rows}
+    groups = None
+    if by is not None:
+        column = next((known for known in profile.groups if known.lower() == by.lower()), None)
+        if column is None:
+            return None
+        counted["groups_per_unit_max"] = profile.groups[column]
+        groups = number_of_groups(grouping_column(name, column, session.tables), session.tables)
+    advice: list[Advice] = []
+    for key, own in counted.items():
+        advice.append(_advise(session, key, name, own, epsilon_typical, groups, advice))
+    free = total_charge([])
+    balances = session.balances(analyst)
+    return Suggestion(name, by, tuple(advice), epsilon_typical, free, True, balances)
+
+
 def _advise(
     session: Session,
     key: str,
     table: str,
-    plan: Plan,
-    cells: NoisyCells,
+    sizes: SizeCounts,
     epsilon_typical: Fraction,
     groups: int | None,
     advice: Sequence[Advice],
 ) -> Advice:
     """Return the limit that loses least, by noise and by what it cuts, among those that were counted."""
-    units = counts_above_noise(
-        plan, cells.table.column("k0").to_pylist(), cells.measurement(0).tolist()
-    )
-    least = least_count_above_noise(plan, len(SIZE_EDGES))
-    if not any(units):
-        raise _not_found(table, least)
-    if key == "rows_per_unit_max":
-        counted = limit_choices(units, epsilon_typical)
-    else:
-        most = SIZE_EDGES[max(index for index, count in enumerate(units) if count)]
+    if sizes.last is None:
+        raise _not_found(table, sizes.least)
+    moved, spread_over = 1, 1
+    if key == "groups_per_unit_max":
         moved = 1 if session.policy.neighbours == "add-remove" else 2
-        counted = limit_choices(units, epsilon_typical, moved, groups or most)
+        spread_over = groups or sizes.edges[sizes.last]
+    seen = list(zip(sizes.edges, sizes.above_noise, sizes.sizes, strict=True))[: sizes.last + 1]
+    counted = limit_choices(seen, epsilon_typical, moved, spread_over)
     best = min(counted, key=lambda choice: choice.cost).limit
     limit = min([best, *(earlier.limit for earlier in advice)])  # no more groups than rows
-    return Advice(key, limit, tuple(counted), least)
+    return Advice(key, limit, tuple(counted), sizes.least)
 
 
 def _plans(
@@ -115,17 +141,6 @@ def _plans(
     groups = groups_of_units(name, column, tables, neighbours, epsilon / 2)
     plans = {"rows_per_unit_max": rows, "groups_per_unit_max": groups}
     return plans, number_of_groups(column, tables)
-
-
-def _named(table: str, tables: Mapping[str, Table]) -> str:
-    for name in tables:
-        if name.lower() == table.lower():
-            return name
-    raise Refused(
-        "table_unknown",
-        f"there is no table {table[:60]}",
-        f"the tables are {', '.join(tables) or 'none'}",
-    )
 
 
 def _not_found(table: str, least: int) -> Refused:

@@ -25,7 +25,7 @@ from sanql.kernel import Statement
 from sanql.measurements import NoisyCells
 from sanql.mechanisms import Sampler
 from sanql.noise import NoiseStage
-from sanql.plan import Plan
+from sanql.plan import Measurable
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RecordedCells:
 
 
 def recorded(
-    session: Session, analyst: str, plan: Plan, *, fresh: bool = False
+    session: Session, analyst: str, plan: Measurable, *, fresh: bool = False
 ) -> RecordedCells | None:
     """Return the cells on record for an analyst's question about the newest version of the data.
 
@@ -62,7 +62,7 @@ def recorded(
 def recorded_of(
     session: Session,
     analyst: str,
-    plan: Plan,
+    plan: Measurable,
     version: int,
     formerly: str = "",
     *,
@@ -83,7 +83,7 @@ def recorded_of(
 def measure(
     session: Session,
     analyst: str,
-    plan: Plan,
+    plan: Measurable,
     asked: Asked,
     certify: Callable[[], bytes] = lambda: b"",
     *,
@@ -121,7 +121,7 @@ def measure(
 
 def _charged(
     session: Session,
-    plan: Plan,
+    plan: Measurable,
     reserve: Callable[[], Reservation],
     run: Callable[[], LevelCells],
     certificate: Callable[[], bytes],
@@ -154,7 +154,7 @@ def _reason(session: Session, fault: Unavailable) -> VoidReason:
 
 def _run(
     session: Session,
-    plan: Plan,
+    plan: Measurable,
     opened: OpenVersion,
     lease: Lease,
     sent: Sequence[Statement],
@@ -164,7 +164,7 @@ def _run(
     try:
         with lease, stoppable("charged; the engine computes", lease.stop):
             lease.begin()
-            deadline = time.monotonic() + session.policy.engine.deadline_seconds
+            deadline = time.monotonic() + plan.answers * session.policy.engine.deadline_seconds
             cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline)
         session.data.check(opened)
         return cells
@@ -177,13 +177,13 @@ def _run(
 
 def noisy_cells(
     lease: Lease,
-    plan: Plan,
+    plan: Measurable,
     sent: Sequence[Statement],
     sampler: Sampler,
     meanwhile: Callable[[], object],
     deadline: float,
 ) -> LevelCells:
-    """Return the noisy cells of every level; all of them have the time that one answer has."""
+    """Return the noisy cells of every level; all of them have the time that their answers have."""
     noisy = []
     for number, (level, statement) in enumerate(zip(plan.levels, sent, strict=True)):
         noise = partial(NoiseStage, level, sampler)

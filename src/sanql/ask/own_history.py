@@ -25,6 +25,9 @@ from sanql.errors import Refused
 from sanql.parse import QuestionText
 from sanql.results import Answer, HistoryEntry
 
+BATCH = "batch of"
+"""How the purpose of a charge begins that is for several questions asked together."""
+
 ENTRIES_MAX = 1000
 """How many entries are listed at once, at most."""
 
@@ -122,6 +125,12 @@ def _kept(asked: AskedQuestion) -> AskedNote:
     note = asked.note
     if note is None:
         raise _erased(asked)
+    if note.purpose.startswith(BATCH):
+        raise Refused(
+            "question_inner",
+            f"number {asked.number} of your history is a {note.purpose}, which are shown together",
+            "ask the same batch again: about the same version of the data it is free",
+        )
     if note.purpose:
         raise Refused(
             "question_inner",
@@ -169,7 +178,9 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     if content is None or plan.digest(session.name_of_data(version)) != asked.question:
         raise _not_as_it_was(asked.number)
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
-    return show_recorded(session, request, Certifying(plan, request, question), cells)
+    return show_recorded(
+        session, request, Certifying(plan, request, question, session.profiles.now()), cells
+    )
 
 
 @contextmanager

@@ -34,17 +34,7 @@ from sanql.policy import ColumnUnit, Policy, Table
 def price_question(session: Session, request: Request, question: BoundedQuestion) -> Plan:
     """Return the plan of a question at its price; everything that can be refused is refused here."""
     with naming_found_bounds(question.found_bounds):
-        outlined = outline(
-            question.query,
-            question.tables,
-            session.policy.neighbours,
-            request.options.max_groups_contributed,
-            request.display.other is not None,
-        )
-        _check_unit(outlined.table, request.options.privacy_unit_column)
-        _check_groups(outlined.table, request.options.max_groups_contributed)
-        for level in outlined.levels:
-            check_strategy(level.keys, request.options.group_selection_strategy)
+        outlined = outline_question(session, request, question)
         delta = _delta(session, request, question, outlined)
         epsilon = _epsilon(session, request, question, outlined, delta)
         plan = _with_fewest_units(
@@ -52,6 +42,24 @@ def price_question(session: Session, request: Request, question: BoundedQuestion
         )
         check_display(plan, request.display)
         return plan
+
+
+def outline_question(session: Session, request: Request, question: BoundedQuestion) -> Outline:
+    """Return what must be measured for a question, whatever it costs; refuse options that do not suit."""
+    outlined = outline(
+        question.query,
+        question.tables,
+        session.policy.neighbours,
+        request.options.max_groups_contributed,
+        request.display.other is not None,
+        request.options.max_rows_contributed,
+    )
+    _check_unit(outlined.table, request.options.privacy_unit_column)
+    _check_groups(outlined.table, request.options.max_groups_contributed)
+    _check_rows(outlined.table, request.options.max_rows_contributed)
+    for level in outlined.levels:
+        check_strategy(level.keys, request.options.group_selection_strategy)
+    return outlined
 
 
 def _with_fewest_units(plan: Plan, fewest: int | None) -> Plan:
@@ -169,5 +177,19 @@ def _check_groups(table: Table, asked: int | None) -> None:
             "groups_above_policy",
             f"max_groups_contributed = {asked} is more than the {most} groups of one unit that the "
             f"policy lets count in {table.name}",
+            f"ask with at most {most}, or leave it out",
+        )
+
+
+def _check_rows(table: Table, asked: int | None) -> None:
+    """Refuse more rows than the policy lets count, rather than hold the question to fewer."""
+    most = table.rows_per_unit_max
+    if asked is None or most is None or not isinstance(table.unit, ColumnUnit):
+        return
+    if asked > most:
+        raise Refused(
+            "rows_above_policy",
+            f"max_rows_contributed = {asked} is more than the {most} rows of one unit that the policy "
+            f"lets count in {table.name}",
             f"ask with at most {most}, or leave it out",
         )

@@ -8,13 +8,18 @@ from dataclasses import replace
 from sanql.account import Asked, rehearsed
 from sanql.ask.session import Session
 from sanql.errors import Refused
-from sanql.plan import Plan
+from sanql.plan import Measurable
 
 SCRATCH_VERSION = 1  # a scratch account knows of no versions
 
 
 def rehearse(
-    session: Session, analyst: str, plans: Sequence[Plan], asked: Asked, *, fresh: bool = False
+    session: Session,
+    analyst: str,
+    plans: Sequence[Measurable],
+    asked: Asked,
+    *,
+    fresh: bool = False,
 ) -> Refused:
     """Charge a scratch account for questions; return the refusal to answer them."""
     name = session.name_of_data(SCRATCH_VERSION)
@@ -24,7 +29,7 @@ def rehearse(
     return rehearsed(list(charges.values()))
 
 
-def is_rehearsed(session: Session, analyst: str, plan: Plan) -> bool:
+def is_rehearsed(session: Session, analyst: str, plan: Measurable) -> bool:
     """Return whether a scratch account has been charged for a question, so that it is free now."""
     if not session.ledger.scratch:
         return False

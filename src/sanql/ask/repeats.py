@@ -2,7 +2,8 @@
 
 A repeat of a repeat is the same text, parameters and options from the same analyst. What it rests on is
 looked at each time, in one view of the ledger: the version of the data, the cells on record and what is
-left of the budget. Where anything but that last is another than it was, the question goes the long way.
+left of the budget, and whether there are other profiles. Where anything but the budget is another than it
+was, the question goes the long way.
 What rests on bounds that were found is not kept: they may be found afresh.
 """
 
@@ -35,6 +36,7 @@ class RepeatedAnswer:
     version: int
     cells: bytes
     answer: Answer
+    published: int
     written: dict[str, tuple[tuple[Balance, ...], bytes]] = field(default_factory=dict)
 
     def again(self, remaining: tuple[Balance, ...]) -> Answer:
@@ -90,6 +92,7 @@ class Repeats:
         if kept is None or now is None or now.version is None or now.version.formerly:
             return None
         stands = now.version.number == kept.version and now.answer == kept.cells
+        stands = stands and self._ledger.published.revision() == kept.published
         return (kept, now.remaining) if stands else None
 
     def keep(self, request: Request, repeated: RepeatedAnswer) -> None:

@@ -7,19 +7,22 @@ from fractions import Fraction
 from sanql.ask.session import Session
 from sanql.plan import unit_in_words
 from sanql.policy import Column, Domain, ListedDomain, Table
+from sanql.profile import Profile
 from sanql.results import Schema, SchemaColumn, SchemaTable
 
 _LIMITS = ("rows_per_unit_max", "rows_per_group_max", "groups_per_unit_max")
 
 
 def schema_of(session: Session) -> Schema:
-    """Return names, types, bounds, domains and limits; of public tables also what the source has."""
+    """Return names, types, bounds, domains, limits and profiles; of public tables what the source has."""
     session.check_open()
     policy = session.policy
-    return Schema(policy.name, policy.neighbours, tuple(map(_table, session.tables.values())))
+    known = session.profiles.now()
+    tables = tuple(_table(table, known.get(name)) for name, table in session.tables.items())
+    return Schema(policy.name, policy.neighbours, tables)
 
 
-def _table(table: Table) -> SchemaTable:
+def _table(table: Table, profile: Profile | None) -> SchemaTable:
     limits = {name: getattr(table, name) for name in _LIMITS}
     return SchemaTable(
         table.name,
@@ -27,6 +30,7 @@ def _table(table: Table) -> SchemaTable:
         unit_in_words(table),
         {name: limit for name, limit in limits.items() if limit is not None},
         tuple(map(_column, table.columns.values())),
+        () if profile is None else tuple(profile.lines()),
     )
 
 

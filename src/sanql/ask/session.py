@@ -10,6 +10,7 @@ from typing import Self
 
 from sanql.account import Balance, Ledger, account_terms
 from sanql.ask.data import Data
+from sanql.ask.profiles import Profiles
 from sanql.ask.repeats import Repeats
 from sanql.catalog import Description
 from sanql.errors import Refused
@@ -39,6 +40,7 @@ class Session:
         self.ledger.call_before_charges(self._claim)
         self.data = Data(policy, self.ledger, progress)
         self.repeats = Repeats(self.ledger)
+        self.profiles = Profiles(self)
         self._claim_held = HeldClaim(self.ledger, policy)
         self._claimed: object = self  # what of the data was open when they were last claimed
         self._closed = False
@@ -60,6 +62,17 @@ class Session:
             else table
             for name, table in self.policy.tables.items()
         }
+
+    def named_table(self, typed: str) -> str:
+        """Return the name of a table as the policy has it, however it was typed."""
+        for name in self.tables:
+            if name.lower() == typed.lower():
+                return name
+        raise Refused(
+            "table_unknown",
+            f"there is no table {typed[:60]}",
+            f"the tables are {', '.join(self.tables) or 'none'}",
+        )
 
     def name_of_data(self, version: int) -> str:
         """Return the name of a version of the dataset in digests."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,6 +18,7 @@ from sanql.certificate import certify
 from sanql.computed_once import computed_once
 from sanql.mechanisms import ExactSampler, Noise, SymmetricNoise
 from sanql.plan import Plan
+from sanql.profile import Profile
 from sanql.results import Answer, Certificate
 
 
@@ -27,16 +29,18 @@ class Certifying:
     plan: Plan
     request: Request
     question: BoundedQuestion
+    profiles: Mapping[str, Profile]
 
     @computed_once
     def certificate(self) -> Certificate:
-        certificate = certify(self.plan, self.request.display.in_words())
+        certificate = certify(self.plan, self.request.display.in_words(), self.profiles)
         return with_bounds_certified(certificate, self.plan, self.question)
 
     def make(self) -> bytes:
         """Compute all of it; wheels and quantiles are remembered, draws made here thrown away.
 
-        Returns the certificate as the ledger keeps it: it depends on the plan alone.
+        Returns the certificate as the ledger keeps it: it depends on the plan, and on profiles that
+        were charged for themselves.
         """
         for noise in set(self.plan.noises):
             _prepare(noise, self.request.options.confidence)

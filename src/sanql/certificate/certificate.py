@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
@@ -26,6 +28,7 @@ from sanql.plan import (
     unit_in_words,
 )
 from sanql.policy import ColumnUnit, Neighbours
+from sanql.profile import Profile
 from sanql.question import PublicQuery, scans
 from sanql.results import UNKNOWN_KEYS, Certificate
 
@@ -59,8 +62,15 @@ def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:
     )
 
 
-def certify(plan: Plan, processing: tuple[str, ...] = ()) -> Certificate:
-    """Return the certificate of a plan's answer; `processing` says what is done to noisy values."""
+def certify(
+    plan: Plan,
+    processing: tuple[str, ...] = (),
+    profiles: Mapping[str, Profile] = MappingProxyType({}),
+) -> Certificate:
+    """Return the certificate of a plan's answer; `processing` says what is done to noisy values.
+
+    `profiles`, of tables by name, tell what contribution limits keep.
+    """
     charge, levels = plan.charge, plan.levels
     table, neighbours = plan.outline.table, plan.outline.neighbours
     left_out, mechanism = rows_left_out_in_words(plan), _mechanism(plan)
@@ -96,8 +106,8 @@ def certify(plan: Plan, processing: tuple[str, ...] = ()) -> Certificate:
             *processing,
         ),
         meaning=meaning(charge, unit, neighbours),
-        limits_in_words=limits_in_words(plan),
-        limits_may_cut=limits_may_cut(plan),
+        limits_in_words=limits_in_words(plan, profiles),
+        limits_may_cut=limits_may_cut(plan, profiles),
         uneven_limits=_uneven_limits(plan),
         rows_left_out=left_out,
     )

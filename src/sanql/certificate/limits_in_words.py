@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from sanql.certificate.kept_by_limits import kept_in_words
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, Plan, PublicKeys, limits_joined
 from sanql.policy import ColumnUnit
+from sanql.profile import Profile
 from sanql.question import Derived, From, Grouped, Rows, Selected
 from sanql.statistics import statistic_of
 
+CUT = "what they cut is not in the intervals"
 
-def limits_in_words(plan: Plan) -> str:
+
+def limits_in_words(plan: Plan, profiles: Mapping[str, Profile]) -> str:
     """Return the limits that may leave rows out of an answer; nothing where none can.
 
-    Whether they did cut depends on the rows, so the line is there whenever they could.
+    Whether they did cut depends on the rows, so the line is there whenever they could; how much they
+    keep is said by a profile, which was charged, or not at all.
     """
+    levels = [level for level in plan.levels if _of_level(level)]
     listed = _listed(plan, [_of_level(level) for level in plan.levels])
-    return f"limits: {listed}; what they cut is not in the intervals" if listed else ""
+    return "; ".join([f"limits: {listed}", *_shares(levels, profiles), CUT]) if listed else ""
 
 
-def limits_may_cut(plan: Plan) -> str:
+def limits_may_cut(plan: Plan, profiles: Mapping[str, Profile]) -> str:
     """Return a warning where a unit may have more rows or groups than count, as the policy has it.
 
     A unit that is declared to have one row has none that could be cut.
     """
+    levels = [level for level in plan.levels if _of_level(level) and _binds(level)]
     listed = _listed(plan, [_of_level(level) if _binds(level) else "" for level in plan.levels])
-    return (
-        f"limits: at most {listed} count, so counts may be too low, and sums and averages off, by an "
-        "unknown share"
-        if listed
-        else ""
-    )
+    warning = f"limits: at most {listed} count, so counts may be too low, and sums and averages off"
+    return "; ".join([warning, *_shares(levels, profiles)]) if listed else ""
 
 
 def _listed(plan: Plan, limits: list[str]) -> str:
@@ -40,6 +43,11 @@ def _listed(plan: Plan, limits: list[str]) -> str:
         named = zip(plan.names, limits, strict=True)
         limits = [f"{words} in {name}" for name, words in named if words]
     return ", ".join(dict.fromkeys(words for words in limits if words))
+
+
+def _shares(levels: Iterable[Level], profiles: Mapping[str, Profile]) -> list[str]:
+    """Return what is known of the shares that the limits of levels keep, each once."""
+    return list(dict.fromkeys(_kept(level, profiles) for level in levels))
 
 
 def _binds(level: Level) -> bool:
@@ -81,14 +89,25 @@ def _of_level(level: Level) -> str:
     if not isinstance(unit, ColumnUnit) or level.outline.free or alone:
         return ""
     limits = level.outline.limits
-    # counted as a unit, somebody counts once in a group, however many rows they have
-    rows_count = not all(statistic_of(aggregate).by_unit for aggregate in level.query.aggregates)
+    rows_count = _rows_count(level)
     words = [_counted(_rows_that_count(level), "row")] if rows_count else []
     if rows_count and limits.rows_per_group < limits.rows:
         words[0] += f" ({limits.rows_per_group} in a group)"
     if _may_lose_groups(level) and (limits.groups < limits.rows or not rows_count):
         words.append(_counted(limits.groups, "group"))
     return f"{' and '.join(words)} a {unit.column}" if words else ""
+
+
+def _kept(level: Level, profiles: Mapping[str, Profile]) -> str:
+    rows = _rows_that_count(level) if _rows_count(level) else None
+    limits = level.outline.limits
+    loses = _may_lose_groups(level) and (limits.groups < limits.rows or rows is None)
+    return kept_in_words(level, profiles, rows, limits.groups if loses else None)
+
+
+def _rows_count(level: Level) -> bool:
+    """Return whether it matters how many rows a unit has: counted as a unit, it counts once."""
+    return not all(statistic_of(aggregate).by_unit for aggregate in level.query.aggregates)
 
 
 def _rows_that_count(level: Level) -> int:

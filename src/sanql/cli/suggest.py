@@ -18,7 +18,7 @@ from sanql.cli.saying import say
 @anywhere
 @click.option("--table", "-t", required=True, help="The table that needs limits.")
 @click.option("--by", help="A column questions are grouped by, for a limit on groups.")
-@click.option("--epsilon", "-e", required=True, help="What finding out may cost.")
+@click.option("--epsilon", "-e", help="What finding out may cost, where no profile tells.")
 @click.option(
     "--typical-epsilon",
     help="Of the questions the limits are for; 0.1 if not given.",
@@ -31,7 +31,7 @@ def suggest(
     analyst: str | None,
     table: str,
     by: str | None,
-    epsilon: str,
+    epsilon: str | None,
     typical_epsilon: str | None,
     form: str,
     **where: Any,

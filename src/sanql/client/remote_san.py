@@ -90,7 +90,7 @@ class RemoteSan:
         self,
         table: str,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
         by: str | None = None,
         typical_epsilon: Number | None = None,
     ) -> Suggestion:

@@ -1,13 +1,14 @@
 """Exact integer noise, what it proves, and the private choice of keys."""
 
 from sanql.mechanisms.appearing import least_counts
-from sanql.mechanisms.deviations import deviation_upper
+from sanql.mechanisms.deviations import deviation_upper, deviations_upper
 from sanql.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     Geometric,
     Noise,
     NoNoise,
+    SummedNoise,
     SymmetricNoise,
     TruncatedGeometric,
 )
@@ -28,11 +29,13 @@ __all__ = [
     "NoNoise",
     "Noise",
     "Sampler",
+    "SummedNoise",
     "SymmetricNoise",
     "TruncatedGeometric",
     "add_saturating",
     "appearance_probability",
     "deviation_upper",
+    "deviations_upper",
     "gaussian_threshold",
     "least_counts",
     "truncated_geometric",

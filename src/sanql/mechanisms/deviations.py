@@ -10,9 +10,15 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sanql.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Noise, NoNoise
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_SHARES = 1 - 0.5 ** np.linspace(
+    0.1, 7, 12
+)  # of the largest rate, at which sums of many are bounded
 
 
 @lru_cache(maxsize=4096)
@@ -37,6 +43,33 @@ def deviation_upper(
             return _laplace(float(1 / scale), used, probability) * (1 + 1e-9)
         case _:
             raise AssertionError(f"sums of {noise} are not bounded here")
+
+
+def deviations_upper(
+    noises: Sequence[DiscreteLaplace], weights: NDArray[np.float64], probability: float
+) -> NDArray[np.float64]:
+    """Return, for each row of weights, an x that Σ aᵢ Zᵢ reaches with at most this probability.
+
+    There is a noise for each column. Rates are tried on a grid, so that many sums are bounded at once,
+    each a little less sharply.
+
+    >>> from fractions import Fraction
+    >>> noises = [DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(20))]
+    >>> [round(float(x)) for x in deviations_upper(noises, np.eye(2), 0.05)]
+    [50, 100]
+    """
+    rates = np.array([float(1 / noise.scale) for noise in noises])
+    sizes = np.abs(weights)
+    most = np.max(sizes / rates, axis=1, initial=0.0)  # of one over the largest rate there can be
+    relative = sizes / np.where(most > 0, most, 1.0)[:, None]
+    best = np.full(len(sizes), np.inf)
+    for share in _SHARES:
+        t = share * relative
+        moments = -np.log(-np.expm1(t - rates)) - np.log(-np.expm1(-t - rates))
+        spent = np.sum(moments + 2 * np.log(-np.expm1(-rates)), axis=1)
+        best = np.minimum(best, (spent - math.log(probability)) / share)
+    reached: NDArray[np.float64] = best * most * (1 + 1e-9)
+    return reached
 
 
 def _laplace(rate: float, weights: Sequence[tuple[float, int]], probability: float) -> float:

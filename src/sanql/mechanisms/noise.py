@@ -16,6 +16,7 @@ from statistics import NormalDist
 
 from sanql.errors import Refused
 from sanql.mechanisms.enclosure import Enclosure, exp_minus
+from sanql.mechanisms.summed import summed_gaussian_tail, summed_laplace_tail
 from sanql.mechanisms.tails import gaussian_tail, laplace_tail, least_reaching, truncated_tail
 
 SCALE_MAX = Fraction(1 << 52)  # scales lie between 1/SCALE_MAX and SCALE_MAX
@@ -272,7 +273,37 @@ class Geometric:
         return min(Fraction(1), exp_minus(t / self.scale, _TAIL_BITS).upper_fraction)
 
 
-Noise = NoNoise | DiscreteLaplace | DiscreteGaussian | TruncatedGeometric | Geometric
+@dataclass(frozen=True)
+class SummedNoise(SymmetricNoise):
+    """The noise of a sum of noisy cells: so many independent draws of one noise; it is never drawn."""
+
+    noise: DiscreteLaplace | DiscreteGaussian
+    count: int
+
+    def describe(self) -> str:
+        return f"the sum of {self.count:,} cells, each with {self.noise.describe()}"
+
+    @property
+    def argument(self) -> str:
+        return self.noise.argument
+
+    @property
+    def standard_deviation(self) -> float:
+        return math.sqrt(self.count) * self.noise.standard_deviation
+
+    def tail(self, t: int, bits: int) -> Enclosure:
+        match self.noise:
+            case DiscreteLaplace(scale):
+                return summed_laplace_tail(scale, self.count, t, bits)
+            case DiscreteGaussian(sigma2):
+                return summed_gaussian_tail(sigma2, self.count, t, bits)
+
+    def _guess(self, target: Fraction) -> float:
+        normal = NormalDist(0, self.standard_deviation)
+        return -normal.inv_cdf(max(1e-300, math.exp(-_minus_log(target))))
+
+
+Noise = NoNoise | DiscreteLaplace | DiscreteGaussian | TruncatedGeometric | Geometric | SummedNoise
 
 
 def _check_positive(name: str, value: Fraction) -> None:

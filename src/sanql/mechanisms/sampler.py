@@ -28,6 +28,7 @@ from sanql.mechanisms.noise import (
     Geometric,
     Noise,
     NoNoise,
+    SummedNoise,
     TruncatedGeometric,
 )
 from sanql.mechanisms.wheel import Integers
@@ -66,6 +67,8 @@ class ExactSampler:
                 return self._filled(partial(draw_truncated, epsilon, limit), count)
             case Geometric(scale):
                 return self._filled(partial(draw_geometric, scale), count)
+            case SummedNoise():
+                raise AssertionError("a sum of noisy cells has its noise already")
             case _:
                 assert_never(noise)
 

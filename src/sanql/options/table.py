@@ -34,11 +34,13 @@ class Options(TypedDict, total=False):
     accuracy: object
     confidence: Number | None
     max_groups_contributed: int | str | None
+    max_rows_contributed: int | str | None
     min_privacy_units_per_group: int | str | None
     other: str | None
     nonnegative: bool | None
     rounded: Number | None
     exact: bool
+    even_if_empty: bool
     fresh: bool
 
 
@@ -95,6 +97,13 @@ OPTIONS = (
         synonym="kappa",
     ),
     Option(
+        "max_rows_contributed",
+        whole_number("max_rows_contributed", 5),
+        "how many rows of one unit may count in all its groups, no more than the policy allows",
+        ("--max-rows",),
+        "Rows of one unit that may count.",
+    ),
+    Option(
         "min_privacy_units_per_group",
         whole_number("min_privacy_units_per_group", 10),
         "of keys that are selected privately, those with fewer units do not appear, but for delta",
@@ -143,6 +152,13 @@ OPTIONS = (
         switch=True,
     ),
     Option(
+        "even_if_empty",
+        bool,
+        flags=("--even-if-empty",),
+        help="Ask for a list of keys also where a profile says that none will appear.",
+        switch=True,
+    ),
+    Option(
         "fresh",
         bool,
         flags=("--fresh",),
@@ -161,6 +177,7 @@ class AnswerOptions:
     accuracy: Accuracy | None = None
     confidence: Fraction = CONFIDENCE
     max_groups_contributed: int | None = None
+    max_rows_contributed: int | None = None
     min_privacy_units_per_group: int | None = None
     privacy_unit_column: str | None = None
     group_selection_strategy: str | None = None
@@ -168,4 +185,5 @@ class AnswerOptions:
     nonnegative: bool = False
     rounded: Fraction | None = None
     exact: bool = False
+    even_if_empty: bool = False
     fresh: bool = False

@@ -1,7 +1,8 @@
 """Question → Plan: what is measured, under which contribution limits, with which noise, at what price."""
 
 from sanql.plan.accuracy import half_width, least_epsilon
-from sanql.plan.bins import least_count_above_noise
+from sanql.plan.batch import BatchPlan, PlannedQuestion, ReadFrom, plan_batch
+from sanql.plan.bins import FALSE_ALARM
 from sanql.plan.bounds_needed import (
     ParsedQuestion,
     ParseOver,
@@ -19,27 +20,33 @@ from sanql.plan.find_bounds import (
     with_bounds,
 )
 from sanql.plan.join_multiplicity import repetitions_in_words
-from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys, check_strategy
+from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys, check_strategy, keys_of
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism
 from sanql.plan.other_groups import adds_up, is_known_of_other_groups
-from sanql.plan.plan import Outline, Plan, outline, price, unit_in_words
+from sanql.plan.plan import Measurable, Outline, Plan, outline, price, unit_in_words
 from sanql.plan.pricing import check_known_mechanism
 from sanql.plan.reading import limits_joined
 from sanql.plan.reconcilable import noise_variance, shared_measurements
+from sanql.plan.unit_norms import norms_of_units, units_by_group
 from sanql.plan.unit_sizes import (
     SIZE_EDGES,
-    counts_above_noise,
     grouping_column,
     groups_of_units,
     limit_choices,
     number_of_groups,
     rows_of_units,
+    unlimited,
 )
+from sanql.plan.unit_spread import OCTAVES, PLACES, base_and_width, spread_of_units
 
 __all__ = [
+    "FALSE_ALARM",
+    "OCTAVES",
+    "PLACES",
     "SIZE_EDGES",
+    "BatchPlan",
     "BoundsSearch",
     "Ends",
     "FoundBounds",
@@ -47,6 +54,7 @@ __all__ = [
     "Level",
     "LevelOutline",
     "Lookup",
+    "Measurable",
     "Mechanism",
     "NoMechanism",
     "OneGroup",
@@ -54,34 +62,41 @@ __all__ = [
     "ParseOver",
     "ParsedQuestion",
     "Plan",
+    "PlannedQuestion",
     "PrivateKeys",
     "PublicKeys",
     "QualifiedColumn",
+    "ReadFrom",
     "adds_up",
+    "base_and_width",
     "check_known_mechanism",
     "check_selection_delta",
     "check_strategy",
-    "counts_above_noise",
     "default_delta",
     "grouping_column",
     "groups_of_units",
     "guess_bounds",
     "half_width",
     "is_known_of_other_groups",
-    "least_count_above_noise",
+    "keys_of",
     "least_epsilon",
     "limit_choices",
     "limits_joined",
     "noise_variance",
+    "norms_of_units",
     "number_of_groups",
     "outline",
     "parse_guessing_bounds",
+    "plan_batch",
     "plan_bounds_search",
     "price",
     "repetitions_in_words",
     "rows_of_units",
     "shared_measurements",
+    "spread_of_units",
     "unit_in_words",
+    "units_by_group",
+    "unlimited",
     "with_bounds",
     "with_guessed_bounds",
 ]

@@ -23,6 +23,7 @@ from sanql.mechanisms import (
     Geometric,
     Noise,
     NoNoise,
+    SummedNoise,
     TruncatedGeometric,
 )
 from sanql.plan.keys import FilteringKey, KeyColumn, Keys, OneGroup, PrivateKeys, PublicKeys
@@ -275,6 +276,8 @@ def _noise(noise: Noise) -> Named:
             return Named("TruncatedGeometric", {"epsilon": epsilon, "limit": limit})
         case Geometric(scale):
             return Named("Geometric", {"scale": scale})
+        case SummedNoise():
+            raise AssertionError("what is added up from noisy cells is not measured")
         case _:
             assert_never(noise)
 

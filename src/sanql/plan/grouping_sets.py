@@ -43,13 +43,19 @@ def outline_levels(
     neighbours: Neighbours,
     groups_asked: int | None,
     other: bool,
+    rows_asked: int | None = None,
 ) -> tuple[LevelOutline, ...]:
     """Return the outline of every grouping set, in the order of `grouping_sets`."""
     if not query.sets:
-        return (outline_level(query, tables, neighbours, groups_asked, other),)
+        return (
+            outline_level(query, tables, neighbours, groups_asked, other, rows_asked=rows_asked),
+        )
     sets = grouping_sets(query)
     levels = [
-        outline_level(_level(query, chosen), tables, neighbours, groups_asked) for chosen in sets
+        outline_level(
+            _level(query, chosen), tables, neighbours, groups_asked, rows_asked=rows_asked
+        )
+        for chosen in sets
     ]
     public = {
         key
@@ -61,13 +67,18 @@ def outline_levels(
         filtering_keys = _filtering_keys(query, public - set(chosen), tables)
         if filtering_keys and is_public(level):
             levels[index] = outline_level(
-                level.query, tables, neighbours, groups_asked, filtering_keys=filtering_keys
+                level.query,
+                tables,
+                neighbours,
+                groups_asked,
+                filtering_keys=filtering_keys,
+                rows_asked=rows_asked,
             )
     return tuple(levels)
 
 
 def outline_counts_apart(
-    levels: Sequence[LevelOutline], groups_asked: int | None
+    levels: Sequence[LevelOutline], groups_asked: int | None, rows_asked: int | None = None
 ) -> Iterator[LevelOutline]:
     """Yield a level for each value that statistics of the shown levels have counted apart.
 
@@ -86,6 +97,7 @@ def outline_counts_apart(
                 level.neighbours,
                 groups_asked,
                 filtering_keys=level.filtering_keys,
+                rows_asked=rows_asked,
             )
             yield replace(outlined, counts_for=CountsApart(number, place))
 

@@ -33,7 +33,7 @@ from sanql.plan.reading import reading
 from sanql.plan.weighted_selection import select_by_weights
 from sanql.policy import Neighbours, RowUnit, Table
 from sanql.question import Query, Scan
-from sanql.statistics import Estimate, Measuring, PlannedNoise, plan_measurements
+from sanql.statistics import Estimate, Importance, Measuring, PlannedNoise, plan_measurements
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,8 @@ def outline_level(
     groups_asked: int | None = None,
     other: bool = False,
     filtering_keys: tuple[FilteringKey, ...] = (),
+    rows_asked: int | None = None,
+    importance: Importance | None = None,
 ) -> LevelOutline:
     """Return what must be measured for one grouping set, with sensitivities.
 
@@ -155,7 +157,7 @@ def outline_level(
     table = reading(query.source, tables)
     check_nulls(query.where)
     keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
-    limits = limits_of(table, keys, groups_asked)
+    limits = limits_of(table, keys, groups_asked, rows_asked)
     setting = SensitivitySetting(
         neighbours=neighbours,
         limits=limits,
@@ -177,6 +179,7 @@ def outline_level(
         isinstance(keys, PrivateKeys),
         groups,
         partial(listed_values, tables=tables),
+        importance,
     )
     if table.public:
         measuring = _insensitive(measuring)

@@ -8,7 +8,9 @@ from sanql.plan.keys import Keys, OneGroup, PublicKeys
 from sanql.policy import ColumnUnit, RowUnit, Table
 
 
-def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> ContributionLimits:
+def limits_of(
+    table: Table, keys: Keys, groups_asked: int | None, rows_asked: int | None = None
+) -> ContributionLimits:
     """Return the limits that the policy sets and the question may tighten."""
     if table.unit is None or isinstance(table.unit, RowUnit):
         return ONE_ROW
@@ -22,6 +24,8 @@ def limits_of(table: Table, keys: Keys, groups_asked: int | None) -> Contributio
             "let the owner declare rows_per_unit_max",
         )
     groups = table.groups_per_unit_max or rows
+    if rows_asked is not None:
+        rows = min(rows, rows_asked)
     if groups_asked is not None:
         groups = min(groups, groups_asked)
     if isinstance(keys, OneGroup):

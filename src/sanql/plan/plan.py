@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol
 
 from sanql.account import Charge
 from sanql.computed_once import computed_once
@@ -62,6 +63,38 @@ class Outline:
         return all(level.free for level in self.levels)
 
 
+class Measurable(Protocol):
+    """What is measured under one charge: the plan of one question, or of several asked together."""
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """What is measured, level by level."""
+        ...
+
+    @property
+    def charge(self) -> Charge:
+        """What all of it costs."""
+        ...
+
+    @property
+    def within(self) -> Budget:
+        """The epsilon and delta that it was priced for."""
+        ...
+
+    @property
+    def answers(self) -> int:
+        """How many questions it answers."""
+        ...
+
+    def digest(self, data: str) -> str:
+        """Return its name, asked of a version of the data."""
+        ...
+
+    def first_digest(self, fingerprint: str) -> str:
+        """Return the name that version 0.1.0 gave it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Plan:
     """A bounded, priced answer that has only to be run; `charge` is what all its levels cost.
@@ -78,6 +111,11 @@ class Plan:
     def query(self) -> Query:
         """The question."""
         return self.outline.query
+
+    @property
+    def answers(self) -> int:
+        """How many questions it answers."""
+        return 1
 
     @computed_once
     def sets(self) -> tuple[GroupingSet, ...]:
@@ -137,6 +175,7 @@ def outline(
     neighbours: Neighbours,
     groups_asked: int | None = None,
     other: bool = False,
+    rows_asked: int | None = None,
 ) -> Outline:
     """Return what must be measured to answer a question with one grouping set or several."""
     if other and query.sets:
@@ -146,14 +185,14 @@ def outline(
             "rows for that already",
             "leave other out, or ask for one grouping at a time",
         )
-    levels = outline_levels(query, tables, neighbours, groups_asked, other)
-    apart = outline_counts_apart(levels, groups_asked)
+    levels = outline_levels(query, tables, neighbours, groups_asked, other, rows_asked)
+    apart = outline_counts_apart(levels, groups_asked, rows_asked)
     return Outline(query, grouping_sets(query), (*levels, *apart))
 
 
 def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
-    _check_delta(outlined.selects_keys, delta)
+    check_delta(outlined.selects_keys, delta)
     ways = [[level.measuring for level in outlined.levels]]
     if any(level.by_weights is not None for level in outlined.levels):
         ways.append([level.by_weights or level.measuring for level in outlined.levels])
@@ -166,7 +205,7 @@ def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     return Plan(chosen, tuple(map(Level, measured, priced)), charge, Budget(epsilon, delta))
 
 
-def _check_delta(selects_keys: bool, delta: Fraction) -> None:
+def check_delta(selects_keys: bool, delta: Fraction) -> None:
     """Refuse to select keys without a delta."""
     if selects_keys and delta == 0:
         raise Refused(

@@ -23,7 +23,7 @@ from sanql.errors import Refused
 from sanql.functions import call
 from sanql.mechanisms import DiscreteLaplace
 from sanql.parse import derived_item, table_item
-from sanql.plan.bins import bin_of, count_units, least_count_above_noise
+from sanql.plan.bins import bin_of, count_units
 from sanql.plan.keys import PublicKeys, keys_of
 from sanql.plan.plan import Plan
 from sanql.policy import ROWS_MOST, Neighbours, RowUnit, Table
@@ -33,6 +33,7 @@ from sanql.question import (
     Expr,
     Facts,
     Field,
+    From,
     Grouped,
     Scan,
     Type,
@@ -87,39 +88,61 @@ def number_of_groups(by: Expr, tables: Mapping[str, Table]) -> int | None:
     return keys.count if isinstance(keys, PublicKeys) else None
 
 
-def counts_above_noise(planned: Plan, bins: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """Return the noisy count of each bin, with 0 for counts that noise alone could explain."""
-    least = least_count_above_noise(planned, len(SIZE_EDGES))
-    counted = dict(zip(bins, counts, strict=True))
-    return [
-        count if count >= least else 0 for count in (counted[i] for i in range(len(SIZE_EDGES)))
-    ]
-
-
 def limit_choices(
-    units: Sequence[int], epsilon: Fraction, cells: int = 1, groups: int = 1
+    seen: Sequence[tuple[int, int, Fraction]], epsilon: Fraction, cells: int = 1, groups: int = 1
 ) -> list[LimitChoice]:
-    """Return the limits to choose from, up to the largest number of rows or groups that was seen.
+    """Return the limits to choose from: the ends of the bins up to the last in which units were seen.
 
-    `cells` is how many counts one unit moves for each unit of the limit, `groups` over how many
+    Of each bin, `seen` has its end, how many units there are and how many rows or groups one of them
+    has. `cells` is how many counts one unit moves for each unit of the limit, `groups` over how many
     groups the loss is spread.
     """
-    last = max(index for index, count in enumerate(units) if count)
-    sizes = [
-        Fraction(low + 1 + high, 2) for low, high in zip((0, *SIZE_EDGES), SIZE_EDGES, strict=False)
-    ]
-    total = sum(units)
-    rows = sum(count * size for count, size in zip(units, sizes, strict=True))
+    total = sum(units for _, units, _ in seen)
+    rows = sum(units * size for _, units, size in seen)
     limits_to_choose = []
-    for index in range(last + 1):
-        limit = SIZE_EDGES[index]
-        kept = sum(c * min(size, limit) for c, size in zip(units, sizes, strict=True))
+    for limit in (edge for edge, _, _ in seen if edge):
+        kept = sum(units * min(size, Fraction(limit)) for _, units, size in seen)
         noise = DiscreteLaplace(cells * limit / epsilon).standard_deviation
-        within = sum(units[: index + 1]) / total
+        within = sum(units for edge, units, _ in seen if edge <= limit) / total
         limits_to_choose.append(
             LimitChoice(limit, within, float(kept / rows), noise, float((rows - kept) / groups))
         )
     return limits_to_choose
+
+
+def unlimited(name: str, tables: Mapping[str, Table]) -> Mapping[str, Table]:
+    """Return the tables with one of them free of limits, or refuse one that has nothing to limit.
+
+    What is counted of its units has no limit yet, and none of those declared is part of the question.
+    """
+    table = tables[name]
+    if table.public or isinstance(table.unit, RowUnit):
+        what = "is public" if table.public else "protects each row by itself"
+        raise Refused(
+            "limits_needless",
+            f"the table {name} {what}, so there is nothing to limit",
+            "ask about a table whose unit may have several rows",
+        )
+    free = replace(
+        table, rows_per_unit_max=ROWS_MOST, rows_per_group_max=None, groups_per_unit_max=ROWS_MOST
+    )
+    return {**tables, name: free}
+
+
+def one_row_each(source: From, number: UnitAggregate, slot: int) -> tuple[Grouped, Expr]:
+    """Return a relation with one row for each unit, and the number of it that the row has."""
+    units_rows = Grouped(
+        source,
+        where=None,
+        keys=(),
+        aggregates=(number,),
+        fields=(Field("number", AggregateRef(0, number.facts), None),),
+        having=None,
+        one_each=True,
+    )
+    value = derived_item(units_rows, "units", slot).columns[0].value
+    assert value is not None  # noqa: S101  (the only field is a value)
+    return units_rows, value
 
 
 def _spread(
@@ -129,34 +152,11 @@ def _spread(
     neighbours: Neighbours,
     epsilon: Fraction,
 ) -> Plan:
-    table = tables[name]
-    if table.public or isinstance(table.unit, RowUnit):
-        what = "is public" if table.public else "protects each row by itself"
-        raise Refused(
-            "limits_needless",
-            f"the table {name} {what}, so there is nothing to limit",
-            "ask about a table whose unit may have several rows",
-        )
-    # what is counted here has no limit yet, and none of those declared is part of the question
-    free = replace(
-        table, rows_per_unit_max=ROWS_MOST, rows_per_group_max=None, groups_per_unit_max=ROWS_MOST
-    )
+    free = unlimited(name, tables)
     counted = Facts(
         Type.INTEGER, Fraction(0), Fraction(ROWS_MOST), nullable=False, grid=Fraction(1)
     )
     number = UnitAggregate("count", by, by is not None, counted)
-    units_rows = Grouped(
-        Scan(0, name, private=True),
-        where=None,
-        keys=(),
-        aggregates=(number,),
-        fields=(Field("number", AggregateRef(0, counted), None),),
-        having=None,
-        one_each=True,
-    )
-    value = derived_item(units_rows, "units", 1).columns[0].value
-    assert value is not None  # noqa: S101  (the only field is a value)
+    units_rows, value = one_row_each(Scan(0, name, private=True), number, 1)
     below = [call("less_equal", value, integer_literal(edge)) for edge in SIZE_EDGES[:-1]]
-    return count_units(
-        bin_of(below), Derived(1, units_rows), {**tables, name: free}, neighbours, epsilon
-    )
+    return count_units(bin_of(below), Derived(1, units_rows), free, neighbours, epsilon)

@@ -37,9 +37,16 @@ _WIDER = 16  # a range of groups ends at so many times the end of the one before
 
 
 def select_by_weights(
-    measuring: Measuring, table: Table, limits: ContributionLimits, neighbours: Neighbours
+    measuring: Measuring,
+    table: Table,
+    limits: ContributionLimits,
+    neighbours: Neighbours,
+    importance: float = 1.0,
 ) -> Measuring | None:
-    """Return the measurements with weights to select keys by; None where a unit is in one group."""
+    """Return the measurements with weights to select keys by; None where a unit is in one group.
+
+    `importance` is how much the selection matters to the split.
+    """
     index = measuring.selection
     rows = table.rows_per_unit_max
     if (
@@ -56,12 +63,13 @@ def select_by_weights(
         sensitivity_of_key_weights(groups_max, neighbours),
         grid=Fraction(1, 1 << WEIGHT_BITS),
         high=1 << WEIGHT_BITS,
+        weight=importance,
         groups_max=groups_max,
     )
     measurements = list(measuring.measurements)
     if any(index in estimate.measurements for estimate in measuring.estimates):
         shown = measurements[index]
-        measurements[index] = replace(shown, weight=shown.weight - 1.0)
+        measurements[index] = replace(shown, weight=shown.weight - importance)
         index = len(measurements)
         measurements.append(weights)
     else:

@@ -2,6 +2,7 @@
 
 from sanql.results.answer import Answer
 from sanql.results.balance import AccountKind, Balance, Budget, remaining_in_words, spent_to_dict
+from sanql.results.batch import BatchExplanation, BatchQuestion
 from sanql.results.cells import finite
 from sanql.results.certificate import UNKNOWN_KEYS, Certificate, ExactCertificate
 from sanql.results.content import Interval, ShownColumn
@@ -23,6 +24,8 @@ __all__ = [
     "Advice",
     "Answer",
     "Balance",
+    "BatchExplanation",
+    "BatchQuestion",
     "Budget",
     "Certificate",
     "Erasure",

@@ -50,7 +50,8 @@ class Answer:
     standard deviation of the noise in columns that are an aggregate by themselves (of a row of other
     groups the certificate says it). `without_interval` names columns that have noise and no interval.
     `version` is that of the data the answer is about; `raised` is whether an accuracy was asked for
-    that costs the least a question may.
+    that costs the least a question may. `batch` is how many questions the charge is for, where they were
+    asked together.
     """
 
     content: Content
@@ -63,6 +64,7 @@ class Answer:
     without_interval: tuple[str, ...] = ()
     version: int | None = None
     raised: bool = False
+    batch: int = 1
 
     @property
     def table(self) -> pyarrow.Table:
@@ -135,6 +137,7 @@ class Answer:
             "price": price_exactly(self.charge),
             "balances": [balance.to_dict() for balance in self.remaining],
             "footer": self.footer(),
+            **({"batch": self.batch} if self.batch > 1 else {}),
         }
 
     @classmethod
@@ -151,6 +154,7 @@ class Answer:
             without_interval=tuple(shape["without_interval"]),
             version=shape["version"],
             raised=bool(shape["raised"]),
+            batch=int(shape.get("batch", 1)),
         )
 
     @classmethod
@@ -233,9 +237,11 @@ class Answer:
         price = "a repeat, free" if self.cached else price_in_words(self.charge)
         if self.raised and not self.cached:
             price += f" ({LEAST_PRICE})"
+        if self.batch > 1 and not self.cached:
+            price += f" for the batch of {self.batch} questions"
         return "; ".join(
             [
-                f"{float(self.confidence):.4g} intervals",
+                f"{float(self.confidence):.4g} intervals{self.certificate.of_noise}",
                 *self.as_of(),
                 *self.certificate.bounds_in_words(),
                 f"price: {price}",

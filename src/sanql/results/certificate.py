@@ -78,6 +78,11 @@ class Certificate:
         ]
 
     @property
+    def of_noise(self) -> str:
+        """What an interval is said to be of, where limits may have cut more than it covers."""
+        return " of the noise alone" if self.limits_in_words else ""
+
+    @property
     def selects_keys(self) -> bool:
         """Whether a key appears only where enough units share it, at some level at least."""
         return UNKNOWN_KEYS in self.keys

@@ -139,9 +139,10 @@ class Explanation:
     def __str__(self) -> str:
         if is_free(self.charge):
             return "price: nothing; the answer is exact, as nothing in it depends on anybody"
+        noise = self.certificate.of_noise
         lines = [self._price(), f"unit: {self.certificate.unit} ({self.certificate.neighbours})"]
         lines += [
-            f"  {column.column}: {column.in_words(f' at {float(self.confidence):.4g}')}"
+            f"  {column.column}: {column.in_words(f' at {float(self.confidence):.4g}{noise}')}"
             for column in self.expected
         ]
         lines += (

@@ -62,13 +62,17 @@ class SchemaColumn:
 
 @dataclass(frozen=True)
 class SchemaTable:
-    """A table: whom it protects, how much one of them may contribute to an answer, and its columns."""
+    """A table: whom it protects, how much one of them may contribute to an answer, and its columns.
+
+    `profile` are the lines of what was measured of its units, where anything was.
+    """
 
     name: str
     public: bool
     privacy_unit: str
     limits: Mapping[str, int] = field(default_factory=dict)
     columns: tuple[SchemaColumn, ...] = ()
+    profile: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data."""
@@ -78,6 +82,7 @@ class SchemaTable:
             "privacy_unit": self.privacy_unit,
             "limits": dict(self.limits),
             "columns": [column.to_dict() for column in self.columns],
+            **({"profile": list(self.profile)} if self.profile else {}),
         }
 
     @classmethod
@@ -89,6 +94,7 @@ class SchemaTable:
             str(shape["privacy_unit"]),
             dict(shape["limits"]),
             tuple(map(SchemaColumn.from_dict, shape["columns"])),
+            tuple(shape.get("profile", ())),
         )
 
     def lines(self) -> list[str]:
@@ -103,6 +109,7 @@ class SchemaTable:
                 f"{column.facts_in_words()}".rstrip()
                 for column in self.columns
             ),
+            *self.profile,
         ]
 
 

@@ -5,7 +5,7 @@ from sanql.statistics.collector import Measuring
 from sanql.statistics.count import COUNTED, Count, CountUnits, count_of, units_of
 from sanql.statistics.distinct import distinct_of
 from sanql.statistics.listed import BY_SPELLING, STATISTICS, statistic_of
-from sanql.statistics.measuring import plan_measurements
+from sanql.statistics.measuring import Importance, plan_measurements
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
 from sanql.statistics.statistic import Estimate, Mask, Operand, Statistic, Values, Written
 from sanql.statistics.sum import Sum, held_to
@@ -19,6 +19,7 @@ __all__ = [
     "Count",
     "CountUnits",
     "Estimate",
+    "Importance",
     "Mask",
     "Measuring",
     "NoisyMeasurements",

@@ -89,6 +89,8 @@ class Collector:
         self._places: dict[Measurement, int] = {}  # by what they are before they have a weight
         self._shared: dict[object, Any] = {}
         self._counted_apart: dict[Expr, int] = {}
+        self.importance = 1.0
+        """How much more what is asked for next matters than a statistic of a question by itself."""
 
     @property
     def found(self) -> tuple[Measurement, ...]:
@@ -189,6 +191,7 @@ class Collector:
 
     def add(self, measurement: Measurement, weight: float) -> int:
         """Return the place of a measurement, which matters by so much more."""
+        weight *= self.importance
         index = self._places.setdefault(measurement, len(self._found))
         if index == len(self._found):
             self._found.append(replace(measurement, weight=weight))

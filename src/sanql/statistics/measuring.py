@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sanql.errors import Refused
 from sanql.measurements import Measured, SensitivitySetting
@@ -13,6 +14,17 @@ from sanql.statistics.listed import statistic_of
 from sanql.statistics.statistic import Estimate
 
 
+@dataclass(frozen=True)
+class Importance:
+    """How much each aggregate of a level matters, and the count that selects its keys.
+
+    By itself everything matters as much as all else; questions asked together are weighed.
+    """
+
+    aggregates: tuple[float, ...]
+    selection: float
+
+
 def plan_measurements(
     aggregates: tuple[Aggregate, ...],
     table: Table,
@@ -21,14 +33,19 @@ def plan_measurements(
     select_keys: bool,
     groups: int | None = None,
     listed: Listed = unlisted,
+    importance: Importance | None = None,
 ) -> Measuring:
     """Return the measurements a question needs, each once; `groups` is how many there are, if known."""
     counted = _counted(aggregates)
     collector = Collector(aggregates, counted, table, tables, setting, groups, listed)
-    estimates = tuple(_named(aggregate, collector) for aggregate in aggregates)
+    estimates = []
+    for place, aggregate in enumerate(aggregates):
+        collector.importance = 1.0 if importance is None else importance.aggregates[place]
+        estimates.append(_named(aggregate, collector))
+    collector.importance = 1.0 if importance is None else importance.selection
     selection = collector.count(Measured.UNITS, None, 1.0) if select_keys else None
     apart = collector.counted_apart
-    return Measuring(collector.found, estimates, selection, apart, limits=setting.limits)
+    return Measuring(collector.found, tuple(estimates), selection, apart, limits=setting.limits)
 
 
 def _counted(aggregates: tuple[Aggregate, ...]) -> frozenset[Expr | None]:

@@ -20,7 +20,7 @@ from sanql.measurements import (
     shared_confidence,
     valued,
 )
-from sanql.mechanisms import Geometric, Integers, Noise, NoNoise, least_counts
+from sanql.mechanisms import Geometric, Integers, Noise, NoNoise, SummedNoise, least_counts
 from sanql.statistics.collector import Measuring
 
 
@@ -116,7 +116,7 @@ class NoisyMeasurements:
     def _given_shown(self, index: int, confidence: Fraction) -> Reals:
         """Return lower ends of the count that selects keys: it is seen only where noise lets it be."""
         noise, threshold = self.noise.noises[index], self.noise.threshold
-        if threshold is None or isinstance(noise, Geometric):
+        if threshold is None or isinstance(noise, Geometric | SummedNoise):
             raise AssertionError(
                 "a count that selects keys has a threshold and noise of both signs"
             )

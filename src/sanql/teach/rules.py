@@ -42,8 +42,8 @@ RULES = (
         "would hide it",
         ("bounds_missing", "bounds_too_wide", "bounds_not_found", "limits_missing", "limits_not_found",
          "limits_needless", "contribution_invalid", "contribution_unsupported", "groups_invalid",
-         "groups_above_policy", "integer_overflow", "rounding_unbounded", "interval_unbounded",
-         "no_clock_time"),
+         "groups_above_policy", "rows_above_policy", "integer_overflow", "rounding_unbounded",
+         "interval_unbounded", "no_clock_time"),
     ),
     RefusalRule(
         "Keys and counted values are exact",
@@ -69,7 +69,7 @@ RULES = (
         "Not there yet",
         "nothing speaks against it but the work",
         ("window_frame", "window_over_aggregates", "join_unsupported", "subquery_unsupported",
-         "other_levels"),
+         "other_levels", "batch_bounds"),
         stays=False,
     ),
     RefusalRule(
@@ -106,9 +106,9 @@ RULES = (
         "Options mean one thing",
         "what is given twice, or cannot be read, is not guessed",
         ("option_unknown", "option_twice", "options_malformed", "option_not_decimal",
-         "unit_differs", "strategy_unknown",
+         "unit_differs", "strategy_unknown", "batch_option", "batch_size",
          "release_unknown", "other_invalid", "other_needless", "nonnegative_invalid", "rounded_invalid",
-         "rounded_and_accuracy", "finish_needless", "public_only"),
+         "rounded_and_accuracy", "finish_needless", "public_only", "list_empty"),
         stays=False,
     ),
     RefusalRule(

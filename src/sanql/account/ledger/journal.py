@@ -57,6 +57,7 @@ class SettledView:
     head: Head
     version: Version | None
     answers: Mapping[tuple[str, str], RecordedAnswer]
+    published: int
 
 
 class Journal:
@@ -279,7 +280,7 @@ class Journal:
         """Let others see what has been read; also the view before it, while this one is being pinned."""
         head = self.books.head
         if not self._settled or self._settled[0].head != head:
-            view = SettledView(head, self.books.version, self.books.answers)
+            view = SettledView(head, self.books.version, self.books.answers, self.books.published)
             self._settled = (view, *self._settled[:1])
 
     @contextmanager

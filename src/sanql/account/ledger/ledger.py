@@ -37,6 +37,7 @@ from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock
 from sanql.account.ledger.opening import Opening
 from sanql.account.ledger.preconditions import Preconditions
+from sanql.account.ledger.published import Published
 from sanql.account.ledger.questions import Questions
 from sanql.account.ledger.versions import Version
 from sanql.account.ledger.void_reasons import VoidReason, reason_of
@@ -90,6 +91,7 @@ class Ledger:
         self.failures = Failures(self._journal, policy, clock)
         self._preconditions = Preconditions(policy, self._opening, self.failures)
         self.questions = Questions(self._journal, clock, self._running_max)
+        self.published = Published(self._journal)
         self.texts = Texts(self._journal, self.questions, clock)
         self.exact = ExactReleases(self._journal, self._preconditions, self.questions)
         # what repeats were found to rest on, while this was the newest record
@@ -373,15 +375,13 @@ class Ledger:
         self._journal.keep(reservation.sequence, answer)
         if certificate:
             self.questions.keep_certificate(reservation.analyst, reservation.sequence, certificate)
-        digest = hashlib.sha256(answer).hexdigest()
-        spent: dict[str, object] = {"reservation": reservation.sequence, "sha256": digest}
-        return self._journal.append("spend", spent)
+        spent: dict[str, object] = {"reservation": reservation.sequence}
+        return self._journal.append("spend", spent | {"sha256": hashlib.sha256(answer).hexdigest()})
 
     def _void(self, reservation: Reservation, reason: VoidReason) -> LedgerRecord:
         """Append the end of an open reservation; call it while writing."""
         self._check_pending(reservation)
-        content: dict[str, object] = {"reason": reason, "reservation": reservation.sequence}
-        return self._journal.append("void", content)
+        return self._journal.append("void", {"reason": reason, "reservation": reservation.sequence})
 
     def _append_charge(
         self, analyst: str, question: str, charge: Charge, asked: Asked

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sanql.account.ledger.failures import Failures
 from sanql.account.ledger.opening import Opening
+from sanql.account.ledger.state import DATASET
 from sanql.errors import Refused
 from sanql.policy import Policy
 
@@ -21,8 +22,8 @@ class Preconditions:
         """Called before anything is charged: the data must be known to belong to this account."""
 
     def check_analyst(self, analyst: str) -> None:
-        """Refuse whom the policy does not declare, where it declares any."""
-        if self._policy.analysts and analyst not in self._policy.analysts:
+        """Refuse whom the policy does not declare, where it declares any; the dataset may ask itself."""
+        if self._policy.analysts and analyst not in {*self._policy.analysts, DATASET}:
             raise Refused(
                 "analyst_unknown",
                 f"analyst {analyst[:60]!r} is not declared in the policy",

@@ -40,6 +40,9 @@ from sanql.account.ledger.void_reasons import who_ended
 from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Budget
 
+DATASET = "/dataset"
+"""Who asks in the dataset's own name, and is charged to its account alone: nobody's name has a slash."""
+
 
 @dataclass(frozen=True)
 class PendingReservation:
@@ -82,6 +85,7 @@ class Books:
     terms: AccountTerms = field(default_factory=AccountTerms)
     rehearsed: set[tuple[str, str]] = field(default_factory=set)
     lost: LostRecords = field(default_factory=LostRecords)
+    published: int = 0  # how often what the dataset tells in its own name may have changed
 
     @property
     def scratch(self) -> bool:
@@ -187,6 +191,7 @@ class Books:
                 answer = RecordedAnswer(sequence, _text(content["sha256"]), pending.question)
                 self.answers[pending.analyst, pending.question] = answer
                 self.spent[sequence] = answer
+                self.published += pending.analyst == DATASET
             case "void":
                 pending, _ = self._settle(content)
                 self._count_failure(pending.analyst, content)
@@ -336,8 +341,10 @@ class Books:
         if self.format < 3:
             raise ValueError("a record that this format does not have")
         for sequence in erased_by_record(content):
-            if self.who_asked(sequence) is None:
+            analyst = self.who_asked(sequence)
+            if analyst is None:
                 raise ValueError("a text is erased of what was no question")
+            self.published += analyst == DATASET
 
     def _take(self, analyst: str, charge: Charge) -> None:
         """Count a charge in every account that takes this analyst's."""

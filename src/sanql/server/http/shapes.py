@@ -221,11 +221,12 @@ OPTION_SHAPES: dict[str, Shape] = {
         "examples": ["2% of 10000"],
     },
     "max_groups_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
+    "max_rows_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
     "min_privacy_units_per_group": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
     "other": {"type": "string", "minLength": 1, "maxLength": 100},
 }
 SUGGEST = closed(
-    ("table", "epsilon"), table=TEXT, by=TEXT, epsilon=NUMBER, typical_epsilon=NUMBER, dataset=TEXT
+    ("table",), table=TEXT, by=TEXT, epsilon=NUMBER, typical_epsilon=NUMBER, dataset=TEXT
 )
 ERASE = closed(dataset=TEXT, numbers=listed(PLACE), analyst=TEXT, before=TEXT)
 REFRESH = closed(dataset=TEXT)

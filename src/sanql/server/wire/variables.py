@@ -19,6 +19,7 @@ _OPTIONS = (
     "accuracy",
     "confidence",
     "max_groups_contributed",
+    "max_rows_contributed",
     "min_privacy_units_per_group",
     "other",
     "nonnegative",

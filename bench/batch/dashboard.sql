@@ -1,0 +1,21 @@
+-- a hospital's dashboard: people by age, visits by kind and quarter, and what they cost
+SELECT COUNT(*) AS people FROM people;
+SELECT AVG(age) AS mean_age FROM people;
+SELECT COUNT(*) AS people, AVG(age) AS mean_age, AVG(income) AS mean_income FROM people;
+SELECT CASE WHEN age < 40 THEN 'young' WHEN age < 65 THEN 'grown' ELSE 'old' END AS band, COUNT(*) AS people FROM people GROUP BY 1;
+SELECT CASE WHEN age < 40 THEN 'young' WHEN age < 65 THEN 'grown' ELSE 'old' END AS band, COUNT(*) AS people, AVG(income) AS mean_income FROM people GROUP BY 1 ORDER BY people DESC;
+SELECT sex, COUNT(*) AS people FROM people GROUP BY sex;
+SELECT sex, COUNT(*) AS people, AVG(income) AS mean_income FROM people GROUP BY sex ORDER BY mean_income DESC;
+SELECT sex, COUNT(*) AS people FROM people GROUP BY sex ORDER BY people DESC LIMIT 1;
+SELECT CASE WHEN age < 40 THEN 'young' WHEN age < 65 THEN 'grown' ELSE 'old' END AS band, COUNT(*) AS people FROM people GROUP BY 1 HAVING COUNT(*) > 5000;
+SELECT COUNT(*) AS visits FROM visits;
+SELECT AVG(cost) AS mean_cost, SUM(cost) AS total_cost FROM visits;
+SELECT kind, COUNT(*) AS visits FROM visits GROUP BY kind;
+SELECT kind, COUNT(*) AS visits, SUM(cost) AS total_cost FROM visits GROUP BY kind ORDER BY visits DESC;
+SELECT kind, AVG(cost) AS mean_cost FROM visits GROUP BY kind ORDER BY mean_cost DESC;
+SELECT kind, SUM(cost) / COUNT(*) AS per_visit FROM visits GROUP BY kind;
+SELECT kind, COUNT(*) AS visits FROM visits GROUP BY kind ORDER BY visits DESC LIMIT 1;
+SELECT CASE WHEN cost < 100 THEN 'cheap' WHEN cost < 500 THEN 'usual' ELSE 'dear' END AS class, COUNT(*) AS visits FROM visits GROUP BY 1;
+SELECT CASE WHEN cost < 100 THEN 'cheap' WHEN cost < 500 THEN 'usual' ELSE 'dear' END AS class, COUNT(*) AS visits, SUM(cost) AS total_cost FROM visits GROUP BY 1;
+SELECT SUM(cost) AS total_cost FROM visits;
+SELECT COUNT(*) AS visits, SUM(cost) AS total_cost, AVG(cost) AS mean_cost FROM visits;

@@ -1,0 +1,61 @@
+"""Lists of keys that a profile says will be empty are refused before anything is charged.
+
+A key appears where its noisy count of units, or the noisy sum of their weights, reaches a threshold; no
+key has more units than the table, and no unit weighs more than one. The refusal rests on the question,
+the policy and a profile that was charged for itself, so it tells nothing more; who asks for the list all
+the same has it. A profile of an earlier version of the data decides nothing.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sanql.ask.request import Request
+from sanql.ask.session import Session
+from sanql.errors import Refused
+from sanql.mechanisms import appearance_probability
+from sanql.plan import Level, Plan
+from sanql.question import Scan
+
+UNSURE = Fraction(1, 1000)
+"""How likely there may be more units than a list is refused by."""
+CHANCE_LEAST = 0.01
+"""With a smaller chance than this, the largest key that there can be is not expected to appear."""
+
+
+def check_not_empty(session: Session, request: Request, plan: Plan) -> None:
+    """Refuse a question whose every list of keys is expected to be empty, unless it is insisted on."""
+    if request.options.even_if_empty or not plan.outline.selects_keys:
+        return
+    upper = [_units_upper(session, level) for level in plan.levels]
+    if any(units is None for units in upper):
+        return
+    sure = [
+        (level, units) for level, units in zip(plan.levels, upper, strict=True) if units is not None
+    ]
+    if all(_chance(level, units) < CHANCE_LEAST for level, units in sure):
+        level, units = sure[0]
+        raise Refused(
+            "list_empty",
+            f"no key is expected to appear: one does where {level.threshold_in_words}, and there are at "
+            f"most {units:,} units (profile of {level.outline.table.name})",
+            "let a unit count in fewer groups (max_groups_contributed), ask with a larger epsilon or "
+            "coarser keys; or insist with even_if_empty, and pay for what may be no row",
+        )
+
+
+def _units_upper(session: Session, level: Level) -> int | None:
+    """Return how many units a key of a level has at most; None where nothing tells."""
+    source = level.query.source
+    if not isinstance(source, Scan) or not level.outline.selects_keys or level.outline.free:
+        return None
+    profile = session.profiles.of_newest(source.table)
+    return None if profile is None else profile.units_upper(UNSURE)
+
+
+def _chance(level: Level, units: int) -> float:
+    """Return how likely a key of so many units that are in no other group is to appear."""
+    selection, threshold = level.outline.measuring.selection, level.priced.threshold
+    assert selection is not None and threshold is not None  # noqa: S101  (its keys are selected)
+    most = int(units / level.measurements[selection].grid)
+    return appearance_probability(level.noises[selection], threshold, most)

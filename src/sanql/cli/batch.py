@@ -1,0 +1,56 @@
+"""`sanql batch`: the questions of a file, measured together for one epsilon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sanql.cli.ask import question_options
+from sanql.cli.failing import reported
+from sanql.cli.opening import POLICY, open_here
+from sanql.cli.saying import say, say_json
+
+
+@click.command()
+@POLICY
+@click.option("--analyst", "-a", help="Who asks.")
+@question_options
+@click.option(
+    "--explain", is_flag=True, help="Show price and exactness; reads no row, spends nothing."
+)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+def batch(
+    policy: Path,
+    analyst: str | None,
+    explain: bool,
+    form: str,
+    file: Any,
+    parameters: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Ask all questions of FILE (or - to read them), which end with semicolons, for one epsilon."""
+    if parameters:
+        raise click.UsageError(
+            "values of parameters belong to one question; write them into the file"
+        )
+    with reported(form):
+        from sanql.parse import split_questions
+
+        questions = split_questions(file.read())
+        with open_here(policy, analyst) as san:
+            if explain:
+                explained = san.explain_batch(questions, **options)
+                say_json(explained.to_dict()) if form == "json" else say(str(explained))
+                return
+            answers = san.batch(questions, **options)
+        if form == "json":
+            say_json({"answers": [answer.to_dict() for answer in answers]})
+            return
+        from sanql.cli.tables import print_answer
+
+        for number, (sql, answer) in enumerate(zip(questions, answers, strict=True), 1):
+            say(f"{number}. {' '.join(sql.split())}")
+            print_answer(answer)

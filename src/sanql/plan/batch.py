@@ -1,0 +1,289 @@
+"""Several questions planned together: measured once where they share, and priced for least total error.
+
+Every question matters as much as every other, and its aggregates share its weight. Three ways to
+measure them are priced for the same (epsilon, delta), and the one with the least expected error is
+taken:
+
+- levels that are alike measured as one, and sums of others added up where that costs less
+  (shared_levels.py);
+- the same without adding up;
+- each question by itself, at its share of an optimal split (one_by_one.py).
+
+As the last is one of them, no batch has a larger expected error than its questions one by one.
+Whichever it is, it is a list of levels like those of one question, measured with independent noise:
+their events compose as those of one question's levels do (pricing.py), and what is shown of them, sums
+included, is computed from noisy cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sanql.account import Charge
+from sanql.computed_once import computed_once
+from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, Noise, SummedNoise
+from sanql.plan.digest import first_question_digest, question_digest
+from sanql.plan.grouping_sets import is_public
+from sanql.plan.level import Level
+from sanql.plan.mechanism import Priced, is_free
+from sanql.plan.one_by_one import price_one_by_one
+from sanql.plan.plan import Outline, Plan, check_delta
+from sanql.plan.pricing import expected_error, price_levels
+from sanql.plan.shared_levels import (
+    QuestionLevel,
+    SharedLevel,
+    cells_each,
+    family,
+    first_aggregate,
+    gaussian_cost,
+    keeps_all_groups,
+    laplace_cost,
+    selected_by_weights,
+    share,
+    shared_alone,
+)
+from sanql.policy import Budget
+from sanql.statistics import Measuring
+
+
+@dataclass(frozen=True)
+class ReadFrom:
+    """Which level of a batch a question's level is read from.
+
+    `keys` are the places of its keys there, and so many `cells` of that level make one of its own.
+    """
+
+    level: int
+    keys: tuple[int, ...]
+    cells: int = 1
+
+
+@dataclass(frozen=True)
+class PlannedQuestion:
+    """A question of a batch: its plan as it is shown, and where its levels are read from."""
+
+    plan: Plan
+    reads: tuple[ReadFrom, ...]
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """Several questions that have only to be measured, together; `charge` is what all of it costs.
+
+    `apart` are the questions as they would be one by one within the same epsilon and delta, each at its
+    share of an optimal split; `error` and `error_apart` are the expected errors that were compared.
+    """
+
+    questions: tuple[PlannedQuestion, ...]
+    levels: tuple[Level, ...]
+    charge: Charge
+    within: Budget
+    error: float
+    apart: tuple[Plan, ...]
+    error_apart: float
+
+    @property
+    def answers(self) -> int:
+        """How many questions it answers."""
+        return len(self.questions)
+
+    def digest(self, data: str) -> str:
+        """Return the name of these measurements of a version of the data."""
+        return question_digest(self.levels, data)
+
+    def first_digest(self, fingerprint: str) -> str:
+        """Return the name that version 0.1.0 would have given them."""
+        return first_question_digest(self.levels, fingerprint)
+
+    @computed_once
+    def families(self) -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+        """Levels whose exact numbers add up, each family as one question with several sets."""
+        members: dict[Hashable, list[int]] = {}
+        for number, level in enumerate(self.levels):
+            common = family(level.outline)
+            if common is not None:
+                members.setdefault(common, []).append(number)
+        return tuple(
+            (self._as_one_question(own), tuple(own)) for own in members.values() if len(own) > 1
+        )
+
+    def _as_one_question(self, numbers: Sequence[int]) -> Plan:
+        levels = tuple(self.levels[number] for number in numbers)
+        keys = tuple(dict.fromkeys(key for level in levels for key in level.query.keys))
+        sets = tuple(tuple(map(keys.index, level.query.keys)) for level in levels)
+        query = replace(levels[0].query, keys=keys, sets=sets)
+        outlined = Outline(query, sets, tuple(level.outline for level in levels))
+        return Plan(outlined, levels, self.charge, self.within)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    levels: tuple[SharedLevel, ...]
+    priced: tuple[Priced, ...]
+    charge: Charge
+
+    @property
+    def error(self) -> float:
+        pairs = zip(self.levels, self.priced, strict=True)
+        return sum(expected_error(level.outline.measuring, priced) for level, priced in pairs)
+
+
+def plan_batch(outlines: Sequence[Outline], epsilon: Fraction, delta: Fraction) -> BatchPlan:
+    """Return the plan of least expected error for all questions within (epsilon, delta)."""
+    check_delta(any(outlined.selects_keys for outlined in outlines), delta)
+    parts = [part for number, outlined in enumerate(outlines) for part in _parts(number, outlined)]
+    apart = _one_by_one(outlines, parts, epsilon, delta)
+    ways = [share(parts), share(parts, laplace_cost)]
+    ways += [share(parts, gaussian_cost)] if delta else []
+    different = {tuple(map(_contents, way)): way for way in ways}
+    candidates = [
+        _together(selecting, epsilon, delta, extra)
+        for way in different.values()
+        for selecting in _ways_to_select(way)
+        for extra in _weights_of_thresholds(selecting, delta)
+    ]
+    candidates += [apart] if apart is not None else []
+    best = min(candidates, key=lambda candidate: candidate.error)
+    within = Budget(epsilon, delta)
+    alone = apart or best
+    return BatchPlan(
+        _questions(outlines, best, within),
+        _levels(best),
+        best.charge,
+        within,
+        best.error,
+        tuple(question.plan for question in _questions(outlines, alone, within)),
+        alone.error,
+    )
+
+
+def _parts(number: int, outlined: Outline) -> list[QuestionLevel]:
+    """Return the levels of a question, whose aggregates share its weight."""
+    aggregates = sum(len(level.query.aggregates) for level in outlined.levels)
+    weight = 1 / max(1, aggregates)
+    alone = _is_fitted_by_itself(outlined)
+    return [
+        QuestionLevel(number, place, level, weight, alone)
+        for place, level in enumerate(outlined.levels)
+    ]
+
+
+def _is_fitted_by_itself(outlined: Outline) -> bool:
+    """Return whether levels are fitted to each other although limits may cut some of them more.
+
+    Numbers fitted so are no estimates of what another question asks for, and share nothing with it.
+    """
+    public = [level for level in outlined.levels if is_public(level)]
+    return len(public) > 1 and not all(map(keeps_all_groups, public))
+
+
+def _contents(level: SharedLevel) -> tuple[tuple[int, int], ...]:
+    return tuple((part.question, part.level) for part in level.parts)
+
+
+def _weights_of_thresholds(way: Sequence[SharedLevel], delta: Fraction) -> tuple[float, ...]:
+    """Return how much more a count that selects keys may matter: as much as what its threshold hides.
+
+    In variances of its noise that is about half the square of ln(1/delta), or twice ln(1/delta) where
+    noise is Gaussian.
+    """
+    if not any(level.outline.selects_keys for level in way):
+        return (0.0,)
+    logarithm = math.log(delta.denominator) - math.log(delta.numerator)
+    return 0.0, logarithm**2 / 2, 2 * logarithm
+
+
+def _together(
+    levels: tuple[SharedLevel, ...], epsilon: Fraction, delta: Fraction, extra: float
+) -> _Candidate:
+    weighed = [_weighed(level.outline.measuring, extra) for level in levels]
+    priced, charge = price_levels(weighed, epsilon, delta)
+    return _Candidate(levels, priced, charge)
+
+
+def _weighed(measuring: Measuring, extra: float) -> Measuring:
+    """Return measurements of which the one that selects keys matters so much more to the split."""
+    if measuring.selection is None or not extra:
+        return measuring
+    measurements = list(measuring.measurements)
+    selecting = measurements[measuring.selection]
+    measurements[measuring.selection] = replace(selecting, weight=selecting.weight + extra)
+    return replace(measuring, measurements=tuple(measurements))
+
+
+def _ways_to_select(levels: tuple[SharedLevel, ...]) -> list[tuple[SharedLevel, ...]]:
+    """Return levels whose unknown keys are selected by numbers of units, and also by weights."""
+    if all(level.outline.by_weights is None for level in levels):
+        return [levels]
+    return [levels, selected_by_weights(levels)]
+
+
+def _one_by_one(
+    outlines: Sequence[Outline], parts: Sequence[QuestionLevel], epsilon: Fraction, delta: Fraction
+) -> _Candidate | None:
+    ways = _ways_to_select(tuple(map(shared_alone, parts)))
+    found = [_each_alone(len(outlines), levels, epsilon, delta) for levels in ways]
+    candidates = [candidate for candidate in found if candidate is not None]
+    return min(candidates, key=lambda candidate: candidate.error, default=None)
+
+
+def _each_alone(
+    number_of_questions: int, levels: tuple[SharedLevel, ...], epsilon: Fraction, delta: Fraction
+) -> _Candidate | None:
+    questions = [
+        [level.outline.measuring for level in levels if level.parts[0].question == number]
+        for number in range(number_of_questions)
+    ]
+    if all(is_free(measuring) for question in questions for measuring in question):
+        return None
+    found = price_one_by_one(questions, epsilon, delta)
+    if found is None:
+        return None
+    priced, charge = found
+    return _Candidate(levels, tuple(one for question in priced for one in question), charge)
+
+
+def _levels(candidate: _Candidate) -> tuple[Level, ...]:
+    pairs = zip(candidate.levels, candidate.priced, strict=True)
+    return tuple(Level(replace(level.outline, by_weights=None), priced) for level, priced in pairs)
+
+
+def _questions(
+    outlines: Sequence[Outline], candidate: _Candidate, within: Budget
+) -> tuple[PlannedQuestion, ...]:
+    """Return every question as its part of what is measured."""
+    found: dict[tuple[int, int], tuple[Level, ReadFrom]] = {}
+    for number, level in enumerate(candidate.levels):
+        for place, part in enumerate(level.parts):
+            keys = tuple(map(level.outline.query.keys.index, part.outline.query.keys))
+            reads = ReadFrom(number, keys, cells_each(part, level.outline))
+            shown = _as_shown(level, place, candidate.priced[number], reads.cells)
+            found[part.question, part.level] = shown, reads
+    questions = []
+    for number, outlined in enumerate(outlines):
+        own = [found[number, place] for place in range(len(outlined.levels))]
+        levels = tuple(level for level, _ in own)
+        read = replace(outlined, levels=tuple(level.outline for level in levels))
+        plan = Plan(read, levels, candidate.charge, within)
+        questions.append(PlannedQuestion(plan, tuple(reads for _, reads in own)))
+    return tuple(questions)
+
+
+def _as_shown(shared: SharedLevel, place: int, priced: Priced, cells: int) -> Level:
+    """Return a question's level as a part of what is measured: with its own aggregates only."""
+    own, measuring = shared.parts[place].outline, shared.outline.measuring
+    first = first_aggregate(shared, place)
+    estimates = measuring.estimates[first : first + len(own.query.aggregates)]
+    counted_apart = own.measuring.counted_apart
+    read = replace(measuring, estimates=estimates, counted_apart=counted_apart)
+    noises = tuple(_summed(noise, cells) for noise in priced.noises)
+    return Level(replace(own, measuring=read, by_weights=None), replace(priced, noises=noises))
+
+
+def _summed(noise: Noise, cells: int) -> Noise:
+    if cells > 1 and isinstance(noise, DiscreteLaplace | DiscreteGaussian):
+        return SummedNoise(noise, cells)
+    return noise

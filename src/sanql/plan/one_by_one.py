@@ -1,0 +1,96 @@
+"""Questions priced one by one: an epsilon is split among them so that the error of all is least.
+
+With each mechanism the least error of a question falls with its epsilon about as a power of it, which
+two prices tell; each question takes the better mechanism at its share, and where the sum of errors is
+least all questions have the same derivative. The split that is found so needs no proof: each question is
+then priced at its share as if it were asked alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sanql.account import Charge, total_charge
+from sanql.errors import Refused
+from sanql.plan.mechanism import Priced, is_free, split
+from sanql.plan.pricing import MECHANISMS, expected_error, price_levels
+from sanql.statistics import Measuring
+
+_ROUNDS = 60
+
+Questions = Sequence[Sequence[Measuring]]
+PowerLaw = tuple[float, float]  # a, p of the error a / e^p
+
+
+def price_one_by_one(
+    questions: Questions, epsilon: Fraction, delta: Fraction
+) -> tuple[tuple[tuple[Priced, ...], ...], Charge] | None:
+    """Return noise for every level of every question at its share, and the sum of what they cost.
+
+    None where a share is too small for any noise. Those questions that are better off with a delta have
+    equal parts of it.
+    """
+    deltas = [delta / len(questions) for _ in questions]
+    try:
+        priced = _priced(questions, epsilon, deltas)
+        spending = [charge.delta > 0 for _, charge in priced]
+        if any(spending):
+            each = delta / sum(spending)
+            priced = _priced(
+                questions, epsilon, [each if spends else Fraction(0) for spends in spending]
+            )
+    except Refused as refused:
+        if refused.code != "noise_too_large":
+            raise
+        return None
+    return tuple(levels for levels, _ in priced), total_charge([charge for _, charge in priced])
+
+
+def _priced(
+    questions: Questions, epsilon: Fraction, deltas: Sequence[Fraction]
+) -> list[tuple[tuple[Priced, ...], Charge]]:
+    """Return the price of each question with its delta, at its share of epsilon."""
+    shares = split(_proportions(questions, epsilon, deltas))
+    return [
+        price_levels(levels, epsilon * share or epsilon, delta)  # without a share it is free
+        for levels, share, delta in zip(questions, shares, deltas, strict=True)
+    ]
+
+
+def _proportions(
+    questions: Questions, epsilon: Fraction, deltas: Sequence[Fraction]
+) -> list[float]:
+    """Return what each question's share of epsilon is proportional to."""
+    even = epsilon / len(questions)
+    laws = [_laws(levels, even, own) for levels, own in zip(questions, deltas, strict=True)]
+    shares = [1.0 if own else 0.0 for own in laws]
+    for _ in range(_ROUNDS):
+        total = sum(shares)
+        epsilons = [float(epsilon) * share / total for share in shares]
+        shares = [
+            e * _slope(own, e) ** (1 / 3) if own else 0.0
+            for own, e in zip(laws, epsilons, strict=True)
+        ]
+    return shares
+
+
+def _laws(levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction) -> list[PowerLaw]:
+    """Return how the error of a question falls with each mechanism, from here to twice this epsilon."""
+    if all(map(is_free, levels)):
+        return []
+    laws = []
+    for mechanism in MECHANISMS:
+        at = [mechanism.price(levels, e, delta) for e in (epsilon, 2 * epsilon)]
+        errors = [sum(map(expected_error, levels, priced)) for priced in at if priced is not None]
+        if len(errors) == len(at):
+            power = math.log2(errors[0] / errors[1])
+            laws.append((errors[0] * float(epsilon) ** power, power))
+    return laws
+
+
+def _slope(laws: Sequence[PowerLaw], epsilon: float) -> float:
+    """Return how fast the least error falls as epsilon grows."""
+    factor, power = min(laws, key=lambda law: law[0] / epsilon ** law[1])
+    return factor * power / math.pow(epsilon, power + 1)

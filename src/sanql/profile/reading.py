@@ -1,0 +1,115 @@
+"""Noisy cells on record → the profile that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from sanql.measurements import NoisyCells
+from sanql.mechanisms import DiscreteLaplace
+from sanql.plan import OCTAVES, SIZE_EDGES, Ends, Plan, plan_bounds_search
+from sanql.policy import Neighbours, Table
+from sanql.profile.histogram import SizeCounts, UnitSpread
+from sanql.profile.parts import PartKind, ProfilePart
+from sanql.profile.profile import GroupSizes, Profile
+
+
+@dataclass(frozen=True)
+class MeasuredPart:
+    """One part of a profile as it is on record."""
+
+    part: ProfilePart
+    version: int
+    time: datetime
+    plan: Plan
+    cells: NoisyCells
+
+
+def read_profile(
+    parts: Sequence[MeasuredPart], tables: Mapping[str, Table], neighbours: Neighbours
+) -> Profile:
+    """Return the profile of one table that parts of one version make; of two alike the dearer counts."""
+    best: dict[tuple[PartKind, str], MeasuredPart] = {}
+    for measured in parts:
+        name = measured.part.kind, measured.part.column
+        if name not in best or measured.part.epsilon >= best[name].part.epsilon:
+            best[name] = measured
+    first = parts[0]
+    rows: UnitSpread | None = None
+    groups: dict[str, UnitSpread] = {}
+    norms: dict[str, SizeCounts] = {}
+    sizes: dict[str, GroupSizes] = {}
+    ranges: dict[str, Ends | None] = {}
+    for (kind, column), measured in best.items():
+        match kind:
+            case "rows":
+                rows = _spread(measured)
+            case "groups":
+                groups[column] = _spread(measured)
+            case "norms":
+                norms[column] = size_counts(measured.plan, measured.cells)
+            case "sizes":
+                sizes[column] = _sizes(measured)
+            case "ranges":
+                ranges[column] = _range(measured, tables, neighbours)
+    return Profile(
+        first.part.table,
+        first.version,
+        max(measured.time for measured in best.values()),
+        sum((measured.plan.charge.epsilon for measured in best.values()), Fraction(0)),
+        rows,
+        groups,
+        norms,
+        sizes,
+        ranges,
+    )
+
+
+def size_counts(plan: Plan, cells: NoisyCells) -> SizeCounts:
+    """Return noisy counts of units by size, in the bins of limits that are suggested."""
+    counted = dict(zip(*_counted(cells), strict=True))
+    (noise,) = _noises(plan)
+    return SizeCounts(SIZE_EDGES, tuple(counted[i] for i in range(len(SIZE_EDGES))), noise)
+
+
+def _spread(measured: MeasuredPart) -> UnitSpread:
+    keys, counts = _counted(measured.cells)
+    units = dict(zip(keys, counts, strict=True))
+    places = dict(zip(keys, measured.cells.measurement(1).tolist(), strict=True))
+    noise, place_noise = _noises(measured.plan)
+    bins = range(len(OCTAVES))
+    return UnitSpread(
+        OCTAVES,
+        tuple(units[index] for index in bins),
+        noise,
+        tuple(places[index] for index in bins),
+        place_noise,
+    )
+
+
+def _sizes(measured: MeasuredPart) -> GroupSizes:
+    keys, counts = _counted(measured.cells)
+    limit = measured.plan.levels[0].outline.limits.groups
+    (noise,) = _noises(measured.plan)
+    return GroupSizes(dict(zip(keys, counts, strict=True)), noise, limit)
+
+
+def _range(
+    measured: MeasuredPart, tables: Mapping[str, Table], neighbours: Neighbours
+) -> Ends | None:
+    part = measured.part
+    search = plan_bounds_search((part.table, part.column), tables, neighbours, part.epsilon)
+    keys, counts = _counted(measured.cells)
+    return search.ends(keys, counts)
+
+
+def _counted(cells: NoisyCells) -> tuple[list[int], list[int]]:
+    return cells.table.column("k0").to_pylist(), cells.measurement(0).tolist()
+
+
+def _noises(plan: Plan) -> list[DiscreteLaplace]:
+    noises = [noise for noise in plan.noises if isinstance(noise, DiscreteLaplace)]
+    assert len(noises) == len(plan.noises)  # noqa: S101  (without a delta nothing else is used)
+    return noises

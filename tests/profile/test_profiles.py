@@ -1,0 +1,241 @@
+"""A profile from the owner's word to what every analyst is told: paid once, on record, used for free."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from sanql.account import DATASET
+from sanql.audit.ledger import verify
+from sanql.cli.main import main
+from sanql.errors import BudgetExceeded, Refused
+from sanql.policy import load
+from sanql.results import Balance
+from sanql.san import San
+from support.policies import dataset
+from support.samplers import SilentSampler
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
+POLICY = (
+    dataset("data.duckdb", neighbours="{neighbours}", epsilon="{budget}", delta="1e-3")
+    + """\
+[analyst.ana]
+budget.epsilon = 2
+budget.delta = 1e-4
+[analyst.bo]
+[table.visits]
+privacy_unit = "person"
+rows_per_unit_max = 4
+groups_per_unit_max = 2
+[table.visits.column]
+city = {{ type = "text", domain = ["a", "b", "c", "d"] }}
+street = {{ type = "text" }}
+[table.people]
+privacy_unit = "row"
+"""
+)
+PRICE = {"epsilon": "6", "columns": ["city", "street"]}
+COUNT = "SELECT COUNT(*) FROM visits"
+UNKNOWN = "which share of the rows they keep is not known"
+# 600 people have one visit, 300 two and 100 eight: 4 rows keep 1,600 of 2,000
+SIZES = {1: 600, 2: 300, 8: 100}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("profiled") / "data.duckdb"
+    people = [(size,) for size, count in SIZES.items() for _ in range(count)]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE sizes (size INTEGER)")
+        connection.executemany("INSERT INTO sizes VALUES (?)", people)
+        connection.execute(
+            "CREATE TABLE visits AS SELECT person, ['a', 'b', 'c', 'd'][1 + n % 4] AS city, "
+            "'s' || n AS street FROM (SELECT row_number() OVER () AS person, size FROM sizes), "
+            "LATERAL (SELECT unnest(range(size)) AS n)"
+        )
+        connection.execute("CREATE TABLE people AS SELECT 1 AS x")
+        connection.execute("DROP TABLE sizes")
+    return path
+
+
+@pytest.fixture
+def opened(data: Path, tmp_path: Path) -> Iterator[Callable[..., San]]:
+    sans: list[San] = []
+    shutil.copy(data, tmp_path)
+
+    def make(analyst: str = "ana", budget: int = 10, neighbours: str = "add-remove") -> San:
+        path = tmp_path / "policy.toml"
+        path.write_text(POLICY.format(budget=budget, neighbours=neighbours), encoding="utf-8")
+        sans.append(San(load(path), analyst, sampler=SilentSampler()))
+        return sans[-1]
+
+    yield make
+    for san in sans:
+        san.close()
+
+
+def spent(balances: list[Balance]) -> dict[str, float]:
+    return {balance.account: float(balance.spent_upper.epsilon) for balance in balances}
+
+
+def limits_line(san: San, sql: str = COUNT) -> str:
+    return san.explain(sql, epsilon=0.1).certificate.to_dict()["limits_in_words"]  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
+def test_it_is_charged_to_the_dataset_once_and_to_nobody_else(
+    opened: Callable[..., San], neighbours: str
+) -> None:
+    san = opened(neighbours=neighbours)
+    (first,) = san.profile("visits", **PRICE)  # type: ignore[arg-type]
+    assert spent(san.budget()) == {"data": 6.0, "ana": 0.0}
+    (again,) = san.profile("Visits", **PRICE)  # type: ignore[arg-type]
+    assert spent(san.budget()) == {"data": 6.0, "ana": 0.0} and again == first
+    assert not san.history() and verify(san.policy.ledger).sound
+
+
+def test_it_tells_what_was_there(opened: Callable[..., San]) -> None:
+    (profile,) = opened().profile("visits", **PRICE)  # type: ignore[arg-type]
+    kept = profile.rows_kept(4)
+    assert kept is not None and kept.low <= 800 <= kept.high and kept.up_to == 8
+    groups = profile.groups_kept("city", 2)
+    assert groups is not None and groups.low <= 1000 * 1400 / 1600 <= groups.high
+    within = profile.units_within(2)
+    assert within is not None and within.low <= 900 <= within.high
+    assert profile.rows is not None and profile.rows.units == 1000
+    # a unit counts in two of its cities at most: nobody is in b without a
+    assert sum(profile.sizes["city"].sizes.values()) == 600 + 2 * 300 + 2 * 100
+
+
+def test_every_analyst_is_told_what_limits_keep_and_without_it_that_nobody_knows(
+    opened: Callable[..., San],
+) -> None:
+    """Red where the profile, or its use in what is said of limits, is taken away."""
+    ana = opened()
+    assert UNKNOWN in limits_line(ana)
+    before = str(ana.query(COUNT, epsilon=0.1))
+    assert UNKNOWN in before and "0.95 intervals of the noise alone" in before
+    ana.profile("visits", **PRICE)  # type: ignore[arg-type]
+    for san in (ana, opened("bo")):
+        said = limits_line(san)
+        assert "the limit on rows keeps about" in said and UNKNOWN not in said
+        assert "% of all rows of visits" in said and "version 1 of the data" in said
+        assert "not known" not in limits_line(
+            san, "SELECT city, COUNT(*) FROM visits GROUP BY city"
+        )
+        assert UNKNOWN in limits_line(
+            san, "SELECT COUNT(*) FROM visits v JOIN visits w USING (person)"
+        )
+        assert "units:" in str(san.schema())
+    repeated = [str(ana.query(COUNT, epsilon=0.1)) for _ in range(3)]
+    assert all("the limit on rows keeps about" in text for text in repeated)
+    assert spent(ana.budget())["ana"] == pytest.approx(0.1)
+
+
+def test_a_repeat_that_is_at_hand_is_told_of_a_profile_that_came_since(
+    opened: Callable[..., San],
+) -> None:
+    san = opened()
+    assert all(UNKNOWN in str(san.query(COUNT, epsilon=0.1)) for _ in range(3))
+    san.profile("visits", **PRICE)  # type: ignore[arg-type]
+    assert UNKNOWN not in str(san.query(COUNT, epsilon=0.1))
+
+
+def test_limits_are_suggested_from_it_for_nothing(opened: Callable[..., San]) -> None:
+    san = opened("bo")
+    with pytest.raises(Refused, match="has no profile") as caught:
+        san.suggest_limits("visits")
+    assert caught.value.code == "epsilon_needed"
+    san.profile("visits", **PRICE)  # type: ignore[arg-type]
+    before = spent(san.budget())
+    found = san.suggest_limits("visits", by="CITY")
+    assert found.cached and spent(san.budget()) == before
+    assert found.limits == {"rows_per_unit_max": 8, "groups_per_unit_max": 4}
+    with pytest.raises(Refused):
+        san.suggest_limits("visits", by="person_")
+
+
+def test_an_empty_list_is_refused_before_it_is_charged_unless_insisted_on(
+    opened: Callable[..., San],
+) -> None:
+    san = opened()
+    sql, price = "SELECT street, COUNT(*) FROM visits GROUP BY street", {"delta": 1e-9}
+    san.profile("visits", epsilon=5)
+    with pytest.raises(Refused, match="no key is expected to appear") as caught:
+        san.query(sql, epsilon=0.01, **price)  # type: ignore[arg-type]
+    assert caught.value.code == "list_empty" and spent(san.budget())["ana"] == 0
+    assert not san.query(sql, epsilon=0.01, even_if_empty=True, **price).rows  # type: ignore[arg-type]
+    assert san.query(sql, epsilon=1, **price).rows  # type: ignore[arg-type]
+
+
+def test_one_of_an_earlier_version_is_cited_as_such_and_decides_nothing(
+    opened: Callable[..., San],
+) -> None:
+    san = opened()
+    san.profile("visits", epsilon=5)
+    san.refresh()
+    assert "version 1 of the data" in str(san.query(COUNT, epsilon=0.1))
+    with pytest.raises(Refused, match="has no profile"):
+        san.suggest_limits("visits")
+    sql = "SELECT street, COUNT(*) FROM visits GROUP BY street"
+    assert not san.query(sql, epsilon=0.01, delta=1e-9).rows
+    (profile,) = san.profile("visits", epsilon=1)
+    assert profile.version == 2
+
+
+def test_it_must_fit_the_dataset_s_budget_as_a_whole(opened: Callable[..., San]) -> None:
+    san = opened(budget=3)
+    with pytest.raises(BudgetExceeded):
+        san.profile("visits", epsilon=4)
+    assert spent(san.budget())["data"] == 0 and not san.profiles()
+
+
+def test_erasing_what_was_asked_puts_it_out_of_use_and_asking_again_is_free(
+    opened: Callable[..., San],
+) -> None:
+    san = opened()
+    san.profile("visits", **PRICE)  # type: ignore[arg-type]
+    san.erase_texts(analyst=DATASET)
+    assert not san.profiles() and UNKNOWN in limits_line(san)
+    assert spent(san.budget())["data"] == 6
+
+
+def test_a_part_that_the_policy_reads_otherwise_now_is_not_used(
+    opened: Callable[..., San], tmp_path: Path
+) -> None:
+    san = opened()
+    san.profile("visits", epsilon=1, columns=["city"])
+    san.close()
+    path = tmp_path / "policy.toml"
+    path.write_text(path.read_text().replace('"c", "d"]', '"c"]'), encoding="utf-8")
+    with San(load(path), "ana", sampler=SilentSampler()) as changed:
+        (profile,) = changed.profiles()
+        assert profile.rows is not None and not profile.sizes
+
+
+def test_nobody_asks_in_the_dataset_s_name(opened: Callable[..., San]) -> None:
+    with pytest.raises(Refused, match="how the ledger calls the dataset"):
+        opened(DATASET)
+
+
+@pytest.mark.parametrize("table", ["people", "nothing"])
+def test_a_table_without_such_units_is_refused(opened: Callable[..., San], table: str) -> None:
+    with pytest.raises(Refused):
+        opened().profile(table, epsilon=1)
+
+
+def test_the_command_measures_and_shows_it(opened: Callable[..., San], tmp_path: Path) -> None:
+    opened().close()
+    run, policy = CliRunner(), ["profile", "-p", str(tmp_path / "policy.toml")]
+    assert "no profile is on record" in run.invoke(main, policy).output
+    asked = run.invoke(main, [*policy, "visits", "-e", "5", "--columns", "city, street"])
+    assert asked.exit_code == 0, asked.output
+    assert "visits: profile of" in asked.output and "groups by street" in asked.output
+    shown = run.invoke(main, [*policy, "--format", "json"])
+    assert '"table": "visits"' in shown.output
