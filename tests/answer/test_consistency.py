@@ -80,7 +80,7 @@ def exact_cells(plan: Plan, most: int = 300) -> list[pa.Table]:
             values = rows if part.kind is not Measured.SUM else rows * (part.high // 3)
             total = np.zeros(size, dtype=np.int64)
             np.add.at(total, place, values)
-            columns[f"m{index}"] = total
+            columns[f"m{index}"] = total * part.scale
         tables.append(pa.table(columns))
     return tables
 

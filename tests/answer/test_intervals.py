@@ -39,7 +39,8 @@ def exact_cells(plan: Level, small: bool) -> tuple[pa.Table, np.ndarray, np.ndar
     ages, scores = np.divmod(np.arange(CELLS), 41)
     columns = {"k0": ages, "k1": scores - 10}
     for index, measurement in enumerate(plan.measurements):
-        columns[f"m{index}"] = centred if measurement.kind is Measured.SUM else rows
+        steps = centred if measurement.kind is Measured.SUM else rows
+        columns[f"m{index}"] = steps * measurement.scale
     return pa.table(columns), rows, centred + part.centre * rows
 
 

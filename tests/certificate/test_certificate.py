@@ -68,7 +68,12 @@ def test_a_certificate_says_what_selection_does_to_intervals(planned: Planned) -
 def test_limits_and_units_are_named(planned: Planned) -> None:
     certificate = certify(plan_of(planned("SELECT sex, SUM(age) FROM visits GROUP BY sex")))
     assert certificate.unit == "everything about one person_id"
-    assert certificate.limits == {"groups_per_unit": 2, "rows_per_unit": 3, "rows_per_group": 3}
+    assert certificate.limits == {
+        "groups_per_unit": 2,
+        "rows_per_unit": 3,
+        "rows_per_group": 3,
+        "rows_norm_l1": 3,
+    }
 
 
 def test_the_meaning_is_the_closed_form_of_pure_privacy() -> None:

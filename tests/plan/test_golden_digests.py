@@ -63,6 +63,7 @@ NO_PART = {
     "LevelOutline.by_weights": "a way to measure that was not taken",
     "Measuring.limits": "the level's own limits, by which its error is judged",
     "Measuring.other_groups": "follows from `other` and the measurements",
+    "Measuring.unit_norms": "follows from limits, keys and neighbours; a measurement has its own norm",
     "Priced.mechanism": "words for what the noises are",
     "Query.aggregates": "the measurements say what is computed for them",
     "Query.outputs": "computed from noisy cells",

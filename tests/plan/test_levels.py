@@ -14,7 +14,7 @@ from sanql.options import Accuracy
 from sanql.parse.question import parse
 from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys
-from sanql.plan.level import LevelOutline, outline_level
+from sanql.plan.level import Level, LevelOutline, outline_level
 from sanql.plan.plan import Outline, Plan, outline, price
 from sanql.plan.pricing import expected_error
 from sanql.policy.model import Neighbours
@@ -154,7 +154,12 @@ def test_gaussian_levels_share_one_conversion() -> None:
     count = len(whole.levels)
     for level in whole.levels:
         alone = price(outline_of(level.outline), Fraction(1, count), DELTA / count)
-        assert level.noises[0].standard_deviation < 0.7 * alone.noises[0].standard_deviation
+        assert _deviation(level) < 0.7 * _deviation(alone.levels[0])
+
+
+def _deviation(level: Level) -> float:
+    """Return the noise of a level's first measurement, in steps of its grid."""
+    return level.noises[0].standard_deviation / level.measurements[0].scale
 
 
 def test_levels_that_select_share_the_failure_probability() -> None:

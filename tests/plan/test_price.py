@@ -19,6 +19,7 @@ from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, NoNoise, Truncat
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.mechanism import Priced, split
+from sanql.plan.norms import bounded_by_norm
 from sanql.plan.pricing import expected_error
 from sanql.statistics import Measuring
 from sanql.statistics.average import AverageOf
@@ -101,16 +102,18 @@ def test_the_mechanism_with_the_smaller_expected_error_is_taken(
 ) -> None:
     plan, outline = planned(sql, epsilon, delta), outlined(sql)
     price = Fraction(epsilon), Fraction(delta)
-    ways = [(outline.measuring, laplace_of(outline.measuring, *price))]
-    for measuring in (outline.measuring, outline.by_weights):
-        gaussian = None if measuring is None else gaussian_of(measuring, *price)
-        if measuring is not None and gaussian is not None:
-            ways.append((measuring, gaussian))
+    in_l1 = bounded_by_norm(outline.measuring, 1)
+    ways = [(in_l1, laplace_of(in_l1, *price))]
+    for measuring in filter(None, (outline.measuring, outline.by_weights)):
+        in_l2 = bounded_by_norm(measuring, 2)
+        gaussian = gaussian_of(in_l2, *price)
+        if gaussian is not None:
+            ways.append((in_l2, gaussian))
     assert len(ways) == 2 + (outline.by_weights is not None)
 
     def error(measuring: Measuring, priced: Priced) -> float:
         noise = sum(
-            part.weight * (each.standard_deviation / part.size) ** 2
+            part.weight * (each.standard_deviation / (part.size * part.scale)) ** 2
             for part, each in zip(measuring.measurements, priced.noises, strict=True)
         )
         if measuring.selection is None or priced.threshold is None:

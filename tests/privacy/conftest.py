@@ -13,7 +13,7 @@ from privacy.worlds import ENGINE, UNITS, Bounding, Database, Row, source_of, wr
 from sanql.compile.statement import compile_plan
 from sanql.plan.level import Level
 from sanql.policy.model import Neighbours
-from support.cells import priced
+from support.cells import in_grid, priced, priced_dropping
 
 Exact = Callable[..., tuple[Level, list[dict[str, Any]]]]
 EMPTY: Row = dict.fromkeys(ENGINE)
@@ -30,14 +30,16 @@ def exact(tmp_path: Path) -> Exact:
         neighbours: Neighbours = "add-remove",
         bounding: Bounding = Bounding(4, 2, 3),  # noqa: B008  (frozen)
         secret: int = 7,
+        dropping: bool = False,
     ) -> tuple[Level, list[dict[str, Any]]]:
         limits = {table: bounding for table, unit in UNITS.items() if unit is not None}
         policy = write_policy(tmp_path, neighbours, limits)
-        planned = priced(sql, policy.tables, neighbours).levels[0]
+        plans = priced_dropping if dropping else priced
+        planned = plans(sql, policy.tables, neighbours).levels[0]
         database = Database()
         database.load(planned.outline.query.table, [{**EMPTY, **row} for row in rows])
         cells = database.cells(compile_plan(planned, source_of(policy), secret))
-        return planned, cells.to_pylist()
+        return planned, in_grid(planned, cells.to_pylist())
 
     return run
 
@@ -64,6 +66,6 @@ def linked(tmp_path: Path) -> Linked:
         opened = database or chains.Database()
         opened.load(chains.complete(rows))
         cells = opened.cells(compile_plan(planned, chains.source_of(policy), 7))
-        return planned, cells.to_pylist()
+        return planned, in_grid(planned, cells.to_pylist())
 
     return run

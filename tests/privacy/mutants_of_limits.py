@@ -13,6 +13,10 @@ OTHER_GROUPS = "privacy/test_other_groups_replay.py::"
 PICKS = "noise/test_picks.py::"
 NEW = "privacy/test_relations.py::"
 SHARES = "privacy/test_shares.py::"
+NORMS = "privacy/test_norms.py::"
+NORMS_COUNTED = (
+    f"{NORMS}test_counts_of_every_unit_are_scaled_by_the_rule_and_move_no_further_than_declared"
+)
 
 LIMITS = (
     # ---- what one unit may add
@@ -78,6 +82,63 @@ LIMITS = (
         "((upto * m + r) // n - ((upto - c) * m + r) // n)::BIGINT AS c",
         "c::BIGINT AS c",
         f"{NEW}test_a_quantile_counts_no_more_rows_of_a_unit_than_may",
+    ),
+    # ---- by norm
+    Mutant(
+        "a unit that is longer than it may be is shortened",
+        "compile/norms.py",
+        'return f"CASE WHEN {length} IS NULL THEN {text} * {norm.scale} ELSE {beyond} END"',
+        'return f"{text} * {norm.scale}"',
+        NORMS_COUNTED,
+    ),
+    Mutant(
+        "a length is rounded up",
+        "compile/norms.py",
+        "root * root >= squares THEN root ",
+        "root * root <= squares THEN root ",
+        f"{NORMS}test_roots_are_never_too_short",
+    ),
+    Mutant(
+        "a unit is longer by all its groups",
+        "compile/norms.py",
+        "system.main.sum(size * size) AS squares",
+        "system.main.max(size * size) AS squares",
+        NORMS_COUNTED,
+    ),
+    Mutant(
+        "Gaussian noise is for the length in L2, Laplace noise for that in L1",
+        "plan/laplace.py",
+        "norm_order = 1",
+        "norm_order = 2",
+        f"{NORMS}test_each_mechanism_has_the_norm_that_its_noise_is_for",
+    ),
+    Mutant(
+        "a unit that changes may leave all its groups for others, also by norm",
+        "measurements/norms.py",
+        "            length *= 2\n",
+        "            pass\n",
+        NORMS_COUNTED,
+    ),
+    Mutant(
+        "a sum of both signs may turn round",
+        "measurements/norms.py",
+        "squared *= 2 if one_sign else 4",
+        "squared *= 2",
+        f"{NORMS}test_declared_norms_are_tight_for_counts",
+    ),
+    Mutant(
+        "what sums follow is as long as their rows",
+        "compile/norms.py",
+        'rows = counted.pop() if len(counted) == 1 else "n"',
+        "rows = sorted(counted)[len(counted) // 2]",
+        f"{NORMS}test_sums_and_averages_move_no_further_than_declared",
+    ),
+    Mutant(
+        "a group that nobody keeps is none, whatever is added up for it",
+        "noise/cells.py",
+        "exact = self._in_use(exact, selection)",
+        "pass",
+        "noise/test_cells.py::test_a_group_that_nobody_keeps_is_none_whatever_is_added_up_for_it",
     ),
     Mutant(
         "values are held within their bounds after all expressions",
@@ -239,7 +300,7 @@ LIMITS = (
     Mutant(
         "the charge has the events of every level",
         "plan/pricing.py",
-        "events = tuple(event for priced in best for event in priced.charge.events)",
+        "events = tuple(event for level in best for event in level.charge.events)",
         "events = max(best, key=lambda priced: len(priced.charge.events)).charge.events",
         f"{LEVELS}test_all_levels_together_cost_what_was_asked_exactly",
     ),

@@ -22,7 +22,7 @@ def summary(plan: Plan | PublicQuery) -> tuple[str, ...]:
     """Return what a plan reads, whom it protects within which limits, its groups and measurements.
 
     Sensitivities are the most one unit can move all cells together (L1), one cell (Linf), and all
-    cells by the sum of squares (L2²), in steps of the measurement's grid.
+    cells by the sum of squares (L2²), in steps of the measurement's grid, or parts of them.
     """
     if isinstance(plan, PublicQuery):
         return (f"reads {', '.join(_tables(plan.rows))}; protects nobody; rows as they are",)
@@ -134,6 +134,9 @@ def _measurement(part: Measurement) -> str:
         what += f" in steps of {_number(part.grid)}"
     if part.centre:
         what += f" from {part.centre}"
+    if part.norm is not None:
+        norm = f"L1 {part.norm.bound}" if part.norm.order == 1 else f"L2² {part.norm.bound}"
+        what += f" scaled to {norm}{'' if part.norm.alone else ' rows'} in parts of 1/{part.scale}"
     norms = part.sensitivity
     return f"{what}: L1 {norms.l1}, Linf {norms.linf}, L2² {norms.l2_squared}"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ from sanql.catalog import Layout
 from sanql.compile import compile_plan
 from sanql.kernel import Statement
 from sanql.parse import parse
-from sanql.plan import Plan, outline, price
+from sanql.plan import Level, Plan, outline, price
 from sanql.policy import Neighbours, Policy, Table
 
 SECRET = 7  # one key for all questions, so that the same groups stay
@@ -34,6 +35,34 @@ def priced(
     return price(outlined, Fraction(epsilon), Fraction(delta))
 
 
+def priced_dropping(
+    sql: str, tables: Mapping[str, Table], neighbours: Neighbours = "add-remove"
+) -> Plan:
+    """Return the plan of a question in which no unit is bounded by norm: rows and groups are dropped."""
+    outlined = outline(parse(sql, tables).query, tables, neighbours)
+    dropping = tuple(
+        replace(level, measuring=replace(level.measuring, unit_norms=None))
+        for level in outlined.levels
+    )
+    return price(replace(outlined, levels=dropping), Fraction(1), Fraction(1, 1000))
+
+
+def in_grid(level: Level, cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return exact cells in steps of each measurement's grid, whatever the cells themselves count."""
+    scales = {f"m{place}": part.scale for place, part in enumerate(level.measurements)}
+    return [
+        {
+            name: _whole(Fraction(value, scales[name])) if scales.get(name, 1) > 1 else value
+            for name, value in row.items()
+        }
+        for row in cells
+    ]
+
+
+def _whole(value: Fraction) -> int | Fraction:
+    return value.numerator if value.denominator == 1 else value
+
+
 def cells_of(
     sql: str,
     policy: Policy,
@@ -44,5 +73,8 @@ def cells_of(
 ) -> list[dict[str, Any]]:
     """Return the exact cells of a question as something that runs statements has them."""
     plan = priced(sql, policy.tables, policy.neighbours, **asked)
-    found = [run(compile_plan(level, source, secret)) for level in plan.levels]
-    return [row for table in found for row in table.to_pylist()]
+    return [
+        row
+        for level in plan.levels
+        for row in in_grid(level, run(compile_plan(level, source, secret)).to_pylist())
+    ]

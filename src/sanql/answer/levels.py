@@ -106,7 +106,7 @@ def noise_by_column(plan: Plan) -> dict[str, float]:
                 continue
             index = level.estimates[output.expression.index].plain
             if index is not None:
-                size = float(level.measurements[index].grid)
+                size = float(level.measurements[index].cell_step)
                 own = level.noises[index].standard_deviation * size
                 deviations[output.name] = max(own, deviations.get(output.name, 0.0))
     return deviations

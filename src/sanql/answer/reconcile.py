@@ -11,12 +11,13 @@ the other levels are, and it is widened where the number shown lies outside.
 
 Left as measured are distinct units (unless a unit is in one group), distinct values, quantiles, sums with
 bounds on what one unit adds to a group, and all of it where `rows_per_group_max` counts fewer rows of a
-unit in one group than in several: there the parts are meant to be more than the total.
+unit in one group than in several: there the parts are meant to be more than the total. Cells that count
+parts of a step (measurements/norms.py) are fitted in the nearest whole steps, as they are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,9 +25,12 @@ import numpy as np
 from sanql.answer.lattice import Integers, lattice
 from sanql.measurements import NoisyCells
 from sanql.plan import Plan, noise_variance, shared_measurements
+from sanql.statistics import whole_steps
 
 if TYPE_CHECKING:
     import pyarrow
+
+CELL_MOST = 2**62
 
 
 def fitted(plan: Plan, cells: Sequence[NoisyCells]) -> tuple[NoisyCells, ...]:
@@ -41,13 +45,23 @@ def fitted(plan: Plan, cells: Sequence[NoisyCells]) -> tuple[NoisyCells, ...]:
         return tuple(fitted_cells)
     for places in shared:
         measured = [
-            fitted_cells[level].measurement(places[level]) if level in places else None
+            whole_steps(fitted_cells[level].measurement(places[level]), _scale(plan, level, places))
+            if level in places
+            else None
             for level in levels
         ]
         fit = known.fit(measured, [noise_variance(plan, level, places) for level in levels])
         for level, values in zip(places, fit, strict=True):
-            fitted_cells[level] = fitted_cells[level].with_measurement(places[level], values)
+            scale = _scale(plan, level, places)
+            most = CELL_MOST // scale
+            cells_again = np.clip(values, -most, most) * scale if scale > 1 else values
+            fitted_cells[level] = fitted_cells[level].with_measurement(places[level], cells_again)
     return tuple(fitted_cells)
+
+
+def _scale(plan: Plan, level: int, places: Mapping[int, int]) -> int:
+    """Return how many steps of a level's cells are one of the grid that all levels share."""
+    return plan.levels[level].measurements[places[level]].scale
 
 
 def _groups(plan: Plan, cells: Sequence[NoisyCells], levels: Sequence[int]) -> list[Integers]:

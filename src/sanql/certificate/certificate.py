@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
 from sanql.certificate.limits_in_words import limits_in_words, limits_may_cut, uneven_limits
+from sanql.certificate.norms_in_words import bounding_in_words, norms_of_rows, sensitivity_told
 from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import NoNoise
@@ -174,17 +175,12 @@ def _mechanism(plan: Plan) -> Mechanism:
 
 def _measurement(level: Level, index: int, measurement: Measurement) -> dict[str, object]:
     noise = level.noises[index]
-    bounds = measurement.sensitivity
     described: dict[str, object] = {
         "measures": measurement.kind.value,
         "mechanism": noise.describe(),
-        "noise_standard_deviation": noise.standard_deviation * float(measurement.grid),
-        "sensitivity": {
-            "l1": float(bounds.l1 * measurement.grid),
-            "linf": float(bounds.linf * measurement.grid),
-            "l2": math.sqrt(bounds.l2_squared) * float(measurement.grid),
-        },
-        "grid": float(measurement.grid),
+        "noise_standard_deviation": noise.standard_deviation * float(measurement.cell_step),
+        "sensitivity": sensitivity_told(measurement),
+        "grid": float(measurement.cell_step),
         "argument": noise.argument,
     }
     if index == level.outline.measuring.selection and not isinstance(noise, NoNoise):
@@ -220,7 +216,7 @@ def _limits(level: Level) -> dict[str, int]:
         "groups_per_unit": limits.groups,
         "rows_per_unit": limits.rows,
         "rows_per_group": limits.rows_per_group,
-    }
+    } | norms_of_rows(level)
 
 
 def _assumptions(level: Level) -> tuple[str, ...]:
@@ -231,8 +227,7 @@ def _assumptions(level: Level) -> tuple[str, ...]:
     if isinstance(table.unit, ColumnUnit):
         assumptions += [
             f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
-            "a unit beyond its limits keeps some of its groups, drawn at random for this answer, and "
-            "has its counts and sums scaled down in proportion",
+            *bounding_in_words(level),
         ]
     if level.outline.neighbours == "change-one":
         assumptions.append("the number of units is public")

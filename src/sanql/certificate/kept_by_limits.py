@@ -28,6 +28,8 @@ def kept_in_words(
     said = []
     if rows is not None:
         limit = f"the limit on rows{_alone(level, groups)}"
+        if of_rows is not None and _hangs_on_more(level):
+            limit = f"scaling keeps no less than a limit of {rows:,} rows, which"
         said.append(_said(limit, of_rows, f"rows of {profile.table}"))
     if groups is not None:
         said.append(_said("the limit on groups", of_groups, f"groups of units of {profile.table}"))
@@ -46,6 +48,12 @@ def _groups_kept(level: Level, profile: Profile, limit: int) -> KeptShare | None
     if share is not None and there_are is not None and there_are <= share.up_to:
         return replace(share, units_above=0)  # nobody is in more groups than there are
     return share
+
+
+def _hangs_on_more(level: Level) -> bool:
+    """Return whether more than the number of a unit's rows decides how much of it counts."""
+    norms = [part.norm for part in level.measurements if part.norm is not None]
+    return any(norm.order == 2 or norm.alone for norm in norms)
 
 
 def _alone(level: Level, groups: int | None) -> str:

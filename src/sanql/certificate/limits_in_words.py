@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sanql.certificate.kept_by_limits import kept_in_words
+from sanql.certificate.norms_in_words import (
+    drops_groups,
+    is_scaled,
+    norm_in_words,
+    rows_kept_at_least,
+)
 from sanql.measurements import Measured
-from sanql.plan import Level, OneGroup, Plan, PublicKeys, limits_joined
+from sanql.plan import Level, OneGroup, Plan, PublicKeys, limits_joined, scaling_of
 from sanql.policy import ColumnUnit
 from sanql.profile import Profile
 from sanql.question import Derived, From, Grouped, Rows, Selected
@@ -58,29 +64,34 @@ def _binds(level: Level) -> bool:
 def uneven_limits(plan: Plan, fitted: Iterable[Mapping[int, int]]) -> str:
     """Return a line where levels are fitted to each other, and limits may cut some of them more.
 
-    A unit that is in more groups of a level than count loses rows there that a coarser level keeps; with
-    no fewer groups than rows, as many of its rows count in every level. Counted as a unit in the one
-    group that counts, it loses nothing.
+    Scaled to an L2 norm, a unit loses the less the more groups it is in; where groups are dropped, one
+    that is in more than count loses rows that a coarser level keeps. Scaled by its number of rows, or
+    held to as many in one group, it loses as much in every level.
     """
+    levels = {level: plan.levels[level] for places in fitted for level in places}
+    alike = {scaling_of(level.outline.measuring) for level in levels.values()}
     limited = {
-        plan.names[level]
-        for places in fitted
-        for level, number in places.items()
-        if plan.levels[level].measurements[number].kind is not Measured.UNITS
-        and _loses_groups(plan.levels[level])
+        plan.names[number]
+        for number, level in levels.items()
+        if (is_scaled(level) and (len(alike) > 1 or None in alike)) or _loses_groups(level)
     }
     if not limited:
         return ""
     names = ", ".join(name for name in plan.names if name in limited)
     return (
-        f"levels are fitted to each other, and limits on groups may cut {names} more than the others: "
+        f"levels are fitted to each other, and limits may cut {names} more or less than the others: "
         "totals may be off (counts too low); for an undisturbed total ask for it by itself"
     )
 
 
 def _loses_groups(level: Level) -> bool:
     """Return whether a unit's rows may be left out because they are in too many groups."""
-    return _may_lose_groups(level) and level.outline.limits.groups < level.outline.limits.rows
+    dropped = any(
+        part.norm is None and part.kind in (Measured.ROWS, Measured.VALUES, Measured.SUM)
+        for part in level.measurements
+    )
+    limits = level.outline.limits
+    return dropped and _may_lose_groups(level) and limits.groups < limits.rows
 
 
 def _of_level(level: Level) -> str:
@@ -91,9 +102,12 @@ def _of_level(level: Level) -> str:
     limits = level.outline.limits
     rows_count = _rows_count(level)
     words = [_counted(_rows_that_count(level), "row")] if rows_count else []
+    if is_scaled(level):
+        words = [norm_in_words(level)]
     if rows_count and limits.rows_per_group < limits.rows:
         words[0] += f" ({limits.rows_per_group} in a group)"
-    if _may_lose_groups(level) and (limits.groups < limits.rows or not rows_count):
+    few_groups = limits.groups < limits.rows or not rows_count
+    if _may_lose_groups(level) and few_groups and drops_groups(level):
         words.append(_counted(limits.groups, "group"))
     return f"{' and '.join(words)} a {unit.column}" if words else ""
 
@@ -102,6 +116,8 @@ def _kept(level: Level, profiles: Mapping[str, Profile]) -> str:
     rows = _rows_that_count(level) if _rows_count(level) else None
     limits = level.outline.limits
     loses = _may_lose_groups(level) and (limits.groups < limits.rows or rows is None)
+    if is_scaled(level):
+        rows, loses = rows_kept_at_least(level), loses and drops_groups(level)
     return kept_in_words(level, profiles, rows, limits.groups if loses else None)
 
 

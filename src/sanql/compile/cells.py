@@ -8,6 +8,7 @@ from sanql.compile.measured_values import value_column
 from sanql.measurements import Measured, Measurement
 from sanql.plan import Level, PublicKeys
 
+DROPPED = "dropped_cells"  # where some are bounded by norm: what rows are dropped for
 CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
 
 
@@ -23,16 +24,27 @@ class CellWriter:
         by_weights = Measured.KEY_WEIGHTS in kinds
         self._weights = kinds.index(Measured.KEY_WEIGHTS) if by_weights else None
 
-    def cells(self, source: str) -> str:
-        """Return what each group adds up to, as `cells`."""
+    def cells(self, source: str, name: str = "cells") -> str:
+        """Return what each group adds up to of measurements that need not be scaled to a norm."""
         columns = list(self._keys)
         for index, measurement in enumerate(self._plan.measurements):
-            if self._is_added_up(measurement):
-                columns.append(f"{self._total(index, measurement)} AS m{index}")
+            if not self._is_added_up(measurement) or self._is_scaled(measurement):
+                continue
+            total = self._total(index, measurement)
+            if measurement.scale > 1:  # rows that are units: none is longer than it may be
+                total = f"({total})::HUGEINT * {measurement.scale}"
+            columns.append(f"{total} AS m{index}")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         # an aggregate makes one row however many there are, also where nothing is measured
         listed = ", ".join(columns) or "system.main.count(*) * 0 AS present"
-        return f"cells AS (SELECT {listed} FROM {source}{grouping})"
+        return f"{name} AS (SELECT {listed} FROM {source}{grouping})"
+
+    def cells_by_norm(self, source: str) -> str:
+        """Return what each group adds up to of measurements that a norm bounds, as `cells`."""
+        places = [i for i, part in enumerate(self._plan.measurements) if self._is_scaled(part)]
+        totals = [f"system.main.sum(m{place}) AS m{place}" for place in places]
+        grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
+        return f"cells AS (SELECT {', '.join([*self._keys, *totals])} FROM {source}{grouping})"
 
     @staticmethod
     def _is_added_up(measurement: Measurement) -> bool:
@@ -53,6 +65,9 @@ class CellWriter:
                 f"cells.k{i} IS NOT DISTINCT FROM {text}" for i, text in enumerate(key_columns)
             )
             source = f"{domains} LEFT JOIN cells ON {same}"
+        elif self._weights is not None and self._scales:
+            # by norm every pair is in the cells, also those of a unit that have no weight
+            source += f" LEFT JOIN {WEIGHTS} ON {self._same(key_columns, WEIGHTS)}"
         elif self._weights is not None:
             # every pair that is in the cells has a weight, and others may have one besides
             key_columns = [f"{WEIGHTS}.{key}" for key in self._keys]
@@ -60,6 +75,9 @@ class CellWriter:
         columns = [
             f"{self._group_keys.shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)
         ]
+        apart = self._scales and any(map(self._is_dropped, self._plan.measurements))
+        if apart:
+            source += f" LEFT JOIN {DROPPED} ON {self._same(key_columns, DROPPED)}"
         for index, measurement in enumerate(self._plan.measurements):
             if measurement.of is not None:
                 continue  # made of another measurement's cells once they are back
@@ -68,13 +86,16 @@ class CellWriter:
                 columns.append(f"coalesce(lists{index}.leaves, []::BIGINT[]) AS l{index}")
                 columns.append(f"coalesce(lists{index}.counts, []::BIGINT[]) AS m{index}")
                 continue
-            exact = f"{WEIGHTS}.s" if index == self._weights else f"cells.m{index}"
+            dropped = apart and not self._is_scaled(measurement)
+            exact = f"{DROPPED if dropped else 'cells'}.m{index}"
+            if index == self._weights:
+                exact = f"{WEIGHTS}.s"
             if measurement.kind is Measured.DISTINCT and self._by_unit:
                 exact = f"distinct{index}.d"
                 same = self._same(key_columns, f"distinct{index}")
                 source += f" LEFT JOIN distinct{index} ON {same}"
             cell = f"coalesce({exact}, 0)"
-            if measurement.kind is Measured.SUM:
+            if measurement.kind is Measured.SUM or measurement.norm is not None:
                 cell = (
                     f"system.main.greatest(-{CELL_LIMIT}, system.main.least({CELL_LIMIT}, {cell}))"
                 )
@@ -94,6 +115,20 @@ class CellWriter:
             columns = [f"{key} AS k{index}" for index, key in enumerate(shown)] + columns
             rows = f" FROM {' CROSS JOIN '.join(dict.fromkeys(at for at, _ in places))}"
         return f"SELECT {', '.join(columns) or '1 AS present'}{rows}"
+
+    def _is_scaled(self, measurement: Measurement) -> bool:
+        """Return whether units' numbers are scaled to a norm; rows that are units are short enough."""
+        return self._by_unit and measurement.norm is not None
+
+    @property
+    def _scales(self) -> bool:
+        """Whether some measurements are scaled to a norm."""
+        return any(map(self._is_scaled, self._plan.measurements))
+
+    def _is_dropped(self, measurement: Measurement) -> bool:
+        """Return whether a measurement is added up of what limits on rows and groups leave."""
+        weighs = measurement.kind is Measured.KEY_WEIGHTS
+        return measurement.of is None and not weighs and not self._is_scaled(measurement)
 
     def _total(self, index: int, measurement: Measurement) -> str:
         if measurement.kind is Measured.DISTINCT:

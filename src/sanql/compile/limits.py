@@ -30,6 +30,22 @@ class LimitWriter:
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
         self._secret = secret
         self._limits = level.outline.limits
+        self._dropped = {  # the measurements for which rows and groups are dropped
+            place: part for place, part in enumerate(level.measurements) if part.norm is None
+        }
+
+    @property
+    def drops(self) -> bool:
+        """Whether some measurements are made of the rows and groups that are not dropped, or all are."""
+        return not self._scales or any(
+            part.of is None and part.kind is not Measured.KEY_WEIGHTS
+            for part in self._dropped.values()
+        )
+
+    @property
+    def _scales(self) -> bool:
+        """Whether any measurement is bounded by norm."""
+        return len(self._dropped) < len(self._plan.measurements)
 
     def pairs(self) -> list[str]:
         """Return the pairs of units and groups that stay, as `kept`."""
@@ -45,12 +61,17 @@ class LimitWriter:
                 columns.append(f"system.main.count(x{index}) AS v{index}")
             if measurement.kind is Measured.SUM:
                 columns.append(f"coalesce(system.main.sum(x{index}), 0) AS s{index}")
-        if self._limits_groups() or self._limits_rows_in_all():
+        chooses = self.drops and (self._limits_groups() or self._limits_rows_in_all())
+        if chooses or self._weighs():
             columns.append(f"{self._hash()} AS h")
         grouping = ", ".join(["u", *self._keys])
         body = f"SELECT {', '.join(columns)} FROM input GROUP BY {grouping}"
         # read twice where the rows of a unit are limited in all: once to find the crowded units
         once = "AS MATERIALIZED" if self._limits_rows_in_all() else "AS"
+        if not self.drops:
+            return [f"pairs AS MATERIALIZED ({body})"]
+        if self._scales and not self._limits_groups():
+            return [f"pairs AS MATERIALIZED ({body})", "kept AS (SELECT * FROM pairs)"]
         if not self._limits_groups():
             return [f"kept {once} ({body})"]
         return [
@@ -61,7 +82,7 @@ class LimitWriter:
 
     def weights(self, groups_max: int) -> list[str]:
         """Return the weights by which keys are selected, of at most `groups_max` groups of each unit."""
-        if groups_max == self._limits.groups:
+        if groups_max == self._limits.groups and self.drops:
             return key_weights(self._keys, "kept")
         return [
             f"spread_out AS ({_thresholds('pairs', groups_max)})",
@@ -80,16 +101,16 @@ class LimitWriter:
         whole number above s * w / v but the next: it stays between w * low and w * high.
         """
         drawn = "h" if self._limits_rows_in_all() or self._limits_groups() else self._hash()
-        kinds = {measurement.kind for measurement in self._plan.measurements}
+        kinds = {measurement.kind for measurement in self._dropped.values()}
         rounding = ["*"]
-        by_bins = any(measurement.by_bins for measurement in self._plan.measurements)
+        by_bins = any(measurement.by_bins for measurement in self._dropped.values())
         if by_bins or kinds & {Measured.VALUES, Measured.SUM}:
             rounding.append(f"CASE WHEN m < n THEN ({drawn} % n::UBIGINT)::BIGINT ELSE 0 END AS r")
         if Measured.SUM in kinds:
             rounding.append(f"CASE WHEN m < n THEN {keyed_hash(drawn)} END AS d")
         rounding += [f"{_counted(column)} AS w{column}" for column in self._weighed()]
         columns = [*self._keys, *(f"w{column}" for column in self._weighed())]
-        for index, measurement in enumerate(self._plan.measurements):
+        for index, measurement in self._dropped.items():
             if measurement.kind is Measured.ROWS:
                 columns.append(f"m AS m{index}")
             elif measurement.kind is Measured.UNITS and measurement.expression is not None:
@@ -144,6 +165,10 @@ class LimitWriter:
     def _hash(self) -> str:
         return keyed_hash(self._secret, "u", *self._keys)
 
+    def _weighs(self) -> bool:
+        """Whether keys are selected by weights."""
+        return any(part.kind is Measured.KEY_WEIGHTS for part in self._dropped.values())
+
     def _limits_groups(self) -> bool:
         """Whether a unit could be in more groups than it may."""
         keys = self._plan.outline.keys
@@ -160,10 +185,11 @@ class LimitWriter:
     def _weighed(self) -> list[int]:
         """Return the columns of values of which it matters how many count."""
         kinds = (Measured.VALUES, Measured.SUM)
-        numbered = enumerate(self._plan.measurements)
         return list(
             dict.fromkeys(
-                self._column(i) for i, measurement in numbered if measurement.kind in kinds
+                self._column(i)
+                for i, measurement in self._dropped.items()
+                if measurement.kind in kinds
             )
         )
 

@@ -12,6 +12,12 @@ Read the common table expressions from top to bottom:
     bounded   each pair's contribution, scaled to that number
     cells     one row for each group
 
+Where units are bounded by norm nothing is dropped (`norms.py`): `pairs`, then
+
+    held      each pair's numbers
+    long0     units whose numbers are longer than they may be
+    scaled    each pair's part of the cells
+
 Limits are written by `limits.py`, cells by `cells.py`. Quantiles take the rows that count bin by bin
 instead (`quantile_bins.py`).
 """
@@ -22,10 +28,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from sanql.catalog import Layout
-from sanql.compile.cells import CellWriter
+from sanql.compile.cells import DROPPED, CellWriter
 from sanql.compile.group_keys import KeyWriter, listing
 from sanql.compile.limits import LimitWriter
 from sanql.compile.measured_values import SqlLayer, measured_value, value_column
+from sanql.compile.norms import NormWriter
 from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts
 from sanql.compile.relations import RelationWriter
@@ -109,9 +116,14 @@ def _rows_are_units(level: Level, layout: Layout) -> bool:
 def _limited(level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool) -> list[str]:
     """Return what lies between the rows that count and the cells, and the cells."""
     by_unit = not rows_are_units
-    limits = LimitWriter(level, secret)
-    statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
-    statements.append(cells.cells("bounded" if by_unit else "input"))
+    limits, norms = LimitWriter(level, secret), NormWriter(level)
+    if by_unit and norms.needed:
+        statements = [*limits.pairs(), *norms.scaled(), cells.cells_by_norm("scaled")]
+        if limits.drops:
+            statements += [*limits.bounded(), cells.cells("bounded", DROPPED)]
+    else:
+        statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
+        statements.append(cells.cells("bounded" if by_unit else "input"))
     keys = [f"k{index}" for index in range(len(level.query.keys))]
     for index, measurement in enumerate(level.measurements):
         if measurement.kind is Measured.DISTINCT and by_unit:

@@ -23,6 +23,14 @@ from sanql.measurements.key_weights import (
 from sanql.measurements.limits import ONE_ROW, ContributionLimits
 from sanql.measurements.measurement import Measured, Measurement
 from sanql.measurements.noisy_cells import OTHER_GROUPS_COLUMN, NoisyCells
+from sanql.measurements.norms import (
+    ROWS_BITS,
+    NormBound,
+    NormOrder,
+    UnitNorms,
+    scale_for,
+    sensitivity_by_norm,
+)
 from sanql.measurements.quantile_picks import (
     PLACES_IN_ALL,
     ROW,
@@ -54,6 +62,7 @@ __all__ = [
     "OTHER_GROUPS_COLUMN",
     "PLACES_IN_ALL",
     "ROW",
+    "ROWS_BITS",
     "UNKNOWN_GROUPS",
     "WEIGHT_BITS",
     "Band",
@@ -61,11 +70,14 @@ __all__ = [
     "Measured",
     "Measurement",
     "NoisyCells",
+    "NormBound",
+    "NormOrder",
     "QuantileBins",
     "Reals",
     "Sensitivity",
     "SensitivitySetting",
     "Turn",
+    "UnitNorms",
     "added",
     "at_least",
     "bounds_of",
@@ -80,7 +92,9 @@ __all__ = [
     "point",
     "rank_error_upper",
     "rows_inward",
+    "scale_for",
     "scaled",
+    "sensitivity_by_norm",
     "sensitivity_of_counts",
     "sensitivity_of_distinct",
     "sensitivity_of_histogram",

@@ -7,6 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from sanql.computed_once import computed_once
+from sanql.measurements.norms import NormBound
 from sanql.measurements.quantile_picks import QuantileBins
 from sanql.measurements.sensitivity import Sensitivity
 from sanql.question import Expr, LiteralValue
@@ -36,7 +37,8 @@ class Measurement:
     the quantiles' bins (quantile_picks.py), and a LADDER counts rows around the picks of measurement
     `of`. OTHER_GROUPS is made of the counts of units of measurement `of` (plan/other_groups.py). A
     HISTOGRAM is one integer for each of the public `values` of its expression. KEY_WEIGHTS only select
-    keys (key_weights.py): at most `groups_max` groups of a unit count.
+    keys (key_weights.py): at most `groups_max` groups of a unit count. Where a unit's numbers are
+    scaled to a `norm` (norms.py), cells count parts of a step of the grid, of which `scale` are one.
     """
 
     kind: Measured
@@ -53,11 +55,22 @@ class Measurement:
     of: int | None = None
     values: tuple[LiteralValue, ...] = ()
     groups_max: int | None = None
+    norm: NormBound | None = None
 
     @computed_once
     def size(self) -> int:
         """The largest part of one row, in steps of the grid."""
         return max(abs(self.low), abs(self.high), 1)
+
+    @computed_once
+    def scale(self) -> int:
+        """How many steps of its cells are one step of its grid."""
+        return 1 if self.norm is None else self.norm.scale
+
+    @computed_once
+    def cell_step(self) -> Fraction:
+        """What one step of its cells is in the units of its values."""
+        return self.grid / self.scale
 
     @computed_once
     def always_zero(self) -> bool:

@@ -51,6 +51,7 @@ class NoiseStage:
         selected = None
         if selection is not None:
             assert threshold is not None  # noqa: S101  (what selects has one)
+            exact = self._in_use(exact, selection)
             noisy = self._with_noise(exact, selection)
             appears = noisy >= threshold
             if self._level.outline.other:
@@ -71,6 +72,19 @@ class NoiseStage:
         if self._level.outline.other:
             table = append_other_groups(self._level, table, self._other_groups, self._sampler)
         return NoisyCells(table.combine_chunks())
+
+    def _in_use(self, exact: pyarrow.Table, selection: int) -> pyarrow.Table:
+        """Return the groups in whose selection some unit counts: by a weight, or as one that is kept.
+
+        Where units are bounded by norm, what they add to other groups is there as well. One unit may be
+        the only one in any number of these, and the threshold answers for none of them: so they are no
+        groups that could appear.
+        """
+        import pyarrow as pa
+
+        if all(part.norm is None for part in self._level.measurements):
+            return exact
+        return exact.filter(pa.array(exact.column(f"m{selection}").to_numpy() > 0))
 
     @property
     def _expected(self) -> int | None:

@@ -24,6 +24,7 @@ from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys, check_
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism
+from sanql.plan.norms import counted_by, scaling_of
 from sanql.plan.other_groups import adds_up, is_known_of_other_groups
 from sanql.plan.plan import Measurable, Outline, Plan, outline, price, unit_in_words
 from sanql.plan.pricing import check_known_mechanism
@@ -72,6 +73,7 @@ __all__ = [
     "check_known_mechanism",
     "check_selection_delta",
     "check_strategy",
+    "counted_by",
     "default_delta",
     "grouping_column",
     "groups_of_units",
@@ -92,6 +94,7 @@ __all__ = [
     "price",
     "repetitions_in_words",
     "rows_of_units",
+    "scaling_of",
     "shared_measurements",
     "spread_of_units",
     "unit_in_words",

@@ -29,6 +29,7 @@ from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.grouping_sets import is_public
 from sanql.plan.level import Level
 from sanql.plan.mechanism import Priced, is_free
+from sanql.plan.norms import bounded_by_norm, scaling_of
 from sanql.plan.one_by_one import price_one_by_one
 from sanql.plan.plan import Outline, Plan, check_delta
 from sanql.plan.pricing import expected_error, price_levels
@@ -103,9 +104,9 @@ class BatchPlan:
         """Levels whose exact numbers add up, each family as one question with several sets."""
         members: dict[Hashable, list[int]] = {}
         for number, level in enumerate(self.levels):
-            common = family(level.outline)
-            if common is not None:
-                members.setdefault(common, []).append(number)
+            common, scaling = family(level.outline), scaling_of(level.outline.measuring)
+            if common is not None and scaling is not None:
+                members.setdefault((common, scaling), []).append(number)
         return tuple(
             (self._as_one_question(own), tuple(own)) for own in members.values() if len(own) > 1
         )
@@ -201,7 +202,19 @@ def _together(
 ) -> _Candidate:
     weighed = [_weighed(level.outline.measuring, extra) for level in levels]
     priced, charge = price_levels(weighed, epsilon, delta)
-    return _Candidate(levels, priced, charge)
+    return _Candidate(_bounded(levels, priced), priced, charge)
+
+
+def _bounded(levels: Sequence[SharedLevel], priced: Sequence[Priced]) -> tuple[SharedLevel, ...]:
+    """Return levels whose units are bounded by the norm that the noise of each is made for."""
+    measured = [
+        bounded_by_norm(level.outline.measuring, one.mechanism.norm_order)
+        for level, one in zip(levels, priced, strict=True)
+    ]
+    return tuple(
+        replace(level, outline=replace(level.outline, measuring=measuring))
+        for level, measuring in zip(levels, measured, strict=True)
+    )
 
 
 def _weighed(measuring: Measuring, extra: float) -> Measuring:
@@ -243,7 +256,8 @@ def _each_alone(
     if found is None:
         return None
     priced, charge = found
-    return _Candidate(levels, tuple(one for question in priced for one in question), charge)
+    flat = tuple(one for question in priced for one in question)
+    return _Candidate(_bounded(levels, flat), flat, charge)
 
 
 def _levels(candidate: _Candidate) -> tuple[Level, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from sanql.account import Charge, Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.canonical import DIGEST_FORM, Named, Shape, digest_of, first_text, named_inside, word
-from sanql.measurements import Measurement, QuantileBins
+from sanql.measurements import Measurement, NormBound, QuantileBins
 from sanql.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -154,6 +154,8 @@ def _first_level_text(level: Level, fingerprint: str) -> str:
         fingerprint,
         *(("other",) if outline.other else ()),
         *map(_filtering_key, outline.filtering_keys),
+        # what version 0.1.0 has on record was not bounded so, whatever numbers agree
+        *(_norm(part.norm) for part in level.measurements if part.norm is not None),
     )
     return first_text(shape)
 
@@ -231,7 +233,15 @@ def _measurement(measurement: Measurement) -> Named:
         later={
             **({"values": measurement.values} if measurement.values else {}),
             **({"groups_max": measurement.groups_max} if measurement.groups_max else {}),
+            **({} if measurement.norm is None else {"norm": _norm(measurement.norm)}),
         },
+    )
+
+
+def _norm(norm: NormBound) -> Named:
+    return Named(
+        "Norm",
+        {"order": norm.order, "bound": norm.bound, "scale": norm.scale, "alone": norm.alone},
     )
 
 

@@ -41,6 +41,7 @@ class GaussianMechanism(Mechanism):
     """Discrete Gaussian noise; delta also pays for keys that noise alone lifts over the threshold."""
 
     name = "discrete Gaussian"
+    norm_order = 2
     theorem = (
         "The measurements' concentrated-privacy costs add up and convert to (epsilon, "
         "delta) by the bound of Canonne, Kamath & Steinke (2020), optimised over the "
@@ -102,7 +103,8 @@ def _weights(measuring: Measuring, pure: Sequence[Fraction]) -> list[float]:
     weights = [
         0.0
         if own
-        else math.sqrt(measurement.weight * measurement.sensitivity.l2_squared) / measurement.size
+        else math.sqrt(measurement.weight * measurement.sensitivity.l2_squared)
+        / (measurement.size * measurement.scale)
         for measurement, own in zip(measuring.measurements, pure, strict=True)
     ]
     for index, measurement in enumerate(measuring.measurements):

@@ -28,6 +28,7 @@ class LaplaceMechanism(Mechanism):
     """Discrete Laplace noise, and truncated geometric noise for the count that selects keys."""
 
     name = "discrete Laplace"
+    norm_order = 1
     theorem = (
         "Epsilons and deltas of the measurements add up (basic composition); what is "
         "computed from noisy values costs nothing more (post-processing)."

@@ -28,10 +28,11 @@ from sanql.plan.keys import (
 )
 from sanql.plan.limits import limits_of
 from sanql.plan.mechanism import Priced
+from sanql.plan.norms import bounds_by_norm, unit_norms_of
 from sanql.plan.other_groups import check_other_groups, with_other_groups
 from sanql.plan.reading import reading
 from sanql.plan.weighted_selection import select_by_weights
-from sanql.policy import Neighbours, RowUnit, Table
+from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table
 from sanql.question import Query, Scan
 from sanql.statistics import Estimate, Importance, Measuring, PlannedNoise, plan_measurements
 
@@ -183,6 +184,8 @@ def outline_level(
     )
     if table.public:
         measuring = _insensitive(measuring)
+    if isinstance(table.unit, ColumnUnit) and bounds_by_norm(setting):
+        measuring = replace(measuring, unit_norms=unit_norms_of(setting))
     outlined = LevelOutline(
         query, table, tables, neighbours, keys, limits, measuring, other, filtering_keys
     )

@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from sanql.account import Charge
-from sanql.measurements import Measurement
+from sanql.measurements import Measurement, NormOrder
 from sanql.mechanisms import Geometric, Noise, NoNoise
 from sanql.statistics import Measuring
 
@@ -25,6 +26,7 @@ class Mechanism(ABC):
 
     name: str  # as certificates say it, and form 1 of digests
     theorem: str  # why the claim is true
+    norm_order: ClassVar[NormOrder | None] = None  # of the norm that its noise is made for
 
     @abstractmethod
     def price(
@@ -83,11 +85,19 @@ def pure_shares(measuring: Measuring) -> list[Fraction]:
 def pure_weights(measuring: Measuring) -> list[float]:
     """Return what each measurement's share is proportional to when epsilons add up."""
     measurements = measuring.measurements
-    norms = [measurement.sensitivity.l1 / measurement.size for measurement in measurements]
+    norms = [_length(measurement) / measurement.size for measurement in measurements]
     return [
         (measurement.weight * norm**2) ** (1 / 3)
         for measurement, norm in zip(measurements, norms, strict=True)
     ]
+
+
+def _length(measurement: Measurement) -> float:
+    """Return how far one unit moves a measurement, in steps of its grid, by the norm that bounds it."""
+    bounds = measurement.sensitivity
+    if measurement.norm is not None and measurement.norm.order == 2:
+        return math.sqrt(bounds.l2_squared) / measurement.scale
+    return bounds.l1 / measurement.scale
 
 
 def picking(measurement: Measurement, epsilon: Fraction) -> Geometric:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from sanql.account import Charge, total_charge
 from sanql.errors import Refused
 from sanql.plan.mechanism import Priced, is_free, split
-from sanql.plan.pricing import MECHANISMS, expected_error, price_levels
+from sanql.plan.pricing import MECHANISMS, expected_error, price_bounded, price_levels
 from sanql.statistics import Measuring
 
 _ROUNDS = 60
@@ -82,8 +82,8 @@ def _laws(levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction) -> li
         return []
     laws = []
     for mechanism in MECHANISMS:
-        at = [mechanism.price(levels, e, delta) for e in (epsilon, 2 * epsilon)]
-        errors = [sum(map(expected_error, levels, priced)) for priced in at if priced is not None]
+        at = [price_bounded(mechanism, levels, e, delta) for e in (epsilon, 2 * epsilon)]
+        errors = [sum(map(expected_error, *priced)) for priced in at if priced is not None]
         if len(errors) == len(at):
             power = math.log2(errors[0] / errors[1])
             laws.append((errors[0] * float(epsilon) ** power, power))

@@ -5,7 +5,8 @@ often they enter the answer. With discrete Laplace noise the weighted variance i
 sum a_i 2 (l1_i / e_i)^2 under sum e_i = epsilon, least at e_i ∝ (a_i l1_i^2)^(1/3). With discrete
 Gaussian noise it is sum a_i l2_i^2 / (2 r_i) under sum r_i = rho, least at r_i ∝ sqrt(a_i) l2_i. The
 cheaper of the two is taken; without delta only the first exists. What is picked as the largest noisy
-score (quantiles) has an epsilon of its own either way, and Gaussian noise gets the rest.
+score (quantiles) has an epsilon of its own either way, and Gaussian noise gets the rest. Each mechanism
+bounds what a unit adds by the norm that its own noise is made for (norms.py).
 
 Several levels (grouping_sets.py) are priced as one list of measurements: their epsilons, or their rhos
 and then one conversion, add up to the whole question's. The same rule splits the budget among levels:
@@ -24,6 +25,7 @@ from sanql.measurements import Measured, Measurement
 from sanql.plan.gaussian import GaussianMechanism
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.mechanism import Mechanism, NoMechanism, Priced
+from sanql.plan.norms import bounded_by_norm
 from sanql.statistics import Measuring
 
 MECHANISMS: tuple[Mechanism, ...] = (NoMechanism(), LaplaceMechanism(), GaussianMechanism())
@@ -49,23 +51,29 @@ def price_best(
     exact = nothing.price(ways[0], epsilon, delta)
     if exact is not None:
         return ways[0], exact, Charge((), Fraction(0), Fraction(0))
-    candidates = [
-        (way, priced_levels)
-        for way in ways
-        for mechanism in noisy
-        if (priced_levels := mechanism.price(way, epsilon, delta)) is not None
-    ]
+    found = [price_bounded(mechanism, way, epsilon, delta) for way in ways for mechanism in noisy]
+    candidates = [candidate for candidate in found if candidate is not None]
     way, best = min(candidates, key=lambda candidate: sum(map(expected_error, *candidate)))
-    events = tuple(event for priced in best for event in priced.charge.events)
-    spent = delta if any(priced.charge.delta for priced in best) else Fraction(0)
+    events = tuple(event for level in best for event in level.charge.events)
+    spent = delta if any(level.charge.delta for level in best) else Fraction(0)
     return way, best, Charge(events, epsilon, spent)
+
+
+def price_bounded(
+    mechanism: Mechanism, levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction
+) -> tuple[list[Measuring], tuple[Priced, ...]] | None:
+    """Return levels bounded by the norm of a mechanism's noise, and their price, if there is one."""
+    bounded = [bounded_by_norm(level, mechanism.norm_order) for level in levels]
+    priced = mechanism.price(bounded, epsilon, delta)
+    return None if priced is None else (bounded, priced)
 
 
 def expected_error(measuring: Measuring, priced: Priced) -> float:
     """Return the weighted variance of an answer, plus the square of what selection hides."""
     total = 0.0
     for measurement, noise in zip(measuring.measurements, priced.noises, strict=True):
-        total += measurement.weight * (noise.standard_deviation / measurement.size) ** 2
+        deviation = noise.standard_deviation / (measurement.size * measurement.scale)
+        total += measurement.weight * deviation**2
     if measuring.selection is None or priced.threshold is None:
         return total
     return total + _hidden(measuring, measuring.measurements[measuring.selection], priced) ** 2

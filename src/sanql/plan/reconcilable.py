@@ -41,7 +41,12 @@ def _fewer_together(limits: ContributionLimits) -> bool:
 
 
 def noise_variance(plan: Plan, level: int, places: Places) -> float:
-    """Return the variance of a measurement's noise at a level; 0 where the level has not measured it."""
-    return (
-        plan.levels[level].noises[places[level]].standard_deviation ** 2 if level in places else 0.0
-    )
+    """Return the variance of a measurement's noise at a level; 0 where the level has not measured it.
+
+    It is in steps of the grid, which levels share, whatever their cells count.
+    """
+    if level not in places:
+        return 0.0
+    chosen = plan.levels[level]
+    scale = chosen.measurements[places[level]].scale
+    return (chosen.noises[places[level]].standard_deviation / scale) ** 2

@@ -11,7 +11,8 @@ other's. That is so where both are estimates of the same thing:
   keys;
 - as much of each unit counts in both: the same number of rows, as many in one group as in all, and no
   group is lost (`keeps_all_groups`), so that a unit beyond its limits keeps as many rows in either, and
-  of its values on average the same share;
+  of its values on average the same share; scaled to a norm, one that does not hang on the groups
+  (`added_up_over_groups`);
 - the groups are known without the data, and so is how many of the finer make one of the coarser;
 - what is measured adds up (other_groups.py).
 
@@ -31,6 +32,7 @@ from sanql.plan.grouping_sets import is_public
 from sanql.plan.keys import FilteringKey, OneGroup, PublicKeys
 from sanql.plan.level import LevelOutline, outline_level
 from sanql.plan.mechanism import pure_weights
+from sanql.plan.norms import added_up_over_groups
 from sanql.plan.other_groups import adds_up
 from sanql.plan.weighted_selection import select_by_weights
 from sanql.question import Query
@@ -196,6 +198,8 @@ def _shared(carrier: LevelOutline, parts: tuple[QuestionLevel, ...]) -> SharedLe
     by_weights = carrier.by_weights and select_by_weights(
         outlined.measuring, carrier.table, carrier.limits, carrier.neighbours, importance.selection
     )
+    if any(cells_each(part, carrier) > 1 for part in parts):
+        outlined = replace(outlined, measuring=added_up_over_groups(outlined.measuring))
     outlined = replace(outlined, counts_for=carrier.counts_for, by_weights=by_weights)
     return SharedLevel(outlined, parts)
 

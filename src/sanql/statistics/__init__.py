@@ -6,7 +6,7 @@ from sanql.statistics.count import COUNTED, Count, CountUnits, count_of, units_o
 from sanql.statistics.distinct import distinct_of
 from sanql.statistics.listed import BY_SPELLING, STATISTICS, statistic_of
 from sanql.statistics.measuring import Importance, plan_measurements
-from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
+from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise, whole_steps
 from sanql.statistics.statistic import Estimate, Mask, Operand, Statistic, Values, Written
 from sanql.statistics.sum import Sum, held_to
 from sanql.statistics.values import no_bounds, when
@@ -37,4 +37,5 @@ __all__ = [
     "statistic_of",
     "units_of",
     "when",
+    "whole_steps",
 ]

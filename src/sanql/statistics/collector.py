@@ -25,6 +25,7 @@ from sanql.measurements import (
     Measured,
     Measurement,
     SensitivitySetting,
+    UnitNorms,
     bounds_of,
     grid_for,
     sensitivity_of_counts,
@@ -59,6 +60,7 @@ class Measuring:
     ] = ()  # by whose unknown values rows are counted in a level apart
     other_groups: int | None = None  # the measurement that stands for `selection` in their row
     limits: ContributionLimits = ONE_ROW  # what may count of one unit
+    unit_norms: UnitNorms | None = None  # where units may be bounded by norm: by which
 
 
 class Collector:

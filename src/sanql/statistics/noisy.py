@@ -7,6 +7,7 @@ noise of everything else has no part in the selection.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -42,7 +43,7 @@ class PlannedNoise:
         noises = [self.noises[index]]
         if index == self.measuring.selection and self.measuring.other_groups is not None:
             noises.append(self.noises[self.measuring.other_groups])
-        return max(noise.half_width(confidence) for noise in noises)
+        return max(_reach(noise, self.measurements[index], confidence) for noise in noises)
 
     def reach_of_all(self, index: int, confidence: Fraction) -> int:
         """Return how far the noise of any count by value reaches, when all of them must hold."""
@@ -67,8 +68,8 @@ class NoisyMeasurements:
         return self.noise.measurements[index]
 
     def steps(self, index: int) -> Integers:
-        """Return the noisy integers of a measurement."""
-        return self.cells.measurement(index)
+        """Return the noisy integers of a measurement: the nearest whole steps of its grid."""
+        return whole_steps(self.cells.measurement(index), self.measurement(index).scale)
 
     def sums(self, index: int) -> Reals:
         """Return a noisy sum in the units of its values, still centred."""
@@ -102,7 +103,7 @@ class NoisyMeasurements:
         """Return the interval of a measurement, in steps of its grid."""
         values = self.steps(index).astype(np.float64)
         noise, measuring = self.noise.noises[index], self.noise.measuring
-        width: Reals | float = float(noise.half_width(confidence))
+        width: Reals | float = float(_reach(noise, self.measurement(index), confidence))
         if index != measuring.selection or isinstance(noise, NoNoise):
             return Band(values - width, values + width)
         is_other = self.cells.other_groups
@@ -121,3 +122,26 @@ class NoisyMeasurements:
                 "a count that selects keys has a threshold and noise of both signs"
             )
         return least_counts(noise, threshold, self.steps(index), confidence)
+
+
+def whole_steps(cells: Integers, scale: int) -> Integers:
+    """Return steps of cells, of which `scale` are one of the grid, as the nearest whole steps of that.
+
+    >>> whole_steps(np.array([-6, -3, 0, 1, 2, 9]), 4).tolist()
+    [-1, -1, 0, 0, 1, 2]
+    """
+    if scale == 1:
+        return cells
+    below, left = np.divmod(cells, scale)
+    return below + (2 * left >= scale)
+
+
+def _reach(noise: Noise, measurement: Measurement, confidence: Fraction) -> int:
+    """Return how far a measurement's noise reaches, in whole steps of its grid.
+
+    The value in whole steps is up to half a step from the cell that it is made of.
+    """
+    reach = noise.half_width(confidence)
+    if measurement.scale == 1:
+        return reach
+    return math.ceil(Fraction(reach, measurement.scale) + Fraction(1, 2))

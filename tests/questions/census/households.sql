@@ -17,7 +17,7 @@ SELECT region_code, COUNT(*) FROM dwellings WHERE region_code IS NOT NULL GROUP 
 SELECT role, COUNT(*), COUNT(DISTINCT household_id) FROM members WHERE role IS NOT NULL GROUP BY role ORDER BY role;
 --plan> reads members; protects household_id, at most 8 rows in 4 groups, 8 in one
 --plan> groups: public, head/partner/child/other of role
---plan> rows: L1 16, Linf 8, L2² 128; DiscreteLaplace
+--plan> rows scaled to L1 8 rows in parts of 1/65536: L1 1048576, Linf 524288, L2² 549755813888; DiscreteLaplace
 --plan> units: L1 8, Linf 1, L2² 8; DiscreteLaplace
 
 -- Household sizes.
@@ -119,13 +119,13 @@ SELECT d.heating, COUNT(*) FROM members m JOIN dwellings d ON d.household_id = m
 --but> every public key appears
 --plan> reads members, dwellings; protects household_id, at most 8 rows in 4 groups, 8 in one
 --plan> groups: public, gas/oil/heat pump/district of heating
---plan> rows: L1 16, Linf 8, L2² 128; DiscreteLaplace
+--plan> rows scaled to L1 8 rows in parts of 1/65536: L1 1048576, Linf 524288, L2² 549755813888; DiscreteLaplace
 
 -- Members by country of the dwelling.
 SELECT r.country, COUNT(*), COUNT(DISTINCT m.household_id) FROM members m JOIN dwellings d USING (household_id) JOIN regions r ON r.code = d.region_code WHERE r.country IS NOT NULL GROUP BY r.country;
 --plan> reads members, dwellings, regions; protects household_id, at most 8 rows in 8 groups, 8 in one
 --plan> groups: public, those in regions of country
---plan> rows: L1 16, Linf 8, L2² 128; DiscreteLaplace
+--plan> rows scaled to L1 8 rows in parts of 1/65536: L1 1048576, Linf 524288, L2² 549755813888; DiscreteLaplace
 --plan> units: L1 16, Linf 1, L2² 16; DiscreteLaplace
 
 -- Couples by age difference.
@@ -163,7 +163,7 @@ SELECT COUNT(*) FROM dwellings WHERE household_id NOT IN (SELECT household_id FR
 SELECT role, COUNT(*) FROM (SELECT role, ROW_NUMBER() OVER (PARTITION BY household_id ORDER BY moved_in, age) AS place FROM members WHERE moved_in IS NOT NULL AND age IS NOT NULL) AS t WHERE place = 1 AND role IS NOT NULL GROUP BY role;
 --plan> reads members; protects household_id, at most 8 rows in 4 groups, 8 in one
 --plan> groups: public, head/partner/child/other of role
---plan> rows: L1 16, Linf 8, L2² 128; DiscreteLaplace
+--plan> rows scaled to L1 8 rows in parts of 1/65536: L1 1048576, Linf 524288, L2² 549755813888; DiscreteLaplace
 
 -- Members who earn more than the household's mean.
 SELECT COUNT(*) FROM members m WHERE wage > (SELECT AVG(n.wage) FROM members n WHERE n.household_id = m.household_id);
@@ -195,14 +195,14 @@ SELECT IF(built < 1960, 'old', 'new') AS age, AVG(rent) FROM dwellings WHERE bui
 SELECT kind, COUNT(*) FROM (SELECT household_id, 'earner' AS kind FROM members WHERE wage > 0 UNION ALL SELECT household_id, 'child' FROM members WHERE role = 'child') AS k GROUP BY kind;
 --plan> reads members; protects household_id, at most 16 rows in 16 groups, 16 in one
 --plan> groups: selected privately, by a subquery's c1
---plan> rows: L1 32, Linf 16, L2² 512; DiscreteLaplace
+--plan> rows scaled to L1 16 rows in parts of 1/32768: L1 1048576, Linf 524288, L2² 549755813888; DiscreteLaplace
 --plan> units: L1 32, Linf 1, L2² 32; TruncatedGeometric
 
 -- Schools of children.
 SELECT LOWER(school) AS school, COUNT(*) FROM members WHERE school IS NOT NULL GROUP BY 1;
 --plan> reads members; protects household_id, at most 8 rows in 8 groups, 8 in one
 --plan> groups: selected privately, by lower(school)
---plan> rows: L1 16, Linf 8, L2² 128; DiscreteGaussian
+--plan> rows scaled to L2² 22 rows in parts of 1/131072: L1 755914244096, Linf 614782, L2² 755914244096; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 5794, Linf 1024, L2² 2097152; DiscreteGaussian
 
 -- Years in the dwelling.

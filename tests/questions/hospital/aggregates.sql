@@ -63,7 +63,7 @@ SELECT ward, MIN(severity), MAX(severity) FROM visits WHERE ward IN ('surgery', 
 --plan> groups: public, those in wards of ward
 --plan> rows on either side of a value of severity at 0, 1 in steps of 1/1048576: L1 25165824, Linf 25165824, L2² 633318697598976; Geometric
 --plan> rows between values around the picked ones: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- The median, which here is a value that is there.
 SELECT MEDIAN(severity), MEDIAN(height) FROM visits JOIN people USING (person_id);
@@ -195,9 +195,9 @@ SELECT ward, COUNT_IF(severity = 1) AS s1, COUNT_IF(severity = 2) AS s2, COUNT_I
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows with a value of case(equal(severity, 1), 1, None): L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> rows with a value of case(equal(severity, 2), 1, None): L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> rows with a value of case(greater_equal(severity, 3), 1, None): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows with a value of case(equal(severity, 1), 1, None) scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> rows with a value of case(equal(severity, 2), 1, None) scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> rows with a value of case(greater_equal(severity, 3), 1, None) scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- A histogram of equal widths.
 SELECT WIDTH_BUCKET(height, 100, 200, 10) AS bucket, COUNT(*) FROM people WHERE height IS NOT NULL GROUP BY bucket HAVING COUNT(*) > 0 ORDER BY bucket;

@@ -31,27 +31,27 @@ SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward ORDER BY visits DESC, 
 --but> rows without a public key are left out
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Groups by position.
 SELECT ward, urgent, COUNT(*) FROM visits WHERE urgent IS NOT NULL GROUP BY 1, 2 HAVING COUNT(*) > 0 ORDER BY 1, 2;
 --but> rows without a public key are left out
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward × False/True of urgent
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Groups by alias.
 SELECT UPPER(doctor) AS who, COUNT(*) AS n FROM visits GROUP BY who ORDER BY n DESC, who;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by upper(doctor)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Groups by an expression that is repeated.
 SELECT severity >= 4, COUNT(*) FROM visits WHERE severity IS NOT NULL GROUP BY severity >= 4;
 --plan> reads visits; protects person_id, at most 12 rows in 2 groups, 12 in one
 --plan> groups: public, False/True of greater_equal(severity, 4)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Groups by everything that is not an aggregate.
 SELECT blood, smoker, COUNT(*) AS n FROM people WHERE smoker IS NOT NULL GROUP BY ALL ORDER BY ALL;
@@ -77,15 +77,15 @@ SELECT COUNT(*) AS n, AVG(height) FROM people WHERE blood IS NOT NULL GROUP BY b
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) >= 30 ORDER BY n DESC;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- A condition over an alias of the answer.
 SELECT doctor, AVG(cost) AS mean_cost FROM visits GROUP BY doctor HAVING mean_cost > 1000 AND COUNT(*) > 10 ORDER BY doctor;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by doctor
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteGaussian
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteGaussian
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> sum of cost in steps of 0.01 from 500000 scaled to L2² 41 rows in parts of 1/1: L1 10250000000000, Linf 3201562, L2² 10250000000000; DiscreteGaussian
+--plan> rows with a value of cost scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- A condition over an aggregate that is not shown.
@@ -100,13 +100,13 @@ SELECT city FROM people GROUP BY city HAVING AVG(income) > 50000 ORDER BY city;
 SELECT ward, COUNT(*) AS n FROM visits WHERE ward IS NOT NULL GROUP BY ward ORDER BY n DESC LIMIT 3;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- The second page.
 SELECT ward, COUNT(*) AS n FROM visits WHERE ward IS NOT NULL GROUP BY ward HAVING n > 0 ORDER BY n DESC LIMIT 2 OFFSET 1;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Only an offset.
 SELECT blood, COUNT(*) FROM people WHERE blood IS NOT NULL GROUP BY blood ORDER BY blood OFFSET 2;
@@ -124,14 +124,14 @@ SELECT blood, COUNT(*) FROM people WHERE blood IS NOT NULL GROUP BY blood ORDER 
 SELECT doctor, COUNT(*) FROM visits GROUP BY doctor ORDER BY doctor NULLS FIRST;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by doctor
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Missing keys last, downwards.
 SELECT doctor, COUNT(*) FROM visits GROUP BY doctor ORDER BY doctor DESC NULLS LAST;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by doctor
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- An order by something that is not shown.
@@ -151,7 +151,7 @@ SELECT blood FROM people WHERE blood IS NOT NULL GROUP BY blood ORDER BY SUM(inc
 SELECT DISTINCT COUNT(*) > 30 AS busy FROM visits WHERE ward IS NOT NULL GROUP BY ward ORDER BY busy;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Which doctors there are.
 SELECT DISTINCT doctor FROM visits GROUP BY doctor;
@@ -188,14 +188,14 @@ SELECT ward, COUNT_IF(urgent) / NULLIF(COUNT(*), 0) AS urgent_share FROM visits 
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows with a value of case(urgent, 1, None): L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows with a value of case(urgent, 1, None) scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- A word for a number.
 SELECT ward, CASE WHEN COUNT(*) > 50 THEN 'busy' WHEN COUNT(*) > 20 THEN 'usual' ELSE 'quiet' END AS load FROM visits WHERE ward IS NOT NULL GROUP BY ward HAVING COUNT(*) > 0;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- A text made of key and number.
 SELECT blood || ': ' || CAST(COUNT(*) AS VARCHAR) AS label FROM people WHERE blood IS NOT NULL GROUP BY blood ORDER BY label;
@@ -285,7 +285,7 @@ FROM visits SELECT COUNT(*), AVG(cost) WHERE urgent;
 SELECT ward, doctor, COUNT(*) AS n FROM visits WHERE ward IS NOT NULL AND doctor IS NOT NULL GROUP BY ward, doctor ORDER BY ward, doctor;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by ward, doctor
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- A range of numbers as keys.
@@ -293,9 +293,9 @@ SELECT severity, COUNT(*), AVG(cost) FROM visits GROUP BY severity ORDER BY seve
 --but> rows without a public key are left out
 --plan> reads visits; protects person_id, at most 12 rows in 5 groups, 12 in one
 --plan> groups: public, 5 values of severity
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of cost in steps of 0.01 from 500000 scaled to L1 12 rows in parts of 1/1: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
+--plan> rows with a value of cost scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- A condition as a key.
 SELECT smoker, COUNT(*) FROM people GROUP BY smoker;

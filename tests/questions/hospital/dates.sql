@@ -4,64 +4,64 @@
 SELECT DATE_TRUNC('month', arrived) AS month, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY month ORDER BY month;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, 24 values of trunc_month(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Visits by quarter.
 SELECT DATE_TRUNC('quarter', arrived) AS quarter, COUNT(*), SUM(cost) FROM visits WHERE arrived IS NOT NULL GROUP BY quarter ORDER BY quarter;
 --plan> reads visits; protects person_id, at most 12 rows in 8 groups, 12 in one
 --plan> groups: public, 8 values of trunc_quarter(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of cost in steps of 0.01 scaled to L1 12 rows in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
 
 -- Visits by year and month as numbers.
 SELECT YEAR(arrived) AS y, MONTH(arrived) AS m, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY y, m HAVING COUNT(*) > 0 ORDER BY y, m;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, 2023/2024 of part_year(arrived) × 12 values of part_month(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Visits by day of the week.
 SELECT DAYOFWEEK(arrived) AS d, ISODOW(arrived) AS i, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY d, i HAVING COUNT(*) > 0;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, 7 values of part_dayofweek(arrived) × 7 values of part_isodow(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- By the name of the day.
 SELECT DAYNAME(arrived) AS d, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY d;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by dayname(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- By the name of the month.
 SELECT MONTHNAME(arrived) AS m, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY m;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by monthname(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- By the hour of the day.
 SELECT EXTRACT(HOUR FROM arrived) AS hour, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY hour HAVING COUNT(*) > 0 ORDER BY hour;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, 24 values of part_hour(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Nights and days.
 SELECT CASE WHEN HOUR(arrived) BETWEEN 6 AND 21 THEN 'day' ELSE 'night' END AS shift, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY shift;
 --plan> reads visits; protects person_id, at most 12 rows in 2 groups, 12 in one
 --plan> groups: public, day/night of case(between(part_hour(arrived), 6, 21), 'day', 'night')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- By week of the year.
 SELECT WEEK(arrived) AS w, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY w HAVING COUNT(*) > 0 ORDER BY w;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, 53 values of part_week(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- By half a year, from the quarter.
 SELECT IF(QUARTER(arrived) <= 2, 'first half', 'second half') AS half, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY half;
 --plan> reads visits; protects person_id, at most 12 rows in 2 groups, 12 in one
 --plan> groups: public, first half/second half of case(less_equal(part_quarter(arrived), 2), 'first half', 'second half')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Visits in a year, by a range.
 SELECT COUNT(*) FROM visits WHERE arrived >= '2024-01-01' AND arrived < '2025-01-01';
@@ -149,14 +149,14 @@ SELECT COUNT(*) FROM diagnoses WHERE noted + INTERVAL 3 MONTH > DATE '2024-12-31
 SELECT LAST_DAY(noted) AS month_end, COUNT(*) FROM diagnoses WHERE noted IS NOT NULL GROUP BY month_end HAVING COUNT(*) > 0;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: public, 732 values of last_day(noted)
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 
 -- A year and month as text; one that a single person came in is never shown.
 SELECT STRFTIME(arrived, '%Y-%m') AS month, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY month;
 --duckdb> SELECT STRFTIME(arrived, '%Y-%m') AS month, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY month HAVING COUNT(DISTINCT person_id) > 1
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by strftime(arrived, '%Y-%m')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- BigQuery's format.
@@ -164,7 +164,7 @@ SELECT FORMAT_DATE('%Y', noted) AS y, COUNT(*) FROM diagnoses WHERE noted IS NOT
 --duckdb> SELECT STRFTIME(noted, '%Y') AS y, COUNT(*) FROM diagnoses WHERE noted IS NOT NULL GROUP BY y
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by strftime(noted, '%Y')
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- PostgreSQL's format.
@@ -172,7 +172,7 @@ SELECT TO_CHAR(noted, 'YYYY-MM') AS m, COUNT(*) FROM diagnoses WHERE noted IS NO
 --duckdb> SELECT STRFTIME(noted, '%Y-%m') AS m, COUNT(*) FROM diagnoses WHERE noted IS NOT NULL GROUP BY m
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by strftime(noted, '%Y-%m')
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- A day of the year.
@@ -197,7 +197,7 @@ SELECT DECADE(born) AS d, CENTURY(born) AS c, COUNT(*) FROM people WHERE born IS
 SELECT DATE_PART('year', noted) AS y, EXTRACT(month FROM noted) AS m, COUNT(*) FROM diagnoses WHERE noted IS NOT NULL GROUP BY y, m HAVING COUNT(*) > 0;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: public, 2023/2024/2025 of part_year(noted) × 12 values of part_month(noted)
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 
 -- The first and last year seen.
 SELECT MIN(YEAR(arrived)), MAX(YEAR(arrived)) FROM visits;
@@ -210,10 +210,10 @@ SELECT MIN(YEAR(arrived)), MAX(YEAR(arrived)) FROM visits;
 SELECT DATE_TRUNC('week', noted) AS week, COUNT(*) FROM diagnoses WHERE noted >= '2024-11-01' GROUP BY week HAVING COUNT(*) > 0 ORDER BY week;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 14 groups, 36 in one
 --plan> groups: public, 14 values of trunc_week(noted)
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 
 -- Days without a visit are shown too.
 SELECT CAST(arrived AS DATE) AS day, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY day ORDER BY day LIMIT 0;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, 731 values of cast_date(arrived)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace

@@ -10,14 +10,14 @@ SELECT COUNT(*) FROM people p JOIN visits v ON p.person_id = v.person_id;
 SELECT p.sex, COUNT(*) FROM people p JOIN visits v USING (person_id) WHERE p.sex IS NOT NULL GROUP BY p.sex;
 --plan> reads people, visits; protects person_id, at most 12 rows in 3 groups, 12 in one
 --plan> groups: public, F/M/X of sex
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- The same, naturally.
 SELECT sex, AVG(cost) FROM people NATURAL JOIN visits WHERE sex IS NOT NULL GROUP BY sex;
 --plan> reads people, visits; protects person_id, at most 12 rows in 3 groups, 12 in one
 --plan> groups: public, F/M/X of sex
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of cost in steps of 0.01 from 500000 scaled to L1 12 rows in parts of 1/1: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
+--plan> rows with a value of cost scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- The old way to join.
 SELECT COUNT(*) FROM people, visits WHERE people.person_id = visits.person_id AND people.smoker;
@@ -71,13 +71,13 @@ SELECT v.ward, COUNT(*) FROM visits v JOIN diagnoses d ON d.visit_id = v.visit_i
 --but> every public key appears
 --plan> reads visits, diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 
 -- Three tables of one person.
 SELECT p.sex, d.code, COUNT(*) FROM people p JOIN visits v ON v.person_id = p.person_id JOIN diagnoses d ON d.visit_id = v.visit_id WHERE p.sex IS NOT NULL AND d.code IS NOT NULL GROUP BY p.sex, d.code;
 --plan> reads people, visits, diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by sex, code
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Three tables, all by USING.
@@ -90,23 +90,23 @@ SELECT COUNT(DISTINCT person_id) FROM people JOIN visits USING (person_id) JOIN 
 SELECT code, COUNT(*) FROM diagnoses WHERE main AND code IS NOT NULL GROUP BY code;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by code
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Visits with what is known of the ward.
 SELECT w.kind, COUNT(*), AVG(v.cost) FROM visits v JOIN wards w ON v.ward = w.ward WHERE w.kind IS NOT NULL GROUP BY w.kind;
 --plan> reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of kind
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of cost in steps of 0.01 from 500000 scaled to L1 12 rows in parts of 1/1: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
+--plan> rows with a value of cost scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- The floor as a key.
 SELECT floor, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY floor ORDER BY floor;
 --but> every public key appears
 --plan> reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of floor
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Naturally, with a public table.
 SELECT region, COUNT(*) FROM people NATURAL JOIN cities GROUP BY region;
@@ -126,20 +126,20 @@ SELECT COUNT(*), COUNT(w.floor), COUNT(w.kind) FROM visits v LEFT JOIN wards w O
 SELECT w.ward, COUNT(v.ward) AS n FROM wards w LEFT JOIN visits v ON v.ward = w.ward GROUP BY w.ward ORDER BY n DESC, w.ward;
 --plan> reads wards, visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of ward
---plan> rows with a value of ward: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows with a value of ward scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- The same from the other side.
 SELECT w.ward, COUNT(v.severity) FROM visits v RIGHT JOIN wards w ON v.ward = w.ward GROUP BY w.ward;
 --plan> reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of ward
---plan> rows with a value of severity: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows with a value of severity scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- A sum per ward where some have none.
 SELECT w.ward, SUM(v.cost) FROM wards w LEFT JOIN visits v USING (ward) GROUP BY w.ward;
 --but> an empty sum is 0
 --plan> reads wards, visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of ward
---plan> sum of cost in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
+--plan> sum of cost in steps of 0.01 scaled to L1 12000000 in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
 
 -- Both kept: wards nobody was in and visits to no ward.
 SELECT COUNT(v.cost), SUM(v.cost) FROM visits v FULL JOIN wards w ON v.ward = w.ward;
@@ -170,7 +170,7 @@ SELECT COUNT(*) FROM people CROSS JOIN wards WHERE wards.floor = 9 AND people.in
 SELECT c.region, w.kind, COUNT(*) FROM people p JOIN visits v USING (person_id) JOIN cities c ON p.city = c.city JOIN wards w ON v.ward = w.ward WHERE w.kind IS NOT NULL GROUP BY c.region, w.kind ORDER BY 1, 2;
 --plan> reads people, visits, cities, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in cities of region × those in wards of kind
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Pairs of visits of one person.
 SELECT COUNT(*) FROM visits a JOIN visits b ON a.person_id = b.person_id AND a.arrived < b.arrived;
@@ -253,4 +253,4 @@ SELECT v.ward, COUNT(DISTINCT v.visit_id), COUNT(*) FROM visits v JOIN diagnoses
 --plan> reads visits, diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: public, all wards.ward of ward
 --plan> distinct values of visit_id: L1 36, Linf 36, L2² 1296; DiscreteLaplace
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace

@@ -166,15 +166,15 @@ SELECT sex, COUNT(*) FROM people WHERE sex IS NOT NULL GROUP BY GROUPING SETS ((
 SELECT doctor, urgent, COUNT(*) AS n FROM visits WHERE urgent IS NOT NULL GROUP BY CUBE (doctor, urgent);
 --plan> (doctor, urgent) reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> (doctor, urgent) groups: selected privately, by doctor, urgent
---plan> (doctor, urgent) rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> (doctor, urgent) rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> (doctor, urgent) units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 --plan> (doctor) reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> (doctor) groups: selected privately, by doctor
---plan> (doctor) rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> (doctor) rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> (doctor) units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 --plan> (urgent) reads visits; protects person_id, at most 12 rows in 2 groups, 12 in one
 --plan> (urgent) groups: public, False/True of urgent
---plan> (urgent) rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> (urgent) rows scaled to L2² 101 rows in parts of 1/65536: L1 433791696896, Linf 658628, L2² 433791696896; DiscreteGaussian
 --plan> () reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> () groups: one; rows have one of False/True of urgent
 --plan> () rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
@@ -194,7 +194,7 @@ SELECT ward, COUNT(*) AS n, COUNT(DISTINCT person_id) AS people FROM visits GROU
 --but> every public key appears
 --plan> (ward) reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> (ward) groups: public, all wards.ward of ward
---plan> (ward) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> (ward) rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 --plan> (ward) units: L1 12, Linf 1, L2² 12; DiscreteLaplace
 --plan> () reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> () groups: one; rows have one of all wards.ward of ward
@@ -206,12 +206,12 @@ SELECT w.kind, w.ward, COUNT(*) AS n, SUM(v.cost) AS cost FROM visits v JOIN war
 --but> every public key appears
 --plan> (kind, ward) reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> (kind, ward) groups: public, those in wards of kind × those in wards of ward
---plan> (kind, ward) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> (kind, ward) sum of cost in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
+--plan> (kind, ward) rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> (kind, ward) sum of cost in steps of 0.01 scaled to L1 12 rows in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
 --plan> (kind) reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> (kind) groups: public, those in wards of kind; rows have one of those in wards of ward
---plan> (kind) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> (kind) sum of cost in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
+--plan> (kind) rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> (kind) sum of cost in steps of 0.01 scaled to L1 12 rows in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
 --plan> () reads visits, wards; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> () groups: one; rows have one of those in wards of kind; rows have one of those in wards of ward
 --plan> () rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
@@ -221,10 +221,10 @@ SELECT w.kind, w.ward, COUNT(*) AS n, SUM(v.cost) AS cost FROM visits v JOIN war
 SELECT YEAR(arrived) AS y, QUARTER(arrived) AS q, COUNT(*) FROM visits WHERE arrived IS NOT NULL GROUP BY ROLLUP (y, q) ORDER BY y NULLS LAST, q NULLS LAST;
 --plan> (y, q) reads visits; protects person_id, at most 12 rows in 8 groups, 12 in one
 --plan> (y, q) groups: public, 1/2/3/4 of part_quarter(arrived) × 2023/2024 of part_year(arrived)
---plan> (y, q) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> (y, q) rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 --plan> (y) reads visits; protects person_id, at most 12 rows in 2 groups, 12 in one
 --plan> (y) groups: public, 2023/2024 of part_year(arrived); rows have one of 1/2/3/4 of part_quarter(arrived)
---plan> (y) rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> (y) rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 --plan> () reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> () groups: one; rows have one of 1/2/3/4 of part_quarter(arrived); rows have one of 2023/2024 of part_year(arrived)
 --plan> () rows: L1 12, Linf 12, L2² 144; DiscreteLaplace

@@ -101,14 +101,14 @@ SELECT ward, AVG(n) FROM (SELECT person_id, ward, COUNT(*) AS n FROM visits WHER
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> sum of a subquery's c2 from 6: L1 72, Linf 72, L2² 5184; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of a subquery's c2 from 6 scaled to L1 12 rows in parts of 1/8192: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Diagnoses of a visit, counted per visit.
 SELECT n, COUNT(*) FROM (SELECT visit_id, COUNT(*) AS n FROM diagnoses GROUP BY visit_id) AS t GROUP BY n HAVING COUNT(*) > 0 ORDER BY n;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: public, 37 values of a subquery's c1
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 
 -- Diagnoses of a person, through visits.
 SELECT AVG(n), MIN(n) FROM (SELECT v.person_id, COUNT(*) AS n FROM visits v JOIN diagnoses d USING (visit_id) GROUP BY v.person_id) AS t;
@@ -139,7 +139,7 @@ SELECT ward, COUNT(*) FROM (SELECT ward, ROW_NUMBER() OVER (PARTITION BY person_
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- First visits by QUALIFY.
 SELECT COUNT(*), AVG(severity) FROM (SELECT severity FROM visits WHERE arrived IS NOT NULL QUALIFY ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY arrived) = 1) AS t;
@@ -172,7 +172,7 @@ SELECT COUNT(*) FROM (SELECT ward, LEAD(urgent) OVER (PARTITION BY person_id ORD
 SELECT r, COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY person_id ORDER BY severity DESC) AS r FROM visits WHERE severity IS NOT NULL) AS t WHERE r <= 3 GROUP BY r ORDER BY r;
 --plan> reads visits; protects person_id, at most 12 rows in 3 groups, 12 in one
 --plan> groups: public, 1/2/3 of a subquery's c0
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Different severities of a person in order.
 SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (PARTITION BY person_id ORDER BY severity) AS d FROM visits WHERE severity IS NOT NULL) AS t WHERE d = 2;
@@ -184,8 +184,8 @@ SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (PARTITION BY person_id ORDER BY 
 SELECT ward, AVG(n) FROM (SELECT ward, COUNT(*) OVER (PARTITION BY person_id) AS n FROM visits) AS t WHERE n <= 12 AND ward = 'surgery' GROUP BY ward;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of ward
---plan> sum of a subquery's c1 from 6: L1 72, Linf 72, L2² 5184; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of a subquery's c1 from 6 scaled to L1 12 rows in parts of 1/8192: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- The first ward of a person beside each visit.
 SELECT COUNT(*) FROM (SELECT ward, FIRST_VALUE(ward) OVER (PARTITION BY person_id ORDER BY arrived) AS first FROM visits WHERE arrived IS NOT NULL) AS t WHERE ward = first;
@@ -216,13 +216,13 @@ SELECT ward, COUNT(*) FROM (SELECT DISTINCT person_id, ward FROM visits) AS t WH
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Main diagnoses of each person, once each.
 SELECT code, COUNT(*) FROM (SELECT DISTINCT v.person_id, d.code FROM visits v JOIN diagnoses d ON d.visit_id = v.visit_id WHERE d.main) AS t WHERE code IS NOT NULL GROUP BY code;
 --plan> reads visits, diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by code
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- The median person's cost.

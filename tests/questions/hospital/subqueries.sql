@@ -83,7 +83,7 @@ SELECT COUNT(*) FROM (SELECT cost FROM visits WHERE urgent UNION ALL SELECT cost
 SELECT what, COUNT(*) FROM (SELECT person_id, 'born' AS what FROM people UNION ALL SELECT person_id, 'visit' FROM visits) AS events GROUP BY what;
 --plan> reads people, visits; protects person_id, at most 13 rows in 13 groups, 13 in one
 --plan> groups: selected privately, by a subquery's c1
---plan> rows: L1 13, Linf 13, L2² 169; DiscreteGaussian
+--plan> rows scaled to L2² 46 rows in parts of 1/131072: L1 790273982464, Linf 888973, L2² 790273982464; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3693, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Persons in one list or the other, once each.
@@ -149,7 +149,7 @@ SELECT ward, COUNT(*) FROM visits v WHERE ward IS NOT NULL AND v.visit_id NOT IN
 --but> every public key appears
 --plan> reads visits, diagnoses; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- Visits to wards of a kind.
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE kind = 'medical');
@@ -192,7 +192,7 @@ SELECT ward, COUNT(*) FROM visits v WHERE ward IS NOT NULL AND arrived = (SELECT
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
 
 -- People with three visits or more.
 SELECT COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM visits v WHERE v.person_id = p.person_id) >= 3;

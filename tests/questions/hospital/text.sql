@@ -5,7 +5,7 @@ SELECT INITCAP(LOWER(doctor)) AS who, COUNT(*) FROM visits WHERE doctor IS NOT N
 --duckdb> SELECT CASE LOWER(doctor) WHEN 'dr. ahl' THEN 'Dr. Ahl' WHEN 'dr. bek' THEN 'Dr. Bek' ELSE 'Dr. Cruz' END AS who, COUNT(*) FROM visits WHERE doctor IS NOT NULL GROUP BY who
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by initcap(lower(doctor))
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Names without spaces around them.
@@ -49,7 +49,7 @@ SELECT SUBSTRING(email, POSITION('@' IN email) + 1) AS provider, COUNT(*) FROM p
 SELECT LEFT(code, 1) AS chapter, COUNT(*) FROM diagnoses WHERE code IS NOT NULL GROUP BY chapter;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by left(code, 1)
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Categories of diagnoses, before the point.
@@ -63,7 +63,7 @@ SELECT SUBSTR(code, 1, 3) AS category, COUNT(DISTINCT visit_id) FROM diagnoses W
 SELECT RIGHT(code, 1) AS sub, COUNT(*) FROM diagnoses WHERE CONTAINS(code, '.') GROUP BY sub;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by right(code, 1)
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Hypertension by a pattern.
@@ -112,7 +112,7 @@ SELECT COUNT(*) FROM diagnoses WHERE code SIMILAR TO '(I|E)[0-9]+.*';
 SELECT REGEXP_EXTRACT(notes, '[0-9]+') AS number, COUNT(*) FROM visits WHERE notes IS NOT NULL GROUP BY number;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by regexp_extract(notes, '[0-9]+', 0)
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- A fever from a note, as a number.
@@ -126,14 +126,14 @@ SELECT AVG(CASE WHEN t BETWEEN 30 AND 45 THEN t END) FROM (SELECT TRY_CAST(REGEX
 SELECT REGEXP_REPLACE(code, '[0-9]', '#', 'g') AS shape, COUNT(*) FROM diagnoses WHERE code IS NOT NULL GROUP BY shape;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by regexp_replace(code, '[0-9]', '#', 'g')
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Points removed.
 SELECT REPLACE(code, '.', '') AS plain, COUNT(*) FROM diagnoses WHERE code IS NOT NULL GROUP BY plain;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by replace(code, '.', '')
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Signs exchanged.
@@ -180,7 +180,7 @@ SELECT sex || ':' || city AS label, COUNT(*) FROM people WHERE sex <> 'X' AND ci
 SELECT LPAD(CAST(severity AS VARCHAR), 3, '0') AS grade, COUNT(*) FROM visits WHERE severity IS NOT NULL GROUP BY grade;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by lpad(cast_text(severity), 3, '0')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Texts filled up at the end.
@@ -193,21 +193,21 @@ SELECT RPAD(blood, 4, '.') AS b, COUNT(*) FROM people WHERE blood IS NOT NULL GR
 SELECT REPEAT('*', 3) || CAST(severity AS VARCHAR) AS s, COUNT(*) FROM visits WHERE severity IS NOT NULL GROUP BY s;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by join(repeat('*', 3), cast_text(severity))
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Written backwards.
 SELECT REVERSE(code) AS backwards, COUNT(*) FROM diagnoses WHERE code IS NOT NULL GROUP BY backwards;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by reverse(code)
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- The first letter's number.
 SELECT ASCII(code), COUNT(*) FROM diagnoses WHERE code IS NOT NULL GROUP BY 1;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by ascii(code)
---plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Empty notes are not missing ones.
@@ -223,7 +223,7 @@ SELECT COUNT_IF(notes = ''), COUNT_IF(notes IS NULL), COUNT_IF(LENGTH(notes) = 0
 SELECT COALESCE(doctor, 'nobody') AS who, COUNT(*) FROM visits GROUP BY who;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by coalesce(doctor, 'nobody')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- The same with IFNULL.
@@ -243,7 +243,7 @@ SELECT SUM(LEAST(STRLEN(name), 50)), SUM(LEAST(BIT_LENGTH(name), 500)) FROM peop
 SELECT INSTR(notes, ':') AS place, COUNT(*) FROM visits WHERE notes IS NOT NULL GROUP BY place;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: selected privately, by strpos(notes, ':')
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> rows scaled to L2² 41 rows in parts of 1/131072: L1 704374636544, Linf 839270, L2² 704374636544; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3548, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Spaces cut on one side.

@@ -31,7 +31,7 @@ SELECT AVG(total), COUNT(*) FROM (SELECT order_id, SUM(quantity * price) AS tota
 SELECT pieces, COUNT(*) FROM (SELECT order_id, COUNT(*) AS pieces FROM items GROUP BY order_id) AS b GROUP BY pieces HAVING COUNT(*) > 0 ORDER BY pieces;
 --plan> reads items; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, 41 values of a subquery's c1
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Large baskets.
 SELECT COUNT(*) FROM (SELECT order_id FROM items GROUP BY order_id HAVING SUM(quantity) > 5) AS b;
@@ -100,13 +100,13 @@ SELECT DATE_TRUNC('month', first) AS month, COUNT(*) FROM (SELECT customer_id, M
 WITH ranked AS (SELECT customer_id, channel, ROW_NUMBER() OVER (PARTITION BY customer_id ORDER BY ordered, order_id) AS place FROM orders) SELECT channel, COUNT(*) FROM ranked WHERE place = 1 AND channel IS NOT NULL GROUP BY channel;
 --plan> reads orders; protects customer_id, at most 10 rows in 3 groups, 10 in one
 --plan> groups: public, web/shop/phone of channel
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> rows scaled to L1 10 rows in parts of 1/65536: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- The last status of a customer.
 SELECT status, COUNT(*) FROM (SELECT status FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer_id ORDER BY ordered DESC NULLS LAST, order_id) = 1) AS t WHERE status IS NOT NULL GROUP BY status;
 --plan> reads orders; protects customer_id, at most 10 rows in 10 groups, 10 in one
 --plan> groups: selected privately, by status
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteGaussian
+--plan> rows scaled to L2² 31 rows in parts of 1/131072: L1 532575944704, Linf 729778, L2² 532575944704; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3239, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Days between orders.
@@ -155,7 +155,7 @@ SELECT YEAR(c.joined) AS cohort, COUNT(DISTINCT c.customer_id) AS customers, COU
 --plan> reads customers, orders; protects customer_id, at most 10 rows in 5 groups, 10 in one
 --plan> groups: public, 5 values of part_year(joined)
 --plan> units: L1 5, Linf 1, L2² 5; DiscreteLaplace
---plan> rows with a value of order_id: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> rows with a value of order_id scaled to L1 10 rows in parts of 1/65536: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Orders within a year of joining.
 SELECT COUNT(*) FROM customers c JOIN orders o ON o.customer_id = c.customer_id WHERE o.ordered BETWEEN c.joined AND c.joined + INTERVAL 1 YEAR;
@@ -173,7 +173,7 @@ SELECT newsletter, COUNT(*) FROM customers c WHERE newsletter IS NOT NULL AND cu
 SELECT o.channel, COUNT(*) AS orders FROM orders o WHERE o.ordered >= DATE '2023-07-01' AND o.ordered < DATE '2023-07-01' + INTERVAL 3 MONTH AND EXISTS (SELECT * FROM items i WHERE i.order_id = o.order_id AND i.quantity > 1) AND o.channel IS NOT NULL GROUP BY o.channel ORDER BY o.channel;
 --plan> reads orders, items; protects customer_id, at most 10 rows in 3 groups, 10 in one
 --plan> groups: public, web/shop/phone of channel
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> rows scaled to L1 10 rows in parts of 1/65536: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- TPC-H's twenty-second question.
 SELECT country, COUNT(*) AS customers, AVG(age) FROM (SELECT SUBSTRING(phone, 2, 2) AS country, age FROM customers c WHERE age > 20 AND NOT EXISTS (SELECT * FROM orders o WHERE o.customer_id = c.customer_id)) AS sale WHERE country IS NOT NULL GROUP BY country ORDER BY country;
@@ -192,7 +192,7 @@ SELECT SUM(i.price) / 7.0 FROM orders o JOIN items i ON i.order_id = o.order_id 
 SELECT what, YEAR(day) AS y, COUNT(*) FROM (SELECT 'joined' AS what, joined AS day FROM customers UNION ALL SELECT 'ordered', ordered FROM orders) AS e WHERE day IS NOT NULL GROUP BY what, y HAVING COUNT(*) > 0;
 --plan> reads customers, orders; protects customer_id, at most 11 rows in 11 groups, 11 in one
 --plan> groups: selected privately, by a subquery's c0, part_year(a subquery's c1)
---plan> rows: L1 11, Linf 11, L2² 121; DiscreteGaussian
+--plan> rows scaled to L2² 36 rows in parts of 1/131072: L1 618475290624, Linf 786432, L2² 618475290624; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3397, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Customers in a list made of two.
@@ -226,7 +226,7 @@ SELECT QUANTILE_DISC(pieces, 0.5), QUANTILE_DISC(pieces, 0.9) FROM (SELECT order
 SELECT CASE WHEN DAYOFWEEK(ordered) IN (0, 6) THEN 'weekend' ELSE 'weekday' END AS kind, COUNT(*) FROM orders WHERE ordered IS NOT NULL GROUP BY kind;
 --plan> reads orders; protects customer_id, at most 10 rows in 2 groups, 10 in one
 --plan> groups: public, weekend/weekday of case(in(part_dayofweek(ordered), 0, 6), 'weekend', 'weekday')
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> rows scaled to L1 10 rows in parts of 1/65536: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Recency at the end of the year.
 SELECT CASE WHEN since <= 90 THEN '0-90' WHEN since <= 365 THEN '91-365' ELSE 'longer' END AS recency, COUNT(*) FROM (SELECT customer_id, DATE_DIFF('day', MAX(ordered), DATE '2024-12-31') AS since FROM orders GROUP BY customer_id) AS t WHERE since IS NOT NULL GROUP BY recency;
@@ -238,7 +238,7 @@ SELECT CASE WHEN since <= 90 THEN '0-90' WHEN since <= 365 THEN '91-365' ELSE 'l
 SELECT sku, COUNT(*) AS buyers FROM (SELECT DISTINCT o.customer_id, i.sku FROM orders o JOIN items i USING (order_id)) AS t WHERE sku IS NOT NULL GROUP BY sku ORDER BY buyers DESC, sku;
 --plan> reads orders, items; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: selected privately, by sku
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 --plan> units: L1 40, Linf 1, L2² 40; TruncatedGeometric
 
 -- Pairs of products in one order.

@@ -48,71 +48,71 @@ SELECT SUM(quantity * price * (1 - COALESCE(discount, 0))) AS net FROM items;
 SELECT p.category, SUM(i.quantity * i.price * (1 - i.discount)) AS revenue, COUNT(*) AS n FROM items i, products p WHERE i.sku = p.sku GROUP BY p.category ORDER BY revenue DESC;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of category
---plan> sum of multiply(multiply(quantity, price), subtract(1, discount)) in steps of 1/4096: L1 819200000, Linf 819200000, L2² 671088640000000000; DiscreteLaplace
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> sum of multiply(multiply(quantity, price), subtract(1, discount)) in steps of 1/4096 scaled to L1 40 rows in parts of 1/1: L1 819200000, Linf 819200000, L2² 671088640000000000; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Revenue by brand.
 SELECT brand, SUM(price * quantity) AS revenue FROM items JOIN products USING (sku) WHERE brand IS NOT NULL GROUP BY brand ORDER BY brand;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of brand
---plan> sum of multiply(price, quantity) in steps of 0.01: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
+--plan> sum of multiply(price, quantity) in steps of 0.01 scaled to L1 20000000 in parts of 1/1: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
 
 -- Items by product, those never sold too.
 SELECT p.sku, COUNT(i.quantity) AS sold FROM products p LEFT JOIN items i ON i.sku = p.sku GROUP BY p.sku ORDER BY sold DESC, p.sku;
 --plan> reads products, items; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of sku
---plan> rows with a value of quantity: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> rows with a value of quantity scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Best sellers by pieces.
 SELECT sku, SUM(quantity) AS pieces FROM items JOIN products USING (sku) GROUP BY sku ORDER BY pieces DESC LIMIT 3;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: selected privately, by sku
---plan> sum of quantity: L1 400, Linf 400, L2² 160000; DiscreteLaplace
+--plan> sum of quantity scaled to L1 400 in parts of 1/1024: L1 409600, Linf 409600, L2² 167772160000; DiscreteLaplace
 --plan> units: L1 40, Linf 1, L2² 40; TruncatedGeometric
 
 -- Products selected privately.
 SELECT sku, COUNT(*) FROM items WHERE sku IS NOT NULL GROUP BY sku;
 --plan> reads items; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: selected privately, by sku
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 --plan> units: L1 40, Linf 1, L2² 40; TruncatedGeometric
 
 -- Orders by channel and month of 2024.
 SELECT channel, DATE_TRUNC('month', ordered) AS month, COUNT(*) FROM orders WHERE channel IS NOT NULL AND ordered >= DATE '2024-01-01' GROUP BY channel, month HAVING COUNT(*) > 0 ORDER BY channel, month;
 --plan> reads orders; protects customer_id, at most 10 rows in 10 groups, 10 in one
 --plan> groups: public, web/shop/phone of channel × 12 values of trunc_month(ordered)
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> rows scaled to L1 10 rows in parts of 1/65536: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Revenue by region of the store, along two foreign keys.
 SELECT s.region, SUM(i.quantity * i.price) AS revenue FROM items i JOIN orders o ON i.order_id = o.order_id JOIN stores s ON o.store = s.store GROUP BY s.region;
 --plan> reads items, orders, stores; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in stores of region
---plan> sum of multiply(quantity, price) in steps of 0.01: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
+--plan> sum of multiply(quantity, price) in steps of 0.01 scaled to L1 20000000 in parts of 1/1: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
 
 -- Revenue by segment, along three tables.
 SELECT c.segment, SUM(i.price * i.quantity) FROM customers c JOIN orders o ON o.customer_id = c.customer_id JOIN items i ON i.order_id = o.order_id WHERE c.segment IS NOT NULL GROUP BY c.segment;
 --plan> reads customers, orders, items; protects customer_id, at most 40 rows in 3 groups, 40 in one
 --plan> groups: public, consumer/corporate/home office of segment
---plan> sum of multiply(price, quantity) in steps of 0.01: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
+--plan> sum of multiply(price, quantity) in steps of 0.01 scaled to L1 20000000 in parts of 1/1: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
 
 -- The same along USING.
 SELECT segment, COUNT(*) FROM customers JOIN orders USING (customer_id) JOIN items USING (order_id) WHERE segment IS NOT NULL GROUP BY segment;
 --plan> reads customers, orders, items; protects customer_id, at most 40 rows in 3 groups, 40 in one
 --plan> groups: public, consumer/corporate/home office of segment
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Five tables.
 SELECT p.category, s.region, COUNT(*) AS n FROM customers c JOIN orders o USING (customer_id) JOIN items i USING (order_id) JOIN products p USING (sku) JOIN stores s USING (store) GROUP BY 1, 2 ORDER BY 1, 2;
 --plan> reads customers, orders, items, products, stores; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of category × those in stores of region
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- The return rate by category.
 SELECT category, AVG(CASE WHEN returned THEN 1.0 ELSE 0 END) AS rate FROM items JOIN products USING (sku) GROUP BY category;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of category
---plan> sum of case(returned, 1.0, 0): L1 40, Linf 40, L2² 1600; DiscreteLaplace
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> sum of case(returned, 1.0, 0) scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- The return rate as a ratio.
 SELECT COUNT_IF(returned) * 1.0 / COUNT(returned) FROM items;
@@ -140,9 +140,9 @@ SELECT CORR(discount, quantity), COVAR_POP(discount, price) FROM items;
 SELECT category, STDDEV_POP(price), AVG(price) FROM items JOIN products USING (sku) GROUP BY category;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of category
---plan> sum of price in steps of 0.01 from 25000: L1 1000000, Linf 1000000, L2² 1000000000000; DiscreteLaplace
---plan> sum of power(subtract(price, 250.0), 2) in steps of 1/512 from 16000000: L1 640000000, Linf 640000000, L2² 409600000000000000; DiscreteLaplace
---plan> rows with a value of price: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> sum of price in steps of 0.01 from 25000 scaled to L1 40 rows in parts of 1/1: L1 1000000, Linf 1000000, L2² 1000000000000; DiscreteLaplace
+--plan> sum of power(subtract(price, 250.0), 2) in steps of 1/512 from 16000000 scaled to L1 40 rows in parts of 1/1: L1 640000000, Linf 640000000, L2² 409600000000000000; DiscreteLaplace
+--plan> rows with a value of price scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Prices below the list price.
 SELECT COUNT(*) FROM items i JOIN products p ON i.sku = p.sku WHERE i.price < p.list_price;
@@ -175,7 +175,7 @@ SELECT AVG(shipped - ordered), COUNT(*) FROM orders WHERE shipped IS NOT NULL AN
 SELECT channel, COUNT_IF(DATE_DIFF('day', ordered, shipped) > 3) AS late FROM orders WHERE channel IS NOT NULL GROUP BY channel;
 --plan> reads orders; protects customer_id, at most 10 rows in 3 groups, 10 in one
 --plan> groups: public, web/shop/phone of channel
---plan> rows with a value of case(greater(diff_day(ordered, shipped), 3), 1, None): L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> rows with a value of case(greater(diff_day(ordered, shipped), 3), 1, None) scaled to L1 10 rows in parts of 1/65536: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Not shipped yet.
 SELECT COUNT(*) FROM orders WHERE shipped IS NULL;
@@ -214,14 +214,14 @@ SELECT SUM(shipping) FILTER (WHERE channel = 'web') AS web, SUM(shipping) FILTER
 SELECT UPPER(coupon) AS coupon, COUNT(*) FROM orders WHERE coupon IS NOT NULL GROUP BY 1;
 --plan> reads orders; protects customer_id, at most 10 rows in 10 groups, 10 in one
 --plan> groups: selected privately, by upper(coupon)
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteGaussian
+--plan> rows scaled to L2² 31 rows in parts of 1/131072: L1 532575944704, Linf 729778, L2² 532575944704; DiscreteGaussian
 --plan> units weighted by their groups in steps of 1/1024: L1 3239, Linf 1024, L2² 1048576; DiscreteGaussian
 
 -- Orders with a coupon, by kind.
 SELECT CASE WHEN coupon IS NULL THEN 'none' WHEN coupon ILIKE 'save%' THEN 'saving' WHEN coupon LIKE 'VIP!_%' ESCAPE '!' THEN 'vip' ELSE 'other' END AS kind, COUNT(*) FROM orders GROUP BY kind;
 --plan> reads orders; protects customer_id, at most 10 rows in 4 groups, 10 in one
 --plan> groups: public, none/saving/vip/other of case(is_null(coupon), 'none', ilike(coupon, 'save%'), 'saving', like(coupon, 'VIP!_%', '!'), 'vip', 'other')
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> rows scaled to L1 10 rows in parts of 1/65536: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- Customers with a telephone of a country.
 SELECT SUBSTRING(phone FROM 2 FOR 2) AS prefix, COUNT(*) FROM customers WHERE phone IS NOT NULL GROUP BY prefix;
@@ -239,8 +239,8 @@ SELECT COUNT(*) FROM customers WHERE SUBSTRING(phone, 2, 2) IN ('39', '47') AND 
 SELECT CASE WHEN price = 0 THEN 'free' WHEN price < 10 THEN 'cheap' WHEN price < 100 THEN 'usual' ELSE 'dear' END AS band, COUNT(*), SUM(quantity) FROM items WHERE price IS NOT NULL GROUP BY band;
 --plan> reads items; protects customer_id, at most 40 rows in 4 groups, 40 in one
 --plan> groups: public, free/cheap/usual/dear of case(equal(price, 0), 'free', less(price, 10), 'cheap', less(price, 100), 'usual', 'dear')
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
---plan> sum of quantity: L1 400, Linf 400, L2² 160000; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> sum of quantity scaled to L1 40 rows in parts of 1/1024: L1 409600, Linf 409600, L2² 167772160000; DiscreteLaplace
 
 -- A large sum over a small one.
 SELECT 100.00 * SUM(CASE WHEN p.category = 'office' THEN i.price * i.quantity ELSE 0 END) / SUM(i.price * i.quantity) AS office_share FROM items i JOIN products p ON p.sku = i.sku;
@@ -253,14 +253,14 @@ SELECT 100.00 * SUM(CASE WHEN p.category = 'office' THEN i.price * i.quantity EL
 SELECT returned, SUM(quantity) AS sum_qty, SUM(price) AS sum_base, SUM(price * (1 - discount)) AS sum_disc, AVG(quantity) AS avg_qty, AVG(price) AS avg_price, AVG(discount) AS avg_disc, COUNT(*) AS n FROM items WHERE returned IS NOT NULL GROUP BY returned ORDER BY returned;
 --plan> reads items; protects customer_id, at most 40 rows in 2 groups, 40 in one
 --plan> groups: public, False/True of returned
---plan> sum of quantity from 5: L1 200, Linf 200, L2² 40000; DiscreteLaplace
---plan> rows with a value of quantity: L1 40, Linf 40, L2² 1600; DiscreteLaplace
---plan> sum of price in steps of 0.01 from 25000: L1 1000000, Linf 1000000, L2² 1000000000000; DiscreteLaplace
---plan> rows with a value of price: L1 40, Linf 40, L2² 1600; DiscreteLaplace
---plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
---plan> sum of discount in steps of 1/33554432 from 8388608: L1 335544320, Linf 335544320, L2² 112589990684262400; DiscreteLaplace
---plan> rows with a value of discount: L1 40, Linf 40, L2² 1600; DiscreteLaplace
---plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> sum of quantity from 5 scaled to L1 40 rows in parts of 1/2048: L1 409600, Linf 409600, L2² 167772160000; DiscreteLaplace
+--plan> rows with a value of quantity scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> sum of price in steps of 0.01 from 25000 scaled to L1 40 rows in parts of 1/1: L1 1000000, Linf 1000000, L2² 1000000000000; DiscreteLaplace
+--plan> rows with a value of price scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536 scaled to L1 40 rows in parts of 1/1: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
+--plan> sum of discount in steps of 1/33554432 from 8388608 scaled to L1 40 rows in parts of 1/1: L1 335544320, Linf 335544320, L2² 112589990684262400; DiscreteLaplace
+--plan> rows with a value of discount scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- TPC-H's sixth question.
 SELECT SUM(price * discount) AS revenue FROM items WHERE discount BETWEEN 0.1 AND 0.3 AND quantity < 5;

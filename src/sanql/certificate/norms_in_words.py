@@ -1,0 +1,81 @@
+"""Bounding by norm in words: what is done to a unit's numbers, and how far that lets it move them."""
+
+from __future__ import annotations
+
+import math
+
+from sanql.measurements import Measured, Measurement
+from sanql.plan import Level
+
+
+def bounding_in_words(level: Level) -> tuple[str, ...]:
+    """Return what is done to the numbers of a unit beyond its limits."""
+    said = []
+    if is_scaled(level):
+        said.append(
+            "a unit's rows and sums in all its groups are scaled down together where they are more than "
+            f"{norm_in_words(level)}; none of its groups is dropped"
+        )
+    if drops_groups(level):
+        what = "what is not scaled so: " if is_scaled(level) else ""
+        said.append(
+            f"{what}a unit beyond its limits keeps some of its groups, drawn at random for this answer, "
+            "and has its counts and sums scaled down in proportion"
+        )
+    return tuple(said)
+
+
+def is_scaled(level: Level) -> bool:
+    """Return whether any numbers of units are scaled down to a norm."""
+    return any(part.norm is not None for part in level.measurements)
+
+
+def drops_groups(level: Level) -> bool:
+    """Return whether groups of a unit are dropped for some measurement."""
+    return any(
+        part.norm is None and part.of is None and part.kind is not Measured.KEY_WEIGHTS
+        for part in level.measurements
+    )
+
+
+def norm_in_words(level: Level) -> str:
+    """Return the norm that a unit's rows are scaled to, in rows."""
+    order, bound = _norm_of_rows(level)
+    if order == 1:
+        return f"{bound:,} row{'' if bound == 1 else 's'}"
+    return f"an L2 norm of {math.sqrt(bound):.4g} rows"
+
+
+def rows_kept_at_least(level: Level) -> int:
+    """Return a number of rows of which a unit loses none: in L2 no vector is longer than in L1."""
+    order, bound = _norm_of_rows(level)
+    return bound if order == 1 else math.isqrt(bound)
+
+
+def norms_of_rows(level: Level) -> dict[str, int]:
+    """Return the norm that a unit's rows are scaled to, by name; nothing where none is."""
+    if not is_scaled(level):
+        return {}
+    order, bound = _norm_of_rows(level)
+    return {"rows_norm_l1" if order == 1 else "rows_norm_l2_squared": bound}
+
+
+def sensitivity_told(measurement: Measurement) -> dict[str, float]:
+    """Return how far one unit moves a measurement; of what an L2 norm bounds, no L1 norm is told."""
+    bounds, step = measurement.sensitivity, measurement.cell_step
+    told = {
+        "l1": float(bounds.l1 * step),
+        "linf": float(bounds.linf * step),
+        "l2": math.sqrt(bounds.l2_squared) * float(step),
+    }
+    if measurement.norm is not None and measurement.norm.order == 2:
+        del told["l1"]
+    return told
+
+
+def _norm_of_rows(level: Level) -> tuple[int, int]:
+    norm = next(part.norm for part in level.measurements if part.norm is not None)
+    norms = level.outline.measuring.unit_norms
+    bound = None if norms is None else norms.bound(norm.order)
+    assert bound is not None  # noqa: S101  (a measurement has its norm from there)
+    return norm.order, bound

@@ -1,0 +1,153 @@
+"""Bounding by norm: a unit's numbers in all groups are scaled down together until they are short enough.
+
+Nothing of a unit is dropped. Let v be its vector of whole numbers over groups (rows, or a sum's steps),
+C the norm it may have, and 2^k the `scale`: cells count steps of 1/2^k, or a few rows scaled to a part
+of one would round to nothing. Where |v| <= C its part of the cells is v · 2^k. Where |v| > C it is
+
+    v' = trunc(v · 2^k · c / N),     c <= 2^s C  and  N >= 2^s |v|  whole numbers,
+
+so |v'_i| <= |v_i| 2^k C / |v| in every group, and |v'| <= 2^k C: truncating toward zero shortens. The
+norm is L1 where noise is Laplace, L2 where it is Gaussian; v' depends on the unit's own rows only.
+`shift` is s: with it c has 24 bits, so that c is 2^s C but for one part in 2^23, and the engine's whole
+numbers of 128 bits suffice:
+
+- In one group no more than `most` rows count, 2^31 / 2^s or some 2^7 C: the numbers of a group with n
+  rows, if these are more, are scaled to most/n, toward zero. (A sum bounded alone is held between -most
+  and most.) That depends on the unit's own rows as well. So 2^s |v_i| <= 2^31, its square is at most
+  2^62, and the squares of all groups, fewer than 2^63, add up to less than 2^125.
+- N is the length of the vector of ceil(2^s |v_i|), rounded up: an integer whose square is no less than
+  the sum of squares, as a comparison of whole numbers has shown.
+- `fits` says that no product reaches 2^126; sums are held to those of 2^40 rows, which nobody has.
+
+Numbers that belong together have one factor. Where rows are counted, r is the vector of a unit's rows,
+and sums follow it: s' = trunc(s · 2^k · c / N) with the N of r. As |s_i| <= M r_i for values within
+[-M, M], also |s'| <= 2^k M C: a sum is as short as it must be whenever its rows are, and an average stays
+one of the same rows, each unit with a weight of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from sanql.measurements.limits import ContributionLimits
+from sanql.measurements.sensitivity import Sensitivity, SensitivitySetting
+from sanql.policy import Neighbours
+
+NORM_BITS = 24  # of c: how exactly a norm is met
+VALUE_BITS = 31  # of 2^s v: what is longer is held there
+ENGINE_BITS = 126  # of a product: whole numbers of the engine have 127, and a sign
+ROWS_BITS = 40  # of rows of one unit in one group: nobody has so many
+STEP_BITS = 20  # of a norm in steps: the least that one scaled number can lose is so small a part
+
+NormOrder = Literal[1, 2]
+
+
+@dataclass(frozen=True)
+class NormBound:
+    """The norm that one unit's numbers over all groups may have, and how they are scaled to it.
+
+    `bound` is an L1 norm, or the square of an L2 norm, in whole rows, or in steps of the grid where a
+    sum is bounded `alone`, by its own length. `scale` is 2^k: as many steps of cells are one of these.
+    """
+
+    order: NormOrder
+    bound: int
+    scale: int
+    alone: bool = False
+
+    @property
+    def shift(self) -> int:
+        """The s of the formula: 2^s C has no more than 24 bits; an L1 norm is exact without."""
+        bits = self.bound.bit_length()
+        if self.order == 1:
+            return min(0, NORM_BITS - bits)
+        return NORM_BITS - (bits + 1) // 2
+
+    @property
+    def numerator(self) -> int:
+        """The c of the formula: 2^s C, rounded down."""
+        if self.order == 1:
+            return self.threshold
+        return math.isqrt(_shifted(self.bound, 2 * self.shift))
+
+    @property
+    def threshold(self) -> int:
+        """The largest L1 norm, or sum of squares, of 2^s v that stays as it is."""
+        return _shifted(self.bound, self.shift * self.order)
+
+    @property
+    def most(self) -> int:
+        """Where one group's number is held before anything else."""
+        return 1 << (VALUE_BITS - self.shift)
+
+    def fits(self, size: int) -> bool:
+        """Return whether the engine's whole numbers suffice for values of this size in a row."""
+        if self.bound < 1:
+            return False
+        each = 1 if self.alone else size
+        largest = self.most * each * max(self.scale * self.numerator, 1 << ROWS_BITS)
+        return largest.bit_length() <= ENGINE_BITS
+
+
+@dataclass(frozen=True)
+class UnitNorms:
+    """The norms that one unit's rows over all groups may have, one for each kind of noise.
+
+    None stands for noise with which units are bounded by dropping. What is bounded `by_rows` has the
+    factor of the unit's rows, and no sum one of its own: then, in L1, each unit has the same factor
+    however its rows are grouped.
+    """
+
+    setting: SensitivitySetting
+    l1: int
+    l2_squared: int | None
+    by_rows: bool = False
+
+    def bound(self, order: NormOrder) -> int | None:
+        """Return the L1 norm, or the square of the L2 norm."""
+        return self.l1 if order == 1 else self.l2_squared
+
+
+def scale_for(order: NormOrder, bound: int, size: int) -> int:
+    """Return how many steps the cells have for one of the grid: enough for a norm of 2^20 steps."""
+    bits = bound.bit_length() if order == 1 else (bound.bit_length() + 1) // 2
+    return 1 << max(0, STEP_BITS - bits - (size - 1).bit_length())
+
+
+def sensitivity_by_norm(
+    neighbours: Neighbours, norm: NormBound, limits: ContributionLimits, low: int, high: int
+) -> Sensitivity:
+    """Return how far one unit moves cells that are bounded by norm, in steps of the cells.
+
+    A row's values lie in [low, high], which of a count is [0, 1]. `length` is 2^k M C, the most that a
+    unit's cells can have. add-remove: one vector of that length. change-one: v - v' is at most twice as
+    long; where all entries have one sign, (v_i - v'_i)^2 <= v_i^2 + v'_i^2, so in L2 it is at most sqrt 2
+    times as long, and no entry moves by more than it can have. An entry is no longer than the vector, and
+    has no more than `rows_per_group` rows. The norm that noise does not use: whole numbers are no longer
+    in L1 than in squared L2, and squared L2 is at most L1 times the largest entry.
+    """
+    size = max(abs(low), abs(high), 1)
+    per_row = norm.scale * (1 if norm.alone else size)
+    one_sign = low >= 0 or high <= 0
+    if norm.order == 1:
+        length = squared = norm.bound * per_row
+    else:
+        squared = norm.bound * per_row**2
+        length = math.isqrt(squared)
+    entry = min(length, limits.rows_per_group * size * norm.scale)
+    if neighbours == "change-one":
+        entry *= 1 if one_sign else 2
+        if norm.order == 1:
+            length *= 2
+        else:
+            squared *= 2 if one_sign else 4
+    if norm.order == 1:
+        return Sensitivity(length, entry, length * entry)
+    return Sensitivity(squared, entry, squared)
+
+
+def _shifted(number: int, bits: int) -> int:
+    """Return a number times a power of two, rounded down."""
+    return number << bits if bits >= 0 else number >> -bits

@@ -1,0 +1,129 @@
+"""Which norm a unit's numbers are scaled down to, and which measurements are bounded that way.
+
+Where a question has groups and a unit may have several rows, counts of rows and sums are bounded by
+norm (measurements/norms.py): nothing of a unit is dropped, and at the same noise as many of its rows
+count, or more, than where groups are drawn and the others left out. What is counted once a unit, picked,
+told apart by value or held within a total is bounded by dropping as before, and so is what is added up
+over groups that do not appear: merged cells are longer in L2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from sanql.measurements import (
+    ContributionLimits,
+    Measured,
+    Measurement,
+    NormBound,
+    NormOrder,
+    SensitivitySetting,
+    UnitNorms,
+    scale_for,
+    sensitivity_by_norm,
+)
+from sanql.question import Expr
+from sanql.statistics import Measuring
+
+_COUNTS = (Measured.ROWS, Measured.VALUES)
+
+
+def norm_of(limits: ContributionLimits, order: NormOrder) -> int:
+    """Return the norm of a unit's rows, squared in L2, where nothing is known of the data.
+
+    In L1 it is all rows that the policy lets count: a unit with no more stays as it is, in however many
+    groups. In L2 a unit with that many rows is longest with as many as may be in one group (the root of
+    `squared`), and shortest with equally many in each (total / root of groups). Real ones are in between,
+    and so is the norm: the geometric middle. Noise is never more than limits made it.
+    """
+    total, _, squared = limits.row_norms
+    if order == 1:
+        return total
+    even = -(-(total**2) // limits.groups)
+    return max(1, min(squared, math.isqrt(squared * even)))
+
+
+def bounds_by_norm(setting: SensitivitySetting) -> bool:
+    """Return whether numbers of a unit over several groups can be longer than they may be."""
+    return not setting.one_group and not setting.merged and setting.limits.rows > 1
+
+
+def unit_norms_of(setting: SensitivitySetting) -> UnitNorms:
+    """Return the norms that units have where nothing is known of the data."""
+    return UnitNorms(setting, norm_of(setting.limits, 1), norm_of(setting.limits, 2))
+
+
+def added_up_over_groups(measuring: Measuring) -> Measuring:
+    """Return measurements whose cells estimate, added up, what fewer groups of the same rows would.
+
+    Whatever groups a unit's rows are in, they are as many: in L1 its factor is the same. In L2 it is the
+    less the fewer groups there are, so that with Gaussian noise rows are dropped, as many in either.
+    """
+    norms = measuring.unit_norms
+    if norms is None:
+        return measuring
+    return replace(measuring, unit_norms=replace(norms, l2_squared=None, by_rows=True))
+
+
+def scaling_of(measuring: Measuring) -> Hashable | None:
+    """Return what decides how much of a unit counts in a level; None where its groups do, in part.
+
+    Numbers of two levels are estimates of the same thing only where this is the same of both: the number
+    of its rows or of its values, or how long a sum is of which all values have one sign.
+    """
+    scaled = [part for part in measuring.measurements if part.norm is not None]
+    if not scaled:
+        return "rows", None
+    if any(part.norm is not None and part.norm.order == 2 for part in scaled):
+        return None
+    if any(part.norm is not None and part.norm.alone for part in scaled):
+        return None if any(part.low < 0 < part.high for part in scaled) else "sums"
+    return "rows", counted_by(scaled)
+
+
+def counted_by(scaled: Sequence[Measurement]) -> Expr | None:
+    """Return the value whose rows decide the factor of a unit; None where all of its rows do."""
+    values = {
+        part.expression if part.expression is not None and part.expression.facts.nullable else None
+        for part in scaled
+    }
+    return values.pop() if len(values) == 1 else None
+
+
+def bounded_by_norm(measuring: Measuring, order: NormOrder | None) -> Measuring:
+    """Return the measurements of a level with those bounded by norm that can be; noise has this norm."""
+    norms = measuring.unit_norms
+    bound = None if norms is None or order is None else norms.bound(order)
+    if norms is None or order is None or bound is None:
+        return measuring
+    setting = norms.setting
+    places = [i for i, part in enumerate(measuring.measurements) if _can_be_scaled(part)]
+    counted = any(measuring.measurements[place].kind in _COUNTS for place in places)
+    made = list(measuring.measurements)
+    for place in places:
+        part = made[place]
+        alone = not counted and not norms.by_rows
+        norm = _norm(part, setting, order, bound, alone=alone)
+        if not norm.fits(part.size):
+            return measuring
+        moved = sensitivity_by_norm(setting.neighbours, norm, setting.limits, part.low, part.high)
+        made[place] = replace(part, norm=norm, sensitivity=moved)
+    return replace(measuring, measurements=tuple(made))
+
+
+def _can_be_scaled(part: Measurement) -> bool:
+    if part.sensitivity.zero or part.total is not None:
+        return False
+    return part.kind in (*_COUNTS, Measured.SUM)
+
+
+def _norm(
+    part: Measurement, setting: SensitivitySetting, order: NormOrder, bound: int, *, alone: bool
+) -> NormBound:
+    """Return the norm that bounds a measurement: `alone` by its own length, else by the unit's rows."""
+    own = bound * part.size**order if alone else bound
+    if alone and order == 2 and setting.neighbours == "change-one" and part.low < 0 < part.high:
+        own = bound * (part.low**2 + part.high**2) // 2  # as long as two that change were by limits
+    return NormBound(order, own, scale_for(order, bound, part.size), alone)
