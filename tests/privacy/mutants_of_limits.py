@@ -5,6 +5,7 @@ from __future__ import annotations
 from privacy.mutation import Mutant
 
 BOUNDING = "privacy/test_bounding.py::"
+DISTINCT = "privacy/test_distinct_values.py::"
 LEVELS = "plan/test_levels.py::"
 MOVED = "plan/test_sensitivity.py::"
 BY_VALUE = "statistics/test_by_value.py::"
@@ -59,11 +60,18 @@ LIMITS = (
         f"{BOUNDING}test_rows_beyond_the_limits_are_shared_among_groups_as_documented",
     ),
     Mutant(
-        "a unit adds no more different values than it has rows that count",
-        "compile/limits.py",
-        'name, most = f"distinct{index}", self._limits.rows',
-        'name, most = f"distinct{index}", 2**20',
-        f"{BOUNDING}test_a_unit_adds_no_more_distinct_values_than_it_has_rows_that_count",
+        "a unit takes no more different values than it may",
+        "kernel/greedy.py",
+        "if left and not taken[pair]:",
+        "if not taken[pair]:",
+        f"{DISTINCT}test_in_every_tiny_table_a_unit_moves_the_count_by_no_more_than_is_declared",
+    ),
+    Mutant(
+        "units of equal hashes take turns one after the other, whatever the engine does",
+        "compile/distinct_pairs.py",
+        "OVER (ORDER BY h, u)",
+        "OVER (ORDER BY h)",
+        f"{DISTINCT}test_where_all_draws_are_equal_units_and_pairs_decide_by_themselves",
     ),
     Mutant(
         "a unit's sum in a group stays within its total",

@@ -80,6 +80,12 @@ def check(plan: Level, left: pa.Table, right: pa.Table) -> list[bool]:
             found = ladder_distance(plan, part, ours, theirs, index)
         elif part.kind is Measured.HISTOGRAM:
             found = histogram_distance(part, ours, theirs, index)
+        elif part.kind is Measured.DISTINCT and ours and theirs:
+            # a key that nobody keeps is not selected; where it is, what it counts is of all who have it
+            both = ours.keys() & theirs.keys()
+            found = distance(
+                {key: ours[key] for key in both}, {key: theirs[key] for key in both}, index
+            )
         else:
             found = distance(ours, theirs, index)
         declared = part.sensitivity

@@ -89,6 +89,7 @@ def _all_of(statements: tuple[Statement, ...]) -> Statement:
         ";\n".join(sent.sql for sent in statements),
         tuple(value for sent in statements for value in sent.parameters),
         tuple(table for sent in statements for table in sent.public),
+        greedy=tuple(count for sent in statements for count in sent.greedy),
     )
 
 

@@ -10,7 +10,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
-from sanql.certificate.limits_in_words import limits_in_words, limits_may_cut, uneven_limits
+from sanql.certificate.limits_in_words import (
+    limits_in_words,
+    limits_may_cut,
+    uneven_limits,
+    values_per_unit,
+)
 from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import NoNoise
@@ -216,11 +221,12 @@ def _limits(level: Level) -> dict[str, int]:
     if not isinstance(level.outline.table.unit, ColumnUnit):
         return {}
     limits = level.outline.limits
+    values = values_per_unit(level)
     return {
         "groups_per_unit": limits.groups,
         "rows_per_unit": limits.rows,
         "rows_per_group": limits.rows_per_group,
-    }
+    } | ({"distinct_values_per_unit": max(values)} if values else {})
 
 
 def _assumptions(level: Level) -> tuple[str, ...]:
@@ -234,6 +240,11 @@ def _assumptions(level: Level) -> tuple[str, ...]:
             "a unit beyond its limits keeps some of its groups, drawn at random for this answer, and "
             "has its counts and sums scaled down in proportion",
         ]
+        if values_per_unit(level):
+            assumptions.append(
+                "distinct values are counted in an order of units drawn for this answer: each adds up to "
+                "its limit of values that no unit before it has added, over all groups together"
+            )
     if level.outline.neighbours == "change-one":
         assumptions.append("the number of units is public")
     if any(measurement.kind is Measured.SUM for measurement in level.measurements):

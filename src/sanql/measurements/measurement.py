@@ -36,7 +36,8 @@ class Measurement:
     the quantiles' bins (quantile_picks.py), and a LADDER counts rows around the picks of measurement
     `of`. OTHER_GROUPS is made of the counts of units of measurement `of` (plan/other_groups.py). A
     HISTOGRAM is one integer for each of the public `values` of its expression. KEY_WEIGHTS only select
-    keys (key_weights.py): at most `groups_max` groups of a unit count.
+    keys (key_weights.py): at most `groups_max` groups of a unit count. Of DISTINCT values one unit adds at
+    most `values_per_unit`; None where it has one row that counts.
     """
 
     kind: Measured
@@ -53,6 +54,7 @@ class Measurement:
     of: int | None = None
     values: tuple[LiteralValue, ...] = ()
     groups_max: int | None = None
+    values_per_unit: int | None = None
 
     @computed_once
     def size(self) -> int:

@@ -228,11 +228,20 @@ def _measurement(measurement: Measurement) -> Named:
             "fractions": measurement.fractions,
             "of": measurement.of,
         },
-        later={
-            **({"values": measurement.values} if measurement.values else {}),
-            **({"groups_max": measurement.groups_max} if measurement.groups_max else {}),
-        },
+        later=_later(measurement),
     )
+
+
+def _later(measurement: Measurement) -> dict[str, Shape]:
+    """Return what later versions measure besides, where it is measured."""
+    later: dict[str, Shape] = {}
+    if measurement.values:
+        later["values"] = measurement.values
+    if measurement.groups_max is not None:
+        later["groups_max"] = measurement.groups_max
+    if measurement.values_per_unit is not None:
+        later["values_per_unit"] = measurement.values_per_unit
+    return later
 
 
 def _quantile_bins(bins: QuantileBins | None) -> Named | None:

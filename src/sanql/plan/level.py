@@ -148,6 +148,7 @@ def outline_level(
     filtering_keys: tuple[FilteringKey, ...] = (),
     rows_asked: int | None = None,
     importance: Importance | None = None,
+    values_asked: int | None = None,
 ) -> LevelOutline:
     """Return what must be measured for one grouping set, with sensitivities.
 
@@ -169,6 +170,7 @@ def outline_level(
         and not filtering_keys
         and isinstance(keys, OneGroup | PrivateKeys),
         merged=other,
+        values_asked=values_asked,
     )
     groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
     measuring = plan_measurements(

@@ -38,7 +38,7 @@ from sanql.question import NUMERIC, Aggregate, ColumnRef, Expr, LiteralValue, Ty
 from sanql.statistics.statistic import Estimate
 
 T = TypeVar("T")
-Counted = Literal[Measured.ROWS, Measured.VALUES, Measured.UNITS, Measured.DISTINCT]
+Counted = Literal[Measured.ROWS, Measured.VALUES, Measured.UNITS]
 Listed = Callable[[Expr], tuple[LiteralValue, ...] | None]
 """Finds the values of an expression that the question and the policy tell, if they do."""
 
@@ -129,13 +129,18 @@ class Collector:
         match kind:
             case Measured.UNITS:
                 bounds = sensitivity_of_units(setting)
-            case Measured.DISTINCT:
-                bounds = sensitivity_of_distinct(setting)
             case Measured.ROWS | Measured.VALUES:
                 bounds = sensitivity_of_counts(setting)
             case _:
                 assert_never(kind)
         return self.add(Measurement(kind, expression, bounds), weight)
+
+    def distinct(self, expression: Expr, values: int, weight: float) -> int:
+        """Return the place of a count of distinct values, `values` of one unit at most."""
+        bounds = sensitivity_of_distinct(self.setting, values)
+        most = values if self.setting.limits.rows > 1 else None
+        measurement = Measurement(Measured.DISTINCT, expression, bounds, values_per_unit=most)
+        return self.add(measurement, weight)
 
     def gridded(self, argument: Expr, centred: bool) -> Measurement:
         """Return a sum of a value in whole steps, less the middle of its bounds where it is centred."""
