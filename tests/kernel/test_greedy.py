@@ -1,4 +1,4 @@
-"""The loop that counts distinct values: where pieces end decides nothing, and tables are gone after it."""
+"""The loop that counts distinct values: where pieces end decides nothing; tables are gone after it."""
 
 from __future__ import annotations
 

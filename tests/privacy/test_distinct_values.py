@@ -1,8 +1,8 @@
 """COUNT(DISTINCT x): one unit moves it by no more than is declared, whatever the secret, data and engine.
 
 It is the one measurement whose cells do not add up over units, so it has an oracle of its own: every
-table of three units over a few pairs of a group and a value, every neighbour of it under both relations. The
-kernel's loop is put to it with more pairs than whole statements are, which take some milliseconds each.
+table of three units over a few pairs of a group and a value, every neighbour of it under both relations.
+The kernel's loop is put to it with more pairs than whole statements are, which take some milliseconds.
 """
 
 from __future__ import annotations

@@ -142,8 +142,9 @@ def sensitivity_of_distinct(setting: SensitivitySetting, values: int) -> Sensiti
     Each unit in turn takes up to `values` (group, value) pairs that no unit before it has taken. One unit
     more makes the taken pairs a larger set, by at most `values` (docs/distinct_values.md): over all
     groups together, whatever the limits on rows and groups are, and in merged cells as well. The counts
-    grow by some d >= 0 with |d|_1 <= values, so |d|_inf <= values and |d|_2^2 <= values^2. A unit that changes is taken away and another one added: d' - d with both as above, so at most
-    2 values in L1, `values` in each cell, and (d_i - d'_i)^2 <= d_i^2 + d'_i^2 adds up to 2 values^2.
+    grow by some d >= 0 with |d|_1 <= values, so |d|_inf <= values and |d|_2^2 <= values^2. A unit that
+    changes is taken away and another one added: d' - d with both as above, so at most 2 values in L1,
+    `values` in each cell, and (d_i - d'_i)^2 <= d_i^2 + d'_i^2 adds up to 2 values^2.
     """
     if setting.one_group or setting.neighbours == "add-remove":
         return Sensitivity(values, values, values**2)
