@@ -31,7 +31,9 @@ def priced(
     values: int | None = None,
 ) -> Plan:
     """Return the plan of a question over declared tables, at a price."""
-    outlined = outline(parse(sql, tables).query, tables, neighbours, groups, other, values)
+    outlined = outline(
+        parse(sql, tables).query, tables, neighbours, groups, other, values_asked=values
+    )
     return price(outlined, Fraction(epsilon), Fraction(delta))
 
 

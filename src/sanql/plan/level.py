@@ -59,6 +59,7 @@ class LevelOutline:
     filtering_keys: tuple[FilteringKey, ...] = ()  # of other levels: a row must have their values
     counts_for: CountsApart | None = None  # a level that is not shown serves one that is
     by_weights: Measuring | None = None  # another way to measure, where unknown keys are selected
+    values_asked: int | None = None  # distinct values of one unit, where the question says how many
 
     @property
     def selects_keys(self) -> bool:
@@ -186,7 +187,16 @@ def outline_level(
     if table.public:
         measuring = _insensitive(measuring)
     outlined = LevelOutline(
-        query, table, tables, neighbours, keys, limits, measuring, other, filtering_keys
+        query,
+        table,
+        tables,
+        neighbours,
+        keys,
+        limits,
+        measuring,
+        other,
+        filtering_keys,
+        values_asked=values_asked,
     )
     if other:
         check_other_groups(outlined.selects_keys)

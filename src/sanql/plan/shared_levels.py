@@ -191,6 +191,7 @@ def _shared(carrier: LevelOutline, parts: tuple[QuestionLevel, ...]) -> SharedLe
         carrier.filtering_keys,
         carrier.limits.rows,
         importance,
+        carrier.values_asked,
     )
     assert outlined.limits == carrier.limits  # noqa: S101  (limits tightened to themselves stay)
     by_weights = carrier.by_weights and select_by_weights(
@@ -282,6 +283,7 @@ def _likeness(part: QuestionLevel) -> Hashable:
         query.where,
         frozenset(query.keys),
         level.limits,
+        level.values_asked,
         level.by_weights is not None,
         level.other,
         frozenset(level.filtering_keys),
