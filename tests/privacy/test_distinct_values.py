@@ -95,7 +95,7 @@ def looped(table: tuple[Held, ...], most: int, secret: int) -> Cells:
         turns += [(places[unit], ranks[pair], pair) for pair in held]
     ordered = [(place, group, 2 * group + value) for place, _, (group, value) in sorted(turns)]
     columns = [memoryview(array("q", column)) for column in zip(*ordered, strict=True)]
-    counted = taken_by_group([tuple(columns)] if columns else [], most)  # type: ignore[list-item]
+    counted = taken_by_group([tuple(columns)] if columns else [], [most])  # type: ignore[list-item]
     return Counter(dict(enumerate(counted)))
 
 
@@ -216,6 +216,27 @@ def test_larger_tables_are_counted_as_the_twin_counts_them(
     if sql in (ONE, PUBLIC, OF_TEXT) or (sql == PRIVATE and bounding is ROOMY):
         assert +shown == expected
     assert plan.measurements[0].sensitivity.l1 == most
+
+
+@pytest.mark.parametrize("sql", [ONE, PUBLIC, TWO_KEYS])
+@pytest.mark.parametrize("seed", range(4))
+def test_where_it_is_to_be_chosen_how_many_count_each_choice_is_counted_as_it_is_alone(
+    seed: int, sql: str, counted: Callable[..., Any]
+) -> None:
+    rng = random.Random(f"{seed} {sql} chosen")
+    bounding = Bounding(rng.choice([4, 5, 8, 11]), 4, None)
+    rows = crowd(rng, rng.choice([2, 5, 12]), 120)
+    plan, cells = counted(sql, rows, None, seed, bounding)
+    alone = [counted(sql, rows, most, seed, bounding)[1] for most in plan.measurements[0].choices]
+    keys = [name for name in cells[0] if name[0] == "k"]
+    for place, one in enumerate(alone):
+        assert in_groups(one) == Counter(
+            {tuple(row[key] for key in keys): row["m0"][place] for row in cells}
+        )
+    for row in cells:
+        assert row["m0"] == sorted(row["m0"])  # with more of a unit, no group has fewer
+        if sql != TWO_KEYS:  # there, a group that no unit keeps has no cell
+            assert row["q0"] == [in_groups(one).total() for one in alone]
 
 
 def test_where_all_draws_are_equal_units_and_pairs_decide_by_themselves(

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
+from sanql.certificate.chosen_values import values_chosen_in_words
 from sanql.certificate.limits_in_words import (
     limits_in_words,
     limits_may_cut,
@@ -245,6 +246,7 @@ def _assumptions(level: Level) -> tuple[str, ...]:
                 "distinct values are counted in an order of units drawn for this answer: each adds up to "
                 "its limit of values that no unit before it has added, over all groups together"
             )
+        assumptions += values_chosen_in_words(level)
     if level.outline.neighbours == "change-one":
         assumptions.append("the number of units is public")
     if any(measurement.kind is Measured.SUM for measurement in level.measurements):

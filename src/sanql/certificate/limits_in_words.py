@@ -93,7 +93,9 @@ def _of_level(level: Level) -> str:
     words = [_counted(_rows_that_count(level), "row")] if rows_count else []
     if rows_count and limits.rows_per_group < limits.rows:
         words[0] += f" ({limits.rows_per_group} in a group)"
-    groups_count = any(measured.kind is not Measured.DISTINCT for measured in level.measurements)
+    groups_count = any(
+        measured.kind not in (Measured.DISTINCT, Measured.CHOICE) for measured in level.measurements
+    )
     if _may_lose_groups(level) and groups_count and (limits.groups < limits.rows or not rows_count):
         words.append(_counted(limits.groups, "group"))
     words += [_counted(most, "distinct value") for most in values_per_unit(level)]

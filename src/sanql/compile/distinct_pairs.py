@@ -25,11 +25,14 @@ def greedy_count(
     index: int,
     keys: Sequence[str],
     secret: str,
-    most: int,
+    most: Sequence[int],
     before: Sequence[str],
     parameters: Sequence[object],
 ) -> GreedyCount:
-    """Return how a measurement's values are counted, over the relation `input` that ends `before`."""
+    """Return how a measurement's values are counted, over the relation `input` that ends `before`.
+
+    It is done for each number of `most`, which ascend, of the pairs that one unit may take.
+    """
     name = f"distinct{index}"
     held, pairs = f"temp.main.{name}_held", f"temp.main.{name}_pairs"
     pair = [*keys, "x"]
@@ -51,13 +54,16 @@ def greedy_count(
         f"SELECT units.place, pairs.g, pairs.p FROM {held} AS held "
         f"JOIN units ON held.u = units.u JOIN {pairs} AS pairs ON {same} "
         f"ORDER BY units.place, {pair_hash}, pairs.p",
-        most=most,
+        most=tuple(most),
         parameters=tuple(parameters),
     )
 
 
 def taken_values(index: int, keys: Sequence[str]) -> str:
-    """Return how many values are taken in each group, as a relation of the statement that follows."""
+    """Return how many values are taken in each group, as a relation of the statement that follows.
+
+    They are a list `d`: a number for each of those that one unit may take.
+    """
     name = f"distinct{index}"
     taken = f"temp.main.{name}_taken"
     if not keys:
@@ -68,3 +74,14 @@ def taken_values(index: int, keys: Sequence[str]) -> str:
         f"(SELECT DISTINCT {', '.join(keys)}, g FROM temp.main.{name}_pairs) AS groups "
         "ON groups.g = taken.g)"
     )
+
+
+def taken_in_all(index: int, numbers: int) -> str:
+    """Return how many values are taken in all groups together, as a relation of one row and a list `q`.
+
+    Groups that have no cell are in it: whether a group has one may hang on a unit that has taken nothing
+    there, and then all that others have taken there would come and go with it.
+    """
+    name = f"distinct{index}"
+    sums = (f"coalesce(system.main.sum(d[{place}]), 0)::BIGINT" for place in range(1, numbers + 1))
+    return f"{name}_in_all AS (SELECT [{', '.join(sums)}] AS q FROM temp.main.{name}_taken)"

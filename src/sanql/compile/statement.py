@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from sanql.catalog import Layout
 from sanql.compile.cells import CellWriter
-from sanql.compile.distinct_pairs import greedy_count, taken_values
+from sanql.compile.distinct_pairs import greedy_count, taken_in_all, taken_values
 from sanql.compile.group_keys import KeyWriter, listing
 from sanql.compile.limits import LimitWriter
 from sanql.compile.measured_values import SqlLayer, measured_value, value_column
@@ -97,8 +97,8 @@ def _has_few_rows(level: Level) -> bool:
     keys = level.outline.keys
     count = 1 if isinstance(keys, OneGroup) else getattr(keys, "count", None)
     plain = all(key.facts.type in _PLAIN for key in level.query.keys)
-    binned = any(measurement.by_bins for measurement in level.measurements)
-    return count is not None and count <= _FEW_ROWS and plain and not binned
+    listed = any(measurement.by_bins or measurement.choices for measurement in level.measurements)
+    return count is not None and count <= _FEW_ROWS and plain and not listed
 
 
 def _rows_are_units(level: Level, layout: Layout) -> bool:
@@ -126,6 +126,8 @@ def _limited(level: Level, cells: CellWriter, secret: str, *, rows_are_units: bo
     for index, measurement in enumerate(level.measurements):
         if measurement.kind is Measured.DISTINCT and by_unit:
             statements.append(taken_values(index, keys))
+            if measurement.choices:
+                statements.append(taken_in_all(index, len(measurement.choices)))
         if measurement.by_bins:
             statements += bin_counts(index, keys, secret, by_unit)
         if measurement.groups_max is not None:
@@ -146,7 +148,7 @@ def _greedy(
             index,
             _key_columns(level),
             secret,
-            measurement.values_per_unit or 1,
+            measurement.choices or [measurement.values_per_unit or 1],
             before,
             parameters,
         )
@@ -157,7 +159,7 @@ def _greedy(
 
 def _counted_before(level: Level) -> bool:
     """Return whether all cells are counted before the statement, and their keys known besides."""
-    kinds = {measurement.kind for measurement in level.measurements}
+    kinds = {measurement.kind for measurement in level.measurements if measurement.of is None}
     return kinds == {Measured.DISTINCT} and not isinstance(level.outline.keys, PrivateKeys)
 
 

@@ -55,19 +55,19 @@ class PublicTable:
 
 @dataclass(frozen=True)
 class GreedyCount:
-    """Distinct values counted before the query: in turn, each unit takes up to `most` pairs nobody took.
+    """Distinct values counted before the query: in turn, each unit takes up to l pairs that nobody took.
 
     `held` are each unit's different (group, value) pairs; `pairs`, over them, all pairs with numbers from
     0 for each and for its group; `turns`, over both, whose turn it is, and the group and the pair that it
-    offers, in the one order there is (kernel/greedy.py). The table `taken` then has the pairs `d` that
-    were taken in each group `g` that has any.
+    offers, in the one order there is (kernel/greedy.py). The table `taken` then has, for each group `g`
+    that has any, how many pairs are taken there for each l of `most`, which ascend, as the list `d`.
     """
 
     name: str
     held: str
     pairs: str
     turns: str
-    most: int
+    most: tuple[int, ...]
     parameters: tuple[object, ...]  # of `held`; what follows needs none
 
     @property
@@ -104,7 +104,7 @@ class Statement:
                 f"CREATE TEMP TABLE {count.name}_held AS {count.held};\n",
                 f"CREATE TEMP TABLE {count.name}_pairs AS {count.pairs};\n",
                 f"{count.turns};\n",
-                f"CREATE TEMP TABLE {count.taken} (g BIGINT, d BIGINT);\n",
+                f"CREATE TEMP TABLE {count.taken} (g BIGINT, d BIGINT[]);\n",
             ]
         return "".join(made) + self.sql
 

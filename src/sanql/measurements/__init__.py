@@ -47,6 +47,12 @@ from sanql.measurements.sensitivity import (
     sensitivity_of_sums,
     sensitivity_of_units,
 )
+from sanql.measurements.value_choice import (
+    choice_penalties,
+    choice_scores,
+    sensitivity_of_choice,
+    value_choices,
+)
 
 __all__ = [
     "GROUPS_MAX",
@@ -69,6 +75,8 @@ __all__ = [
     "added",
     "at_least",
     "bounds_of",
+    "choice_penalties",
+    "choice_scores",
     "clipped",
     "divided",
     "grid_for",
@@ -81,6 +89,7 @@ __all__ = [
     "rank_error_upper",
     "rows_inward",
     "scaled",
+    "sensitivity_of_choice",
     "sensitivity_of_counts",
     "sensitivity_of_distinct",
     "sensitivity_of_histogram",
@@ -91,5 +100,6 @@ __all__ = [
     "sensitivity_of_sums",
     "sensitivity_of_units",
     "shared_confidence",
+    "value_choices",
     "valued",
 ]

@@ -108,7 +108,7 @@ OPTIONS = (
         "max_values_contributed",
         whole_number("max_values_contributed", 3),
         "how many different values of one unit `COUNT(DISTINCT x)` may add, and no more than rows of a "
-        "unit count; 1 without it (distinct_values.md)",
+        "unit count; chosen privately without it (distinct_values.md)",
         ("--max-values",),
         "Different values one unit may add to COUNT(DISTINCT x).",
     ),

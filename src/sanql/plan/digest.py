@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _MEASURED = {
     "rows with a value": "VALUES",
     "distinct values": "DISTINCT",
+    "how many distinct values of a unit count": "CHOICE",
     "rows on either side of a value": "PICKS",
     "rows between values around the picked ones": "LADDER",
     "units in groups that do not appear": "REST",
@@ -241,6 +242,8 @@ def _later(measurement: Measurement) -> dict[str, Shape]:
         later["groups_max"] = measurement.groups_max
     if measurement.values_per_unit is not None:
         later["values_per_unit"] = measurement.values_per_unit
+    if measurement.choices:
+        later["choices"] = measurement.choices
     return later
 
 

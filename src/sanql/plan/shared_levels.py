@@ -76,7 +76,7 @@ def gaussian_cost(measuring: Measuring) -> float:
     return sum(
         math.sqrt(measurement.weight * measurement.sensitivity.l2_squared) / measurement.size
         for measurement in measuring.measurements
-        if measurement.kind is not Measured.PICKS
+        if not measurement.picked
     )
 
 

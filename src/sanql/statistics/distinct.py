@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sanql.errors import Refused
-from sanql.measurements import SensitivitySetting
-from sanql.question import Aggregate, Expr, Identifier, Type
+from sanql.measurements import SensitivitySetting, value_choices
+from sanql.question import Aggregate, Expr, Type
 from sanql.statistics.collector import Collector
 from sanql.statistics.count import COUNTED, CountOf
 from sanql.statistics.statistic import Estimate, Statistic, Written
 
-SHARED_VALUES = 1
-"""How many values of one unit count where many units share each: see `values_per_unit`."""
+CHOSEN_ABOVE = 2
+"""How many values of one unit may count without a choice: the noise of so few is worth no share of it."""
 
 
 class CountDistinct(Statistic):
@@ -22,8 +22,8 @@ class CountDistinct(Statistic):
     spellings = ("APPROX_DISTINCT", "APPROX_COUNT_DISTINCT")
     written = "`COUNT(DISTINCT x)`, `APPROX_COUNT_DISTINCT(x)`"
     found = (
-        "a noisy count; each unit adds one value that no other has added, or as many as "
-        "`max_values_contributed` says (distinct_values.md)"
+        "a noisy count; each unit adds a few values that no other has added, as many as "
+        "`max_values_contributed` says, or as are chosen privately (distinct_values.md)"
     )
     by_value = True
     needs_bounds = False
@@ -33,11 +33,11 @@ class CountDistinct(Statistic):
 
     def measure(self, aggregate: Aggregate, collector: Collector) -> Estimate:
         rows = collector.setting.limits.rows
-        values = values_per_unit(aggregate.value, collector.setting)
+        choices = values_per_unit(collector.setting)
         # there are fewer values than rows by as much as a unit adds fewer, so that an error matters more:
         # next to a count of rows, a count of values has the same share of epsilon
-        place = collector.distinct(aggregate.value, values, (rows / values) ** 2)
-        return DistinctOf(place, values, may_miss=rows > values)
+        place = collector.distinct(aggregate.value, choices, (rows / choices[-1]) ** 2)
+        return DistinctOf(place, choices, rows)
 
 
 def distinct_of(argument: Expr, text: str) -> Aggregate:
@@ -51,36 +51,48 @@ def distinct_of(argument: Expr, text: str) -> Aggregate:
     return Aggregate(CountDistinct.name, (argument,), COUNTED, text)
 
 
-def values_per_unit(value: Expr, setting: SensitivitySetting) -> int:
-    """Return how many values of one unit count, by what is public alone.
+def values_per_unit(setting: SensitivitySetting) -> tuple[int, ...]:
+    """Return how many values of one unit may count, by what is public alone: never more than its rows do.
 
-    That is what the question says, and else a rule; never more than the rows of a unit that count. With
-    l values of each of n units, of V values held by several, noise takes about l/epsilon, and a value is
-    missed where all who hold it have taken l others: less than V/l units have, so a value with h holders
-    is missed with a chance of about (V/(l n))^h. While there are fewer values than half the units, one
-    value a unit finds nearly all of them, with the least noise there can be.
-
-    An identifier is different: its values belong to one unit each, so that what the unit does not take
-    is missed for sure, and all its rows count. A profile of the table could choose better than a rule;
-    it would do so here.
+    That is what the question says. Where it says nothing, it is chosen privately from several numbers:
+    one is right where many units share few values, and all rows of a unit where no two share any.
     """
     rows = setting.limits.rows
     if setting.values_asked is not None:
-        return min(rows, setting.values_asked)
-    return rows if isinstance(value, Identifier) else min(rows, SHARED_VALUES)
+        return (min(rows, setting.values_asked),)
+    return (rows,) if rows <= CHOSEN_ABOVE else value_choices(rows)
 
 
 @dataclass(frozen=True)
 class DistinctOf(CountOf):
-    """A noisy count of distinct values, of which it may miss some."""
+    """A noisy count of distinct values, of which it may miss some.
 
-    values: int
-    may_miss: bool
+    Of several `choices` of how many values of a unit count, one will be `chosen`.
+    """
+
+    choices: tuple[int, ...]
+    rows: int  # of one unit that count
+    chosen: int | None = None
+
+    def with_chosen(self, chosen: int) -> DistinctOf:
+        """Return the count as it is once the choice has been made."""
+        return replace(self, chosen=chosen)
 
     def caveat(self) -> str:
-        if not self.may_miss:
+        if len(self.choices) > 1 and self.chosen is None:
+            return (
+                f"finds no more values for each unit than is chosen privately, from 1 to {self.rows:,}: "
+                "what is beyond that is missed, and noise is in proportion to it"
+            )
+        most = self.chosen or self.choices[0]
+        if most >= self.rows:
             return ""
-        found = "one value" if self.values == 1 else f"{self.values:,} values"
+        found = "one value" if most == 1 else f"{most:,} values"
+        if self.chosen is not None:
+            return (
+                f"finds at most {found} for each unit, a number that was chosen privately: values "
+                "beyond it are missed, which intervals do not tell"
+            )
         return (
             f"finds at most {found} for each unit: it is too low where there are nearly as many, or "
             "more; then ask with a larger max_values_contributed"
