@@ -49,8 +49,11 @@ def cells_of(plan: Level, units: list[int], **others: list[int]) -> pa.Table:
     keys = [chr(97 + i) for i in range(len(units))]
     columns: dict[str, Any] = {"k0": pa.array(keys, pa.string())}
     for index, part in enumerate(plan.measurements):
-        if part.of is None:
-            values = others.get(part.kind.name.lower(), units)
+        values = others.get(part.kind.name.lower(), units)
+        if part.choices:  # how many values of a unit count changes nothing
+            columns[f"m{index}"] = pa.array([[n] * len(part.choices) for n in values])
+            columns[f"q{index}"] = pa.array([[sum(values)] * len(part.choices) for _ in values])
+        elif part.of is None:
             columns[f"m{index}"] = pa.array(values, pa.int64())
     return pa.table(columns)
 

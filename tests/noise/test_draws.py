@@ -66,6 +66,9 @@ def exact_cells(level: Level, keys: int) -> pa.Table:
             columns |= {f"l{index}": none, f"m{index}": none}
         elif index == level.outline.measuring.selection:
             columns[f"m{index}"] = pa.array([MANY if key % 2 else LITTLE for key in order])
+        elif part.choices:
+            none = pa.array([[0] * len(part.choices) for _ in order], pa.list_(pa.int64()))
+            columns |= {f"q{index}": none, f"m{index}": none}
         elif part.of is None:
             columns[f"m{index}"] = pa.array([0] * len(order), pa.int64())
     return pa.table(columns)

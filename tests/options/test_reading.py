@@ -17,6 +17,7 @@ TYPED = {
     "delta": ("1e-6", Fraction(1, 10**6)),
     "max_groups_contributed": ("3", 3),
     "max_rows_contributed": ("5", 5),
+    "max_values_contributed": ("3", 3),
     "min_privacy_units_per_group": ("20", 20),
     "other": ("(rest)", "(rest)"),
     "nonnegative": ("TRUE", True),

@@ -182,6 +182,19 @@ def test_what_is_not_a_sum_of_the_other_is_measured(finer: str, coarser: str) ->
     assert len(found.levels) == 2
 
 
+@pytest.mark.parametrize(("first", "second"), [(1, 3), (3, 1), (2, 2)])
+def test_as_many_values_of_a_unit_count_as_each_question_of_a_batch_says(
+    first: int, second: int
+) -> None:
+    query = parse("SELECT COUNT(DISTINCT age) FROM visits", TABLES).query
+    asked = [outline(query, TABLES, "add-remove", values_asked=most) for most in (first, second)]
+    found = plan_batch(asked, ONE, NONE)
+    measured = [question.plan.levels[0].measurements[0] for question in found.questions]
+    assert [part.values_per_unit for part in measured] == [first, second]
+    assert [part.sensitivity.l1 for part in measured] == [first, second]
+    assert len(found.levels) == len({first, second})
+
+
 def test_many_cells_are_not_added_up_where_measuring_is_less_noisy() -> None:
     found = batch(
         "SELECT age, COUNT(*) FROM (SELECT person_id, COALESCE(age, 0) AS age FROM people) p "

@@ -60,6 +60,7 @@ NO_PART = {
     "Measuring.estimates": "computed from noisy cells",
     "Measuring.counted_apart": "the level apart has the value among its keys",
     "LevelOutline.counts_for": "which level looks its values up in noisy cells",
+    "LevelOutline.values_asked": "the measurements say how many values of a unit count",
     "LevelOutline.by_weights": "a way to measure that was not taken",
     "Measuring.limits": "the level's own limits, by which its error is judged",
     "Measuring.other_groups": "follows from `other` and the measurements",

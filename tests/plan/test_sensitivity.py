@@ -207,21 +207,17 @@ def test_sums_with_a_limit_on_the_total_move_at_most_as_declared(
     assert_holds(free, declared)  # a limit never costs
 
 
-@pytest.mark.parametrize("world", APART, ids=named)
-def test_counts_of_distinct_values_move_exactly_as_declared(world: World) -> None:
-    # a unit holds at most `rows` values over all cells, each of which may be one nobody else has
-    limits = world.setting.limits
-    if world.setting.always_present:
-        world = World(
-            SensitivitySetting("change-one", limits, world.setting.one_group, False), world.cells
-        )
-    values = [
-        vector
-        for vector in product(range(limits.rows + 1), repeat=world.cells)
-        if sum(vector) <= limits.rows and sum(part > 0 for part in vector) <= limits.groups
+@pytest.mark.parametrize("values", [1, 2, 3])
+@pytest.mark.parametrize("world", WORLDS, ids=named)
+def test_counts_of_distinct_values_move_exactly_as_declared(world: World, values: int) -> None:
+    # a unit adds at most `values` over all cells, merged or not, whatever its limits on rows and groups
+    world = World(replace(world.setting, always_present=False), world.cells)
+    added = [
+        vector for vector in product(range(values + 1), repeat=world.cells) if sum(vector) <= values
     ]
-    assert_holds(sensitivity_of_distinct(world.setting), largest(world, values))
-    assert sensitivity_of_distinct(world.setting).l1 == largest(world, values).l1
+    declared = sensitivity_of_distinct(world.setting, values)
+    assert_holds(declared, largest(world, added))
+    assert declared == largest(world, added)
 
 
 def test_a_whole_count_of_a_fixed_number_of_rows_moves_nowhere() -> None:

@@ -11,8 +11,12 @@ What does not add up, and what is asserted of it instead:
 - *public tables* asked by themselves: every part has the whole of them.
 - *saturated sums*: a cell that reaches CELL_LIMIT stays there; where no part does, the sum of the parts,
   held to the limit, is the whole.
-- *distinct values* (COUNT(DISTINCT x)): two units may have the same one. No fewer than in any part, no
-  more than in all of them together, and a unit alone moves them by no more than is declared.
+- *distinct values* (COUNT(DISTINCT x)): two units may have the same one, and where others have taken it a
+  unit takes another, also in another group. So no fewer in a group than in any part, and no more in all
+  groups than in all parts together, unless a key that nobody keeps hides some. A unit alone moves them by
+  no more than is declared. `test_distinct_values.py` has an oracle of their own. Where it is chosen how
+  many values of a unit count, all that holds for each choice; and what all groups have, by which it is
+  chosen, is no less than in any part and no more than in all of them together.
 - *quantiles* and *counts by value*: their bins add up as multisets: so many rows of each bin.
 - *selection of keys* (thresholds on noisy counts of units) and *other groups*: both are made of cells
   after noise, which no statement sees. Which keys have cells adds up: exactly those that a part has.
@@ -29,7 +33,7 @@ import pyarrow as pa
 
 from privacy.replay import Key, check, keyed
 from sanql.compile.cells import CELL_LIMIT
-from sanql.measurements.measurement import Measured
+from sanql.measurements.measurement import Measured, Measurement
 from sanql.plan.keys import PrivateKeys
 from sanql.plan.level import Level
 
@@ -58,18 +62,56 @@ def check_sum(plan: Level, whole: pa.Table, parts: Sequence[pa.Table]) -> int:
     for index, part in enumerate(plan.measurements):
         if part.kind is Measured.OTHER_GROUPS:
             continue
+        if part.choices or part.kind is Measured.CHOICE:
+            _check_choices(plan, part, index, every, some)
+            continue
         for key in every:
             cells = [side[key][index] for side in some if key in side]
             if not _adds_up(part.kind, every[key][index], cells):
                 raise Violation(f"{key} {part.kind}: {every[key][index]} is not made of {cells}")
+        if part.kind is Measured.DISTINCT and not isinstance(plan.outline.keys, PrivateKeys):
+            total, most = (
+                sum(cells[index] for side in sides for cells in side.values())
+                for sides in ([every], some)
+            )
+            if total > most:
+                raise Violation(f"{part.kind}: {total} in all, and the parts have {most}")
     return len(every) * len(plan.measurements)
+
+
+def _check_choices(
+    plan: Level, part: Measurement, index: int, every: Groups, some: Sequence[Groups]
+) -> None:
+    """Raise a Violation unless lists, a number for each choice, lie between the parts and their sum."""
+    assert part.kind in (Measured.DISTINCT, Measured.CHOICE)
+    for key in every:
+        parts = [side[key][index] for side in some if key in side]
+        for place, whole in enumerate(every[key][index]):
+            if whole < max((cells[place] for cells in parts), default=0):
+                raise Violation(f"{key} {part.kind}: {every[key][index]} is less than of {parts}")
+    if isinstance(plan.outline.keys, PrivateKeys) and part.kind is Measured.DISTINCT:
+        return
+    if not every:
+        return
+    whole, *parts = (_in_all(part, index, side) for side in (every, *some) if side)
+    most = [sum(column) for column in zip(*parts, strict=True)]
+    if any(all_of > of_parts for all_of, of_parts in zip(whole, most, strict=True)):
+        raise Violation(f"{part.kind}: {whole} in all, and the parts have {most}")
+
+
+def _in_all(part: Measurement, index: int, side: Groups) -> list[int]:
+    """Return a list of all groups together: of the choice, every group has that beside its own."""
+    lists = [cells[index] for cells in side.values()]
+    if part.kind is Measured.CHOICE:
+        lists = lists[:1]
+    return [sum(column) for column in zip(*lists, strict=True)]
 
 
 def _adds_up(kind: Measured, whole: Any, parts: list[Any]) -> bool:
     if kind in BY_BINS:
         return Counter(whole) == sum(map(Counter, parts), Counter())
     if kind is Measured.DISTINCT:
-        return bool(max(parts, default=0) <= whole <= sum(parts))
+        return bool(max(parts, default=0) <= whole)
     if kind is Measured.SUM and any(abs(part) >= CELL_LIMIT for part in parts):
         return True
     if kind is Measured.SUM:
@@ -102,8 +144,9 @@ def without_units(plan: Level, cells: pa.Table) -> pa.Table:
     if isinstance(plan.outline.keys, PrivateKeys):
         return cells.slice(0, 0)
     for index, column in enumerate(cells.schema):
-        if column.name[0] in "lm":
-            nothing: Any = [] if pa.types.is_list(column.type) else 0
+        if column.name[0] in "lmq":
+            choices = plan.measurements[int(column.name[1:])].choices
+            nothing: Any = [0] * len(choices) if pa.types.is_list(column.type) else 0
             values = pa.array([nothing] * cells.num_rows, column.type)
             cells = cells.set_column(index, column, values)
     return cells

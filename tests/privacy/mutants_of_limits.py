@@ -5,6 +5,8 @@ from __future__ import annotations
 from privacy.mutation import Mutant
 
 BOUNDING = "privacy/test_bounding.py::"
+DISTINCT = "privacy/test_distinct_values.py::"
+CHOICE = "privacy/test_value_choice.py::"
 LEVELS = "plan/test_levels.py::"
 MOVED = "plan/test_sensitivity.py::"
 BY_VALUE = "statistics/test_by_value.py::"
@@ -63,11 +65,32 @@ LIMITS = (
         f"{BOUNDING}test_rows_beyond_the_limits_are_shared_among_groups_as_documented",
     ),
     Mutant(
-        "a unit adds no more different values than it has rows that count",
-        "compile/limits.py",
-        'name, most = f"distinct{index}", self._limits.rows',
-        'name, most = f"distinct{index}", 2**20',
-        f"{BOUNDING}test_a_unit_adds_no_more_distinct_values_than_it_has_rows_that_count",
+        "a unit takes no more different values than it may",
+        "kernel/greedy.py",
+        "unit, first, left = whose, 0, list(most)\n            before",
+        "unit, first, left = whose, 0, [1 + n for n in most]\n            before",
+        f"{DISTINCT}test_in_every_tiny_table_a_unit_moves_the_count_by_no_more_than_is_declared",
+    ),
+    Mutant(
+        "a choice is scored in steps of what a unit that changes can do to it",
+        "measurements/value_choice.py",
+        'apart = max if neighbours == "add-remove" else _both',
+        "apart = max",
+        f"{CHOICE}test_in_every_tiny_table_no_choice_is_much_likelier_than_in_a_neighbour",
+    ),
+    Mutant(
+        "what a choice is made by has what is taken in groups without a cell",
+        "compile/cells.py",
+        'f"(SELECT q FROM distinct{index}_in_all) AS q{index}",',
+        'f"coalesce(distinct{index}.d, [{none}]::BIGINT[]) AS q{index}",',
+        f"{CHOICE}test_a_group_that_comes_with_a_unit_brings_nothing_into_the_choice",
+    ),
+    Mutant(
+        "units of equal hashes take turns one after the other, whatever the engine does",
+        "compile/distinct_pairs.py",
+        "OVER (ORDER BY h, u)",
+        "OVER (ORDER BY h)",
+        f"{DISTINCT}test_where_all_draws_are_equal_units_and_pairs_decide_by_themselves",
     ),
     Mutant(
         "a unit's sum in a group stays within its total",

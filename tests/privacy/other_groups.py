@@ -51,6 +51,8 @@ class Side:
                 own = {key: self.groups[key][index] for key in shown if key in self.groups}
                 if part.kind is Measured.HISTOGRAM:  # each value of each group has noise of its own
                     own = {(key, v): n for key, counts in own.items() for v, n in counts.items()}
+                if part.choices:  # replay.py looks at all of them
+                    own = {key: counts[-1] for key, counts in own.items()}
                 cell |= own
         return found
 

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from sanql.measurements.measurement import Measured, Measurement
-from sanql.measurements.quantile_picks import QuantileBins, ladder, pick_levels
+from sanql.measurements.quantile_picks import ROW, QuantileBins, ladder, pick_levels
+from sanql.measurements.value_choice import choice_scores
 from sanql.noise.picks import score, spread
 from sanql.plan.keys import PrivateKeys, PublicKeys
 from sanql.plan.level import Level
@@ -32,7 +33,9 @@ class Distance:
 def keyed(plan: Level, cells: pa.Table) -> dict[Key, list[Any]]:
     """Return the measurements of each group; a group that comes twice would be noised twice.
 
-    Of quantiles it is the rows in each bin, of counts by value those with each, as a dictionary.
+    Of quantiles it is the rows in each bin, of counts by value those with each, as a dictionary. Of
+    distinct values, where is chosen how many of a unit count, it is a list with a count for each choice;
+    of the choice itself, a list of what all groups have.
     """
     keys = [cells.column(f"k{i}").to_pylist() for i in range(len(plan.query.keys))]
     values = [_column(cells, i, part) for i, part in enumerate(plan.measurements)]
@@ -45,6 +48,8 @@ def keyed(plan: Level, cells: pa.Table) -> dict[Key, list[Any]]:
 def _column(cells: pa.Table, index: int, part: Measurement) -> list[Any]:
     if part.kind is Measured.LADDER:
         index = part.of if part.of is not None else index
+    if part.kind is Measured.CHOICE:
+        return cells.column(f"q{part.of}").to_pylist()  # type: ignore[no-any-return]
     if part.kind in BY_BINS:
         pairs = zip(cells.column(f"l{index}"), cells.column(f"m{index}"), strict=True)
         return [dict(zip(a.as_py(), b.as_py(), strict=True)) for a, b in pairs]
@@ -82,6 +87,16 @@ def check(plan: Level, left: pa.Table, right: pa.Table) -> list[bool]:
             found = ladder_distance(plan, part, ours, theirs, index)
         elif part.kind is Measured.HISTOGRAM:
             found = histogram_distance(part, ours, theirs, index)
+        elif part.kind is Measured.CHOICE:
+            found = choice_distance(plan, part, ours, theirs, index)
+        elif part.choices:
+            found = choices_distance(part, ours, theirs, index)
+        elif part.kind is Measured.DISTINCT and ours and theirs:
+            # a key that nobody keeps is not selected; where it is, what it counts is of all who have it
+            both = ours.keys() & theirs.keys()
+            found = distance(
+                {key: ours[key] for key in both}, {key: theirs[key] for key in both}, index
+            )
         else:
             found = distance(ours, theirs, index)
         declared = part.sensitivity
@@ -103,7 +118,7 @@ def check_apart(plan: Level, whole: pa.Table, without: pa.Table, alone: pa.Table
     """
     every, others, own = (keyed(plan, cells) for cells in (whole, without, alone))
     for index, part in enumerate(plan.measurements):
-        if part.kind is Measured.DISTINCT:
+        if part.kind in (Measured.DISTINCT, Measured.CHOICE):
             continue
         for key in every.keys() | others.keys() | own.keys():
             cells = [side[key][index] if key in side else 0 for side in (every, others, own)]
@@ -113,6 +128,42 @@ def check_apart(plan: Level, whole: pa.Table, without: pa.Table, alone: pa.Table
                 assert counts[0] == counts[1], (key, part, cells)
             else:
                 assert cells[0] == cells[1] + cells[2], (key, part, cells)
+
+
+def choices_distance(
+    part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> Distance:
+    """Return how far counts of distinct values move for any choice, in steps of that choice's own noise.
+
+    They are stretched to the largest, for which sensitivities are declared.
+    """
+    both, most = ours.keys() & theirs.keys(), part.choices[-1]
+    found = []
+    for place, choice in enumerate(part.choices):
+        moved = [abs(ours[key][index][place] - theirs[key][index][place]) for key in both]
+        stretched = [-(-step * most // choice) for step in moved]
+        own = sum(moved), max(moved, default=0), sum(step * step for step in moved)
+        found.append((-(-own[0] * most // choice), max(stretched, default=0), own[2], choice))
+    l1, linf, _, _ = (max(column) for column in zip(*found, strict=True))
+    squared = max(-(-own * most**2 // choice**2) for _, _, own, choice in found)
+    return Distance(l1, linf, squared)
+
+
+def choice_distance(
+    plan: Level, part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> Distance:  # fmt: skip
+    """Return how far any score of the choice moves, with penalties and without."""
+    assert part.of is not None
+    choices, neighbours = plan.measurements[part.of].choices, plan.outline.neighbours
+    nothing = [0] * len(choices)
+    totals = [next((group[index] for group in side.values()), nothing) for side in (ours, theirs)]
+    if not ours or not theirs:  # where no group is, nothing is chosen
+        return Distance(0, 0, 0)
+    moved = 0
+    for penalties in (nothing, [3 * ROW * choice + 7 for choice in choices]):
+        left, right = (choice_scores(side, choices, penalties, neighbours) for side in totals)
+        moved = max(moved, *(abs(a - b) for a, b in zip(left, right, strict=True)))
+    return Distance(moved, moved, moved**2)
 
 
 def scores_distance(

@@ -229,18 +229,6 @@ def test_a_units_sum_in_one_group_stays_within_its_total(exact: Exact) -> None:
     assert planned.measurements[0].sensitivity.l1 == 7
 
 
-@pytest.mark.parametrize("limit", [1, 2, 5])
-def test_a_unit_adds_no_more_distinct_values_than_it_has_rows_that_count(
-    limit: int, exact: Exact
-) -> None:
-    rows = [{"person": 1, "big": value} for value in range(100, 108)]
-    rows += [{"person": 2, "big": value} for value in (1, 1, 1)]
-    _, cells = exact(
-        "SELECT COUNT(DISTINCT big) FROM visits", rows, bounding=Bounding(limit, limit, None)
-    )
-    assert cells == [{"m0": limit + 1}]
-
-
 def test_rows_of_nobody_are_left_out(exact: Exact) -> None:
     rows: list[Row] = [{"person": None, "age": 9}] * 5 + [{"person": 3, "age": 9}]
     _, cells = exact("SELECT COUNT(*), SUM(age), COUNT(DISTINCT age) FROM visits", rows)

@@ -99,13 +99,13 @@ def check_paid(plan: Level) -> None:
         bounds, noise = part.sensitivity, plan.noises[index]
         match noise:
             case DiscreteLaplace(scale):
-                assert LaplaceEvent(scale, bounds.l1, bounds.linf) in plan.charge.events
+                most = part.choices[-1] if part.choices else 1  # noise for one value is charged
+                own = LaplaceEvent(scale / most, bounds.l1 // most, bounds.linf // most)
+                assert own in plan.charge.events
             case DiscreteGaussian(sigma2):
                 assert GaussianEvent(sigma2, Fraction(bounds.l2_squared)) in plan.charge.events
             case _:
-                assert (
-                    index == plan.outline.measuring.selection or part.quantile_bins or bounds.zero
-                )
+                assert index == plan.outline.measuring.selection or part.picked or bounds.zero
 
 
 def replay_stream(seed: int, count: int, folder: Path) -> None:

@@ -42,6 +42,8 @@ def fingerprint(asked: Shape, sql: str) -> str:
         known.update(repr((sent.sql, sent.parameters)).encode())
         for table in sent.public:
             known.update(repr((table.name, table.sql, table.parameters)).encode())
+        for count in sent.greedy:
+            known.update(repr(count).encode())
         known.update(repr(_sorted_rows(cells)).encode())
     return known.hexdigest()[:24]
 

@@ -29,9 +29,12 @@ def priced(
     delta: Price = "1/1000",
     groups: int | None = None,
     other: bool = False,
+    values: int | None = None,
 ) -> Plan:
     """Return the plan of a question over declared tables, at a price."""
-    outlined = outline(parse(sql, tables).query, tables, neighbours, groups, other)
+    outlined = outline(
+        parse(sql, tables).query, tables, neighbours, groups, other, values_asked=values
+    )
     return price(outlined, Fraction(epsilon), Fraction(delta))
 
 

@@ -36,7 +36,15 @@ from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
 from sanql.options import AnswerOptions, read_options
 from sanql.parse import Parameters, QuestionText
-from sanql.plan import BatchPlan, Outline, check_selection_delta, default_delta, plan_batch
+from sanql.plan import (
+    BatchPlan,
+    Outline,
+    Plan,
+    as_chosen,
+    check_selection_delta,
+    default_delta,
+    plan_batch,
+)
 from sanql.question import PublicQuery
 from sanql.results import Answer, Certificate
 
@@ -241,7 +249,8 @@ def _shown(
 ) -> Answer:
     """Return the answer to one question of a batch, from its part of the noisy cells."""
     assert planned.plan is not None  # noqa: S101  (there are cells)
-    plan, request = planned.plan.questions[place].plan, batch.requests[planned.places[place]]
+    request = batch.requests[planned.places[place]]
+    plan = as_chosen(planned.plan.questions[place].plan, cells.measured.levels)
     confidence, display = request.options.confidence, request.display
     shown = show_levels(plan, cells.measured, confidence, display, adjusted=cells.shown)
     kept = found.remaining
@@ -251,7 +260,7 @@ def _shown(
         noise=noise_by_column(plan),
         charge=planned.plan.charge,
         remaining=session.balances(batch.analyst) if kept is None else kept,
-        certificate=certificate_of(planned.plan, place, request),
+        certificate=certificate_of(planned.plan, place, request, plan),
         cached=found.cached,
         without_interval=shown.without,
         version=found.version,
@@ -259,8 +268,13 @@ def _shown(
     )
 
 
-def certificate_of(plan: BatchPlan, place: int, request: Request) -> Certificate:
-    """Return the certificate of one answer of a batch: its claim is that of all of them together."""
+def certificate_of(
+    plan: BatchPlan, place: int, request: Request, measured: Plan | None = None
+) -> Certificate:
+    """Return the certificate of one answer of a batch: its claim is that of all of them together.
+
+    `measured` is the question's plan once what is chosen privately is known.
+    """
     question = plan.questions[place]
     words = [
         *request.display.in_words(),
@@ -278,4 +292,4 @@ def certificate_of(plan: BatchPlan, place: int, request: Request) -> Certificate
             "(weighted least squares); an interval is that of the number as measured, widened to hold "
             "the number shown"
         )
-    return certify(question.plan, tuple(words))
+    return certify(measured or question.plan, tuple(words))

@@ -15,11 +15,13 @@ from sanql.plan import (
     Level,
     Plan,
     half_width,
+    noise_for,
 )
 from sanql.policy import Neighbours
 from sanql.profile import Profile
 from sanql.question import AggregateRef, PublicQuery
 from sanql.results import LEAST_PRICE, Expected, Explanation, LevelExplained
+from sanql.statistics import DistinctOf
 
 GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows they are over
@@ -89,6 +91,7 @@ def _all_of(statements: tuple[Statement, ...]) -> Statement:
         ";\n".join(sent.sql for sent in statements),
         tuple(value for sent in statements for value in sent.parameters),
         tuple(table for sent in statements for table in sent.public),
+        greedy=tuple(count for sent in statements for count in sent.greedy),
     )
 
 
@@ -119,7 +122,7 @@ def expected_of(plan: Plan, confidence: Fraction, display: Display) -> tuple[Exp
             width = half_width(level, index, confidence, ROWS_ASSUMED)
             assumed = f" if the group has {ROWS_ASSUMED:,} rows" if estimate.needs_rows else ""
             note = estimate.width_in or assumed
-            note += _near_threshold(level, index)
+            note += _near_threshold(level, index) + _by_choice(level, index, confidence)
             reach = widened_half_width(level, index, display, width or Fraction(0))
             expected.append(Expected(output.name, float(reach), name + note))
     return tuple(expected)
@@ -139,6 +142,18 @@ def _near_threshold(level: Level, index: int) -> str:
     return (
         f" where the count of units is well above the threshold of {level.priced.threshold:,}; near it "
         "the interval reaches further down, as it holds given that the key appears"
+    )
+
+
+def _by_choice(level: Level, index: int, confidence: Fraction) -> str:
+    """Return what else is to be said of a width that is in proportion to what is chosen privately."""
+    estimate = level.estimates[index]
+    if not isinstance(estimate, DistinctOf) or not level.measurements[estimate.measurement].choices:
+        return ""
+    least = noise_for(level, estimate.measurement, 1).half_width(confidence)
+    return (
+        f" if {estimate.choices[-1]:,} values of a unit count, and ± {least:,} if one does; how many is "
+        "chosen privately"
     )
 
 

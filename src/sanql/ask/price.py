@@ -53,6 +53,7 @@ def outline_question(session: Session, request: Request, question: BoundedQuesti
         request.options.max_groups_contributed,
         request.display.other is not None,
         request.options.max_rows_contributed,
+        request.options.max_values_contributed,
     )
     _check_unit(outlined.table, request.options.privacy_unit_column)
     _check_groups(outlined.table, request.options.max_groups_contributed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from sanql.ask.session import Session
 from sanql.certificate import certify
 from sanql.computed_once import computed_once
 from sanql.mechanisms import ExactSampler, Noise, SymmetricNoise
-from sanql.plan import Plan
+from sanql.plan import Plan, as_chosen
 from sanql.profile import Profile
 from sanql.results import Answer, Certificate
 
@@ -36,11 +36,16 @@ class Certifying:
         certificate = certify(self.plan, self.request.display.in_words(), self.profiles)
         return with_bounds_certified(certificate, self.plan, self.question)
 
+    def of(self, cells: RecordedCells) -> Certifying:
+        """Return what the answer needs once its cells are there: what was chosen privately is in them."""
+        plan = as_chosen(self.plan, cells.levels)
+        return self if plan is self.plan else replace(self, plan=plan)
+
     def make(self) -> bytes:
         """Compute all of it; wheels and quantiles are remembered, draws made here thrown away.
 
         Returns the certificate as the ledger keeps it: it depends on the plan, and on profiles that
-        were charged for themselves.
+        were charged for themselves. What is chosen privately is on record in the cells beside it.
         """
         for noise in set(self.plan.noises):
             _prepare(noise, self.request.options.confidence)
@@ -58,6 +63,7 @@ def show_recorded(
     session: Session, request: Request, certifying: Certifying, cells: RecordedCells
 ) -> Answer:
     """Return the answer that noisy cells on record are, in the form that was asked for."""
+    certifying = certifying.of(cells)
     plan = certifying.plan
     shown = show_levels(plan, cells.cells, request.options.confidence, request.display)
     return Answer(

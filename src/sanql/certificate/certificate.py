@@ -10,7 +10,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
-from sanql.certificate.limits_in_words import limits_in_words, limits_may_cut, uneven_limits
+from sanql.certificate.chosen_values import values_chosen_in_words
+from sanql.certificate.limits_in_words import (
+    limits_in_words,
+    limits_may_cut,
+    uneven_limits,
+    values_per_unit,
+)
 from sanql.certificate.norms_in_words import bounding_in_words, norms_of_rows, sensitivity_told
 from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
@@ -212,11 +218,16 @@ def _limits(level: Level) -> dict[str, int]:
     if not isinstance(level.outline.table.unit, ColumnUnit):
         return {}
     limits = level.outline.limits
-    return {
-        "groups_per_unit": limits.groups,
-        "rows_per_unit": limits.rows,
-        "rows_per_group": limits.rows_per_group,
-    } | norms_of_rows(level)
+    values = values_per_unit(level)
+    return (
+        {
+            "groups_per_unit": limits.groups,
+            "rows_per_unit": limits.rows,
+            "rows_per_group": limits.rows_per_group,
+        }
+        | norms_of_rows(level)
+        | ({"distinct_values_per_unit": max(values)} if values else {})
+    )
 
 
 def _assumptions(level: Level) -> tuple[str, ...]:
@@ -229,6 +240,12 @@ def _assumptions(level: Level) -> tuple[str, ...]:
             f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
             *bounding_in_words(level),
         ]
+        if values_per_unit(level):
+            assumptions.append(
+                "distinct values are counted in an order of units drawn for this answer: each adds up to "
+                "its limit of values that no unit before it has added, over all groups together"
+            )
+        assumptions += values_chosen_in_words(level)
     if level.outline.neighbours == "change-one":
         assumptions.append("the number of units is public")
     if any(measurement.kind is Measured.SUM for measurement in level.measurements):

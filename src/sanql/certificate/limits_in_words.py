@@ -106,9 +106,13 @@ def _of_level(level: Level) -> str:
         words = [norm_in_words(level)]
     if rows_count and limits.rows_per_group < limits.rows:
         words[0] += f" ({limits.rows_per_group} in a group)"
+    groups_count = any(
+        measured.kind not in (Measured.DISTINCT, Measured.CHOICE) for measured in level.measurements
+    )
     few_groups = limits.groups < limits.rows or not rows_count
-    if _may_lose_groups(level) and few_groups and drops_groups(level):
+    if _may_lose_groups(level) and groups_count and few_groups and drops_groups(level):
         words.append(_counted(limits.groups, "group"))
+    words += [_counted(most, "distinct value") for most in values_per_unit(level)]
     return f"{' and '.join(words)} a {unit.column}" if words else ""
 
 
@@ -122,8 +126,15 @@ def _kept(level: Level, profiles: Mapping[str, Profile]) -> str:
 
 
 def _rows_count(level: Level) -> bool:
-    """Return whether it matters how many rows a unit has: counted as a unit, it counts once."""
-    return not all(statistic_of(aggregate).by_unit for aggregate in level.query.aggregates)
+    """Return whether it matters how many rows a unit has: as a unit it counts once; so do values."""
+    statistics = [statistic_of(aggregate) for aggregate in level.query.aggregates]
+    return not all(statistic.by_unit or statistic.by_value for statistic in statistics)
+
+
+def values_per_unit(level: Level) -> list[int]:
+    """Return how many distinct values of one unit count, of each count of such values."""
+    counts = (m for m in level.measurements if m.kind is Measured.DISTINCT)
+    return sorted({measurement.values_per_unit or 1 for measurement in counts})
 
 
 def _rows_that_count(level: Level) -> int:

@@ -91,9 +91,12 @@ class CellWriter:
             if index == self._weights:
                 exact = f"{WEIGHTS}.s"
             if measurement.kind is Measured.DISTINCT and self._by_unit:
-                exact = f"distinct{index}.d"
+                exact = f"distinct{index}.d[1]"
                 same = self._same(key_columns, f"distinct{index}")
                 source += f" LEFT JOIN distinct{index} ON {same}"
+            if measurement.choices:
+                columns += self._each_choice(index, measurement)
+                continue
             cell = f"coalesce({exact}, 0)"
             if measurement.kind is Measured.SUM or measurement.norm is not None:
                 cell = (
@@ -101,6 +104,16 @@ class CellWriter:
                 )
             columns.append(f"CAST({cell} AS BIGINT) AS m{index}")
         return f"SELECT {', '.join(columns) or '1 AS present'} FROM {source}"
+
+    def _each_choice(self, index: int, measurement: Measurement) -> list[str]:
+        """Return a group's counts for each choice, as a list, and those of all groups beside them."""
+        if not self._by_unit:
+            raise AssertionError("of rows that are units one value counts, and nothing is chosen")
+        none = ", ".join("0" for _ in measurement.choices)
+        return [
+            f"coalesce(distinct{index}.d, [{none}]::BIGINT[]) AS m{index}",
+            f"(SELECT q FROM distinct{index}_in_all) AS q{index}",
+        ]
 
     def zeros(self) -> str:
         """Return a SELECT of cells that are all 0, without a private row."""
@@ -127,8 +140,8 @@ class CellWriter:
 
     def _is_dropped(self, measurement: Measurement) -> bool:
         """Return whether a measurement is added up of what limits on rows and groups leave."""
-        weighs = measurement.kind is Measured.KEY_WEIGHTS
-        return measurement.of is None and not weighs and not self._is_scaled(measurement)
+        apart = measurement.kind in (Measured.KEY_WEIGHTS, Measured.DISTINCT)
+        return measurement.of is None and not apart and not self._is_scaled(measurement)
 
     def _total(self, index: int, measurement: Measurement) -> str:
         if measurement.kind is Measured.DISTINCT:

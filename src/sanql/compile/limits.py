@@ -38,7 +38,7 @@ class LimitWriter:
     def drops(self) -> bool:
         """Whether some measurements are made of the rows and groups that are not dropped, or all are."""
         return not self._scales or any(
-            part.of is None and part.kind is not Measured.KEY_WEIGHTS
+            part.of is None and part.kind not in (Measured.KEY_WEIGHTS, Measured.DISTINCT)
             for part in self._dropped.values()
         )
 
@@ -127,37 +127,6 @@ class LimitWriter:
             f"rounded AS (SELECT {', '.join(rounding)} FROM sized)",
             f"bounded AS (SELECT {', '.join(columns) or '1 AS present'} FROM rounded)",
         ]
-
-    def distinct_values(self, index: int) -> list[str]:
-        """Return distinct values counted, at most `rows` of one unit over all the groups it keeps."""
-        name, most = f"distinct{index}", self._limits.rows
-        hashed = keyed_hash(self._secret, "u", *self._keys, f"x{index}")
-        keys = "".join(f", {key}" for key in self._keys)
-        statements = [
-            f"{name}_all AS MATERIALIZED ("
-            f"SELECT u{keys}, x{index} AS x, {hashed} AS h FROM "
-            f"(SELECT DISTINCT u{keys}, x{index} FROM input WHERE x{index} IS NOT NULL))"
-        ]
-        kept = f"{name}_all"
-        if self._limits_groups():
-            same = " AND ".join(
-                [
-                    "a.u = kept.u",
-                    *(f"a.{key} IS NOT DISTINCT FROM kept.{key}" for key in self._keys),
-                ]
-            )
-            statements.append(
-                f"{name}_kept AS MATERIALIZED (SELECT a.* FROM {kept} a SEMI JOIN kept ON {same})"
-            )
-            kept = f"{name}_kept"
-        statements.append(f"{name}_heavy AS ({_thresholds(kept, most)})")
-        grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
-        statements.append(
-            f"{name} AS (SELECT {''.join(key + ', ' for key in self._keys)}"
-            "system.main.count(DISTINCT x) AS d "
-            f"FROM {_without(kept, f'{name}_heavy')}{grouping})"
-        )
-        return statements
 
     def _column(self, index: int) -> int:
         return value_column(self._plan.measurements, index)

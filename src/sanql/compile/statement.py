@@ -19,7 +19,7 @@ Where units are bounded by norm nothing is dropped (`norms.py`): `pairs`, then
     scaled    each pair's part of the cells
 
 Limits are written by `limits.py`, cells by `cells.py`. Quantiles take the rows that count bin by bin
-instead (`quantile_bins.py`).
+instead (`quantile_bins.py`); distinct values are counted before the statement (`distinct_pairs.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from fractions import Fraction
 
 from sanql.catalog import Layout
 from sanql.compile.cells import DROPPED, CellWriter
+from sanql.compile.distinct_pairs import greedy_count, taken_in_all, taken_values
 from sanql.compile.group_keys import KeyWriter, listing
 from sanql.compile.limits import LimitWriter
 from sanql.compile.measured_values import SqlLayer, measured_value, value_column
@@ -36,9 +37,9 @@ from sanql.compile.norms import NormWriter
 from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts
 from sanql.compile.relations import RelationWriter
-from sanql.kernel import Statement
+from sanql.kernel import GreedyCount, Statement
 from sanql.measurements import Measured
-from sanql.plan import Level, OneGroup, PublicKeys
+from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
 from sanql.policy import ColumnUnit, Table
 from sanql.question import BIGINT_RANGE, Field, PublicQuery, Scan, Type
 
@@ -54,14 +55,20 @@ def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
     rows_are_units = _rows_are_units(level, layout)
     cells = CellWriter(level, group_keys, rows_are_units=rows_are_units)
     statements = group_keys.domains()
+    greedy: tuple[GreedyCount, ...] = ()
     if level.outline.reads_no_rows:
         sql = (f"WITH {', '.join(statements)} " if statements else "") + cells.zeros()
     else:
+        key = f"({secret})::BIGINT"
         statements.append(f"input AS ({_input(level, relations, group_keys)})")
-        statements += _limited(level, cells, f"({secret})::BIGINT", rows_are_units=rows_are_units)
+        if not rows_are_units:
+            greedy = _greedy(level, key, statements, relations.emitter.parameters)
+        statements += _limited(level, cells, key, rows_are_units=rows_are_units)
         sql = "WITH " + ",\n".join(statements) + "\n" + cells.final()
     parameters = tuple(relations.emitter.parameters)
-    return Statement(sql, parameters, tuple(public.made), few_rows=_has_few_rows(level))
+    return Statement(
+        sql, parameters, tuple(public.made), few_rows=_has_few_rows(level), greedy=greedy
+    )
 
 
 def compile_public_query(
@@ -97,8 +104,8 @@ def _has_few_rows(level: Level) -> bool:
     keys = level.outline.keys
     count = 1 if isinstance(keys, OneGroup) else getattr(keys, "count", None)
     plain = all(key.facts.type in _PLAIN for key in level.query.keys)
-    binned = any(measurement.by_bins for measurement in level.measurements)
-    return count is not None and count <= _FEW_ROWS and plain and not binned
+    listed = any(measurement.by_bins or measurement.choices for measurement in level.measurements)
+    return count is not None and count <= _FEW_ROWS and plain and not listed
 
 
 def _rows_are_units(level: Level, layout: Layout) -> bool:
@@ -117,22 +124,54 @@ def _limited(level: Level, cells: CellWriter, secret: str, *, rows_are_units: bo
     """Return what lies between the rows that count and the cells, and the cells."""
     by_unit = not rows_are_units
     limits, norms = LimitWriter(level, secret), NormWriter(level)
-    if by_unit and norms.needed:
+    if by_unit and _counted_before(level):
+        statements = [cells.cells("(SELECT * FROM input WHERE FALSE)")]
+    elif by_unit and norms.needed:
         statements = [*limits.pairs(), *norms.scaled(), cells.cells_by_norm("scaled")]
         if limits.drops:
             statements += [*limits.bounded(), cells.cells("bounded", DROPPED)]
     else:
         statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
         statements.append(cells.cells("bounded" if by_unit else "input"))
-    keys = [f"k{index}" for index in range(len(level.query.keys))]
+    keys = _key_columns(level)
     for index, measurement in enumerate(level.measurements):
         if measurement.kind is Measured.DISTINCT and by_unit:
-            statements += limits.distinct_values(index)
+            statements.append(taken_values(index, keys))
+            if measurement.choices:
+                statements.append(taken_in_all(index, len(measurement.choices)))
         if measurement.by_bins:
             statements += bin_counts(index, keys, secret, by_unit)
         if measurement.groups_max is not None:
             statements += limits.weights(measurement.groups_max)
     return statements
+
+
+def _key_columns(level: Level) -> list[str]:
+    return [f"k{index}" for index in range(len(level.query.keys))]
+
+
+def _greedy(
+    level: Level, secret: str, before: Sequence[str], parameters: Sequence[object]
+) -> tuple[GreedyCount, ...]:
+    """Return the counts of distinct values that are made before the statement."""
+    return tuple(
+        greedy_count(
+            index,
+            _key_columns(level),
+            secret,
+            measurement.choices or [measurement.values_per_unit or 1],
+            before,
+            parameters,
+        )
+        for index, measurement in enumerate(level.measurements)
+        if measurement.kind is Measured.DISTINCT
+    )
+
+
+def _counted_before(level: Level) -> bool:
+    """Return whether all cells are counted before the statement, and their keys known besides."""
+    kinds = {measurement.kind for measurement in level.measurements if measurement.of is None}
+    return kinds == {Measured.DISTINCT} and not isinstance(level.outline.keys, PrivateKeys)
 
 
 def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> str:

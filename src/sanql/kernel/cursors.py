@@ -1,8 +1,8 @@
 """Cursors to run questions on: most questions leave nothing behind and share one, some have their own.
 
 Reading the settings back takes as long as planning a small question. They are locked, so on a cursor that
-is kept they are read back once. All that ever runs on it is one SELECT after another; a question whose
-public tables are made first has a new cursor, which is gone with them.
+is kept they are read back once. All that ever runs on it is one SELECT after another; a question for
+which tables are made first has a new cursor, which is gone with them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class QuestionCursors:
     @contextmanager
     def cursor_for(self, statement: Statement) -> Iterator[duckdb.DuckDBPyConnection]:
         """Give a cursor whose settings have been read back on it; after a fault it is not used again."""
-        if statement.public:
+        if statement.makes_tables:
             with question_cursor(self._connection) as own:
                 yield own
             return

@@ -54,21 +54,58 @@ class PublicTable:
 
 
 @dataclass(frozen=True)
-class Statement:
-    """One SELECT with its parameters, and the public tables that it reads besides the source's.
+class GreedyCount:
+    """Distinct values counted before the query: in turn, each unit takes up to l pairs that nobody took.
 
-    Those are made of public tables alone, and finished before the SELECT is planned. `few_rows` says that
-    the question alone decides how many rows there are, and that they are few.
+    `held` are each unit's different (group, value) pairs; `pairs`, over them, all pairs with numbers from
+    0 for each and for its group; `turns`, over both, whose turn it is, and the group and the pair that it
+    offers, in the one order there is (kernel/greedy.py). The table `taken` then has, for each group `g`
+    that has any, how many pairs are taken there for each l of `most`, which ascend, as the list `d`.
+    """
+
+    name: str
+    held: str
+    pairs: str
+    turns: str
+    most: tuple[int, ...]
+    parameters: tuple[object, ...]  # of `held`; what follows needs none
+
+    @property
+    def taken(self) -> str:
+        """The name of the table that the query finds."""
+        return f"{self.name}_taken"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One SELECT with its parameters, the public tables that it reads besides the source's, and counts.
+
+    Public tables are made of public tables alone, and finished before anything private is planned; what
+    is counted greedily is finished before the SELECT. `few_rows` says that the question alone decides how
+    many rows there are, and that they are few.
     """
 
     sql: str
     parameters: tuple[object, ...] = ()
     public: tuple[PublicTable, ...] = ()
     few_rows: bool = False
+    greedy: tuple[GreedyCount, ...] = ()
+
+    @property
+    def makes_tables(self) -> bool:
+        """Whether something is there, in tables of its own, before the SELECT is planned."""
+        return bool(self.public or self.greedy)
 
     def in_full(self) -> str:
         """Return all that the engine is told, in order."""
-        made = (f"CREATE TEMP TABLE {table.name} AS {table.sql};\n" for table in self.public)
+        made = [f"CREATE TEMP TABLE {table.name} AS {table.sql};\n" for table in self.public]
+        for count in self.greedy:
+            made += [
+                f"CREATE TEMP TABLE {count.name}_held AS {count.held};\n",
+                f"CREATE TEMP TABLE {count.name}_pairs AS {count.pairs};\n",
+                f"{count.turns};\n",
+                f"CREATE TEMP TABLE {count.taken} (g BIGINT, d BIGINT[]);\n",
+            ]
         return "".join(made) + self.sql
 
 

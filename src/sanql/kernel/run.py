@@ -1,20 +1,23 @@
-"""Running a statement: the public tables it needs are computed first, then the statement itself.
+"""Running a statement: the public tables it needs are computed first, counts next, then the statement.
 
 The planner chooses how to compute a statement by the sizes and values of all that it reads. What
 reads only public tables is therefore a statement of its own: when the one that reads private rows is
-planned, the public part is a finished table, and nothing about anybody can change a bit of it.
+planned, the public part is a finished table, and nothing about anybody can change a bit of it. Distinct
+values that are counted greedily (`greedy.py`) are private tables, which are gone with the cursor at the
+latest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sanql.kernel.arrow_values import split_batch
 from sanql.kernel.few_rows import schema_of, whole_table
+from sanql.kernel.greedy import make_counts
 from sanql.kernel.lockdown import quote_name
-from sanql.kernel.messages import PublicTable, Statement
+from sanql.kernel.messages import GreedyCount, Statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,14 +57,19 @@ def running(connection: duckdb.DuckDBPyConnection, statement: Statement) -> Iter
 def ready(
     connection: duckdb.DuckDBPyConnection, statement: Statement
 ) -> Iterator[duckdb.Statement]:
-    """Give a statement that may be run: one SELECT, whose public tables are there until the end."""
+    """Give a statement that may be run: one SELECT, whose tables are there until the end."""
     try:
         for table in statement.public:
-            _make(connection, table)
+            _make(connection, table.name, table.sql, table.parameters)
+        for count in statement.greedy:
+            _count(connection, count)
         yield _only_select(connection, statement.sql)
     finally:
         for table in statement.public:
-            connection.execute(f"DROP TABLE IF EXISTS temp.main.{quote_name(table.name)}")
+            _drop(connection, table.name)
+        for count in statement.greedy:
+            for name in (f"{count.name}_held", f"{count.name}_pairs", count.taken):
+                _drop(connection, name)
 
 
 def _pieces(batches: pyarrow.RecordBatchReader) -> Iterator[pyarrow.Table]:
@@ -81,10 +89,23 @@ def _pieces(batches: pyarrow.RecordBatchReader) -> Iterator[pyarrow.Table]:
         yield pyarrow.Table.from_batches(waiting, batches.schema)
 
 
-def _make(connection: duckdb.DuckDBPyConnection, table: PublicTable) -> None:
-    _only_select(connection, table.sql)
-    made = f"CREATE TEMP TABLE {quote_name(table.name)} AS {table.sql}"
-    connection.execute(made, list(table.parameters))
+def _make(
+    connection: duckdb.DuckDBPyConnection, name: str, sql: str, parameters: Sequence[object]
+) -> None:
+    _only_select(connection, sql)
+    connection.execute(f"CREATE TEMP TABLE {quote_name(name)} AS {sql}", list(parameters))
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    connection.execute(f"DROP TABLE IF EXISTS temp.main.{quote_name(name)}")
+
+
+def _count(connection: duckdb.DuckDBPyConnection, count: GreedyCount) -> None:
+    """Make the table of pairs that are taken; what units hold takes most room, and goes first."""
+    _make(connection, f"{count.name}_held", count.held, count.parameters)
+    _make(connection, f"{count.name}_pairs", count.pairs, ())
+    make_counts(connection, count, _only_select(connection, count.turns))
+    _drop(connection, f"{count.name}_held")
 
 
 def _only_select(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:

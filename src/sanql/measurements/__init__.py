@@ -55,6 +55,12 @@ from sanql.measurements.sensitivity import (
     sensitivity_of_sums,
     sensitivity_of_units,
 )
+from sanql.measurements.value_choice import (
+    choice_penalties,
+    choice_scores,
+    sensitivity_of_choice,
+    value_choices,
+)
 
 __all__ = [
     "GROUPS_MAX",
@@ -81,6 +87,8 @@ __all__ = [
     "added",
     "at_least",
     "bounds_of",
+    "choice_penalties",
+    "choice_scores",
     "clipped",
     "divided",
     "grid_for",
@@ -95,6 +103,7 @@ __all__ = [
     "scale_for",
     "scaled",
     "sensitivity_by_norm",
+    "sensitivity_of_choice",
     "sensitivity_of_counts",
     "sensitivity_of_distinct",
     "sensitivity_of_histogram",
@@ -105,5 +114,6 @@ __all__ = [
     "sensitivity_of_sums",
     "sensitivity_of_units",
     "shared_confidence",
+    "value_choices",
     "valued",
 ]

@@ -21,6 +21,7 @@ class Measured(StrEnum):
     UNITS = "units"
     SUM = "sum"
     DISTINCT = "distinct values"
+    CHOICE = "how many distinct values of a unit count"
     PICKS = "rows on either side of a value"
     LADDER = "rows between values around the picked ones"
     OTHER_GROUPS = "units in groups that do not appear"
@@ -37,8 +38,11 @@ class Measurement:
     the quantiles' bins (quantile_picks.py), and a LADDER counts rows around the picks of measurement
     `of`. OTHER_GROUPS is made of the counts of units of measurement `of` (plan/other_groups.py). A
     HISTOGRAM is one integer for each of the public `values` of its expression. KEY_WEIGHTS only select
-    keys (key_weights.py): at most `groups_max` groups of a unit count. Where a unit's numbers are
-    scaled to a `norm` (norms.py), cells count parts of a step of the grid, of which `scale` are one.
+    keys (key_weights.py): at most `groups_max` groups of a unit count. Of DISTINCT values one unit adds
+    at most `values_per_unit`; None where it has one row that counts. Where that number is chosen
+    privately, they are counted for each of the `choices`, of which `values_per_unit` is the largest, and
+    the CHOICE is made for measurement `of` (value_choice.py). Where a unit's numbers are scaled to a
+    `norm` (norms.py), cells count parts of a step of the grid, of which `scale` are one.
     """
 
     kind: Measured
@@ -56,6 +60,8 @@ class Measurement:
     values: tuple[LiteralValue, ...] = ()
     groups_max: int | None = None
     norm: NormBound | None = None
+    values_per_unit: int | None = None
+    choices: tuple[int, ...] = ()
 
     @computed_once
     def size(self) -> int:
@@ -81,6 +87,11 @@ class Measurement:
     def by_bins(self) -> bool:
         """Whether the engine counts its rows bin by bin: equal ranges, or public values."""
         return self.quantile_bins is not None or bool(self.values)
+
+    @property
+    def picked(self) -> bool:
+        """Whether it is the largest of noisy scores, which has an epsilon of its own."""
+        return self.kind in (Measured.PICKS, Measured.CHOICE)
 
     @property
     def bin_count(self) -> int:

@@ -52,6 +52,7 @@ class SensitivitySetting:
     one_group: bool
     always_present: bool  # every unit has exactly one row, and it counts
     merged: bool = False  # groups may be added up in one cell
+    values_asked: int | None = None  # distinct values of one unit, where the question says how many
 
     @property
     def row_norms(self) -> tuple[int, int, int]:
@@ -135,9 +136,16 @@ def sensitivity_of_other_groups(setting: SensitivitySetting) -> Sensitivity:
     return Sensitivity(groups, groups, groups**2)
 
 
-def sensitivity_of_distinct(setting: SensitivitySetting) -> Sensitivity:
-    """Return the sensitivity of counting distinct values, at most `rows` of them from one unit."""
-    values = setting.limits.rows
+def sensitivity_of_distinct(setting: SensitivitySetting, values: int) -> Sensitivity:
+    """Return the sensitivity of counting distinct values greedily, `values` of one unit at most.
+
+    Each unit in turn takes up to `values` (group, value) pairs that no unit before it has taken. One unit
+    more makes the taken pairs a larger set, by at most `values` (docs/distinct_values.md): over all
+    groups together, whatever the limits on rows and groups are, and in merged cells as well. The counts
+    grow by some d >= 0 with |d|_1 <= values, so |d|_inf <= values and |d|_2^2 <= values^2. A unit that
+    changes is taken away and another one added: d' - d with both as above, so at most 2 values in L1,
+    `values` in each cell, and (d_i - d'_i)^2 <= d_i^2 + d'_i^2 adds up to 2 values^2.
+    """
     if setting.one_group or setting.neighbours == "add-remove":
         return Sensitivity(values, values, values**2)
     return Sensitivity(2 * values, values, 2 * values**2)

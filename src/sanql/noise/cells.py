@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 from sanql.engines import unavailable
 from sanql.measurements import Measured, NoisyCells
 from sanql.mechanisms import Integers, Sampler, add_saturating
+from sanql.noise.distinct_values import DistinctValues
 from sanql.noise.histograms import add_noise_to_bins
 from sanql.noise.other_groups import OtherGroups, append_other_groups
 from sanql.plan import Level, OneGroup, PublicKeys
@@ -40,6 +41,7 @@ class NoiseStage:
         self._groups = 0
         self._noisy: list[pyarrow.Table] = []
         self._other_groups = OtherGroups(level)
+        self._distinct_values = DistinctValues(level, sampler)
 
     def take(self, exact: pyarrow.Table) -> None:
         """Add noise to the cells of some groups, and forget those of the groups that do not appear."""
@@ -47,6 +49,7 @@ class NoiseStage:
 
         self._groups += exact.num_rows
         self._check_no_more()
+        self._distinct_values.choose(exact)
         selection, threshold = self._level.outline.measuring.selection, self._level.priced.threshold
         selected = None
         if selection is not None:
@@ -113,6 +116,10 @@ class NoiseStage:
                     pass
                 case _ if index == self._level.outline.measuring.selection:
                     columns[f"m{index}"] = selected
+                case Measured.DISTINCT if measurement.choices:
+                    columns[f"m{index}"] = pa.array(self._distinct_values.counted(exact, index))
+                case Measured.CHOICE:
+                    columns[f"m{index}"] = pa.array(self._distinct_values.chosen(exact, index))
                 case Measured.KEY_WEIGHTS:
                     raise AssertionError("weights select keys, and nothing else is made of them")
                 case (

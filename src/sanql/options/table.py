@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     confidence: Number | None
     max_groups_contributed: int | str | None
     max_rows_contributed: int | str | None
+    max_values_contributed: int | str | None
     min_privacy_units_per_group: int | str | None
     other: str | None
     nonnegative: bool | None
@@ -102,6 +103,14 @@ OPTIONS = (
         "how many rows of one unit may count in all its groups, no more than the policy allows",
         ("--max-rows",),
         "Rows of one unit that may count.",
+    ),
+    Option(
+        "max_values_contributed",
+        whole_number("max_values_contributed", 3),
+        "how many different values of one unit `COUNT(DISTINCT x)` may add, and no more than rows of a "
+        "unit count; chosen privately without it (distinct_values.md)",
+        ("--max-values",),
+        "Different values one unit may add to COUNT(DISTINCT x).",
     ),
     Option(
         "min_privacy_units_per_group",
@@ -178,6 +187,7 @@ class AnswerOptions:
     confidence: Fraction = CONFIDENCE
     max_groups_contributed: int | None = None
     max_rows_contributed: int | None = None
+    max_values_contributed: int | None = None
     min_privacy_units_per_group: int | None = None
     privacy_unit_column: str | None = None
     group_selection_strategy: str | None = None

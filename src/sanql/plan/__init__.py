@@ -10,6 +10,7 @@ from sanql.plan.bounds_needed import (
     parse_guessing_bounds,
     with_guessed_bounds,
 )
+from sanql.plan.chosen_values import as_chosen, groups_known, noise_for
 from sanql.plan.delta import check_selection_delta, default_delta
 from sanql.plan.find_bounds import (
     BoundsSearch,
@@ -69,6 +70,7 @@ __all__ = [
     "QualifiedColumn",
     "ReadFrom",
     "adds_up",
+    "as_chosen",
     "base_and_width",
     "check_known_mechanism",
     "check_selection_delta",
@@ -76,6 +78,7 @@ __all__ = [
     "counted_by",
     "default_delta",
     "grouping_column",
+    "groups_known",
     "groups_of_units",
     "guess_bounds",
     "half_width",
@@ -84,6 +87,7 @@ __all__ = [
     "least_epsilon",
     "limit_choices",
     "limits_joined",
+    "noise_for",
     "noise_variance",
     "norms_of_units",
     "number_of_groups",

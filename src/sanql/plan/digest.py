@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _MEASURED = {
     "rows with a value": "VALUES",
     "distinct values": "DISTINCT",
+    "how many distinct values of a unit count": "CHOICE",
     "rows on either side of a value": "PICKS",
     "rows between values around the picked ones": "LADDER",
     "units in groups that do not appear": "REST",
@@ -230,12 +231,24 @@ def _measurement(measurement: Measurement) -> Named:
             "fractions": measurement.fractions,
             "of": measurement.of,
         },
-        later={
-            **({"values": measurement.values} if measurement.values else {}),
-            **({"groups_max": measurement.groups_max} if measurement.groups_max else {}),
-            **({} if measurement.norm is None else {"norm": _norm(measurement.norm)}),
-        },
+        later=_later(measurement),
     )
+
+
+def _later(measurement: Measurement) -> dict[str, Shape]:
+    """Return what later versions measure besides, where it is measured."""
+    later: dict[str, Shape] = {}
+    if measurement.values:
+        later["values"] = measurement.values
+    if measurement.groups_max is not None:
+        later["groups_max"] = measurement.groups_max
+    if measurement.values_per_unit is not None:
+        later["values_per_unit"] = measurement.values_per_unit
+    if measurement.choices:
+        later["choices"] = measurement.choices
+    if measurement.norm is not None:
+        later["norm"] = _norm(measurement.norm)
+    return later
 
 
 def _norm(norm: NormBound) -> Named:

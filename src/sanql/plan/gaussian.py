@@ -81,7 +81,7 @@ def _pure_epsilons(measuring: Measuring, epsilon: Fraction) -> list[Fraction]:
     if is_free(measuring):
         return [Fraction(0) for _ in measuring.measurements]
     return [
-        epsilon * share if measurement.kind is Measured.PICKS else Fraction(0)
+        epsilon * share if measurement.picked else Fraction(0)
         for measurement, share in zip(measuring.measurements, pure_shares(measuring), strict=True)
     ]
 
@@ -126,7 +126,7 @@ def _noises(
         if measurement.sensitivity.zero:
             noises.append(NoNoise())
             continue
-        if measurement.kind is Measured.PICKS:
+        if measurement.picked:
             noises.append(picking(measurement, pure[index]))
             events.append(SelectionEvent(pure[index], Fraction(0), 1))
             continue

@@ -44,16 +44,30 @@ def outline_levels(
     groups_asked: int | None,
     other: bool,
     rows_asked: int | None = None,
+    values_asked: int | None = None,
 ) -> tuple[LevelOutline, ...]:
     """Return the outline of every grouping set, in the order of `grouping_sets`."""
     if not query.sets:
         return (
-            outline_level(query, tables, neighbours, groups_asked, other, rows_asked=rows_asked),
+            outline_level(
+                query,
+                tables,
+                neighbours,
+                groups_asked,
+                other,
+                rows_asked=rows_asked,
+                values_asked=values_asked,
+            ),
         )
     sets = grouping_sets(query)
     levels = [
         outline_level(
-            _level(query, chosen), tables, neighbours, groups_asked, rows_asked=rows_asked
+            _level(query, chosen),
+            tables,
+            neighbours,
+            groups_asked,
+            rows_asked=rows_asked,
+            values_asked=values_asked,
         )
         for chosen in sets
     ]
@@ -73,6 +87,7 @@ def outline_levels(
                 groups_asked,
                 filtering_keys=filtering_keys,
                 rows_asked=rows_asked,
+                values_asked=values_asked,
             )
     return tuple(levels)
 

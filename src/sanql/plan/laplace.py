@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.account import Charge, LaplaceEvent, SelectionEvent
-from sanql.measurements import Measured
+from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import DiscreteLaplace, Noise, NoNoise, truncated_geometric
 from sanql.plan.mechanism import (
     Mechanism,
@@ -70,12 +70,22 @@ class LaplaceMechanism(Mechanism):
                 threshold = truncated.limit + 1
                 spent_delta = delta
                 events.append(SelectionEvent(epsilon * share / cells, delta / cells, cells))
-            elif measurement.kind is Measured.PICKS:
+            elif measurement.picked:
                 noises.append(picking(measurement, epsilon * share))
                 events.append(SelectionEvent(epsilon * share, Fraction(0), 1))
             else:
                 noise = DiscreteLaplace(bounds.l1 / (epsilon * share))
                 noises.append(noise)
-                events.append(LaplaceEvent(noise.scale, bounds.l1, bounds.linf))
+                events.append(_event(noise, measurement))
         charge = Charge(tuple(events), epsilon, spent_delta)
         return Priced(tuple(noises), threshold, charge, self)
+
+
+def _event(noise: DiscreteLaplace, measurement: Measurement) -> LaplaceEvent:
+    """Return what noise costs, however many values of a unit are chosen to count.
+
+    Noise and moves are both in proportion to that number, and the accounts' curves are largest at one
+    (docs/distinct_values.md).
+    """
+    bounds, most = measurement.sensitivity, measurement.choices[-1] if measurement.choices else 1
+    return LaplaceEvent(noise.scale / most, bounds.l1 // most, bounds.linf // most)

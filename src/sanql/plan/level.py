@@ -60,6 +60,7 @@ class LevelOutline:
     filtering_keys: tuple[FilteringKey, ...] = ()  # of other levels: a row must have their values
     counts_for: CountsApart | None = None  # a level that is not shown serves one that is
     by_weights: Measuring | None = None  # another way to measure, where unknown keys are selected
+    values_asked: int | None = None  # distinct values of one unit, where the question says how many
 
     @property
     def selects_keys(self) -> bool:
@@ -149,6 +150,7 @@ def outline_level(
     filtering_keys: tuple[FilteringKey, ...] = (),
     rows_asked: int | None = None,
     importance: Importance | None = None,
+    values_asked: int | None = None,
 ) -> LevelOutline:
     """Return what must be measured for one grouping set, with sensitivities.
 
@@ -170,6 +172,7 @@ def outline_level(
         and not filtering_keys
         and isinstance(keys, OneGroup | PrivateKeys),
         merged=other,
+        values_asked=values_asked,
     )
     groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
     measuring = plan_measurements(
@@ -187,7 +190,16 @@ def outline_level(
     if isinstance(table.unit, ColumnUnit) and bounds_by_norm(setting):
         measuring = replace(measuring, unit_norms=unit_norms_of(setting))
     outlined = LevelOutline(
-        query, table, tables, neighbours, keys, limits, measuring, other, filtering_keys
+        query,
+        table,
+        tables,
+        neighbours,
+        keys,
+        limits,
+        measuring,
+        other,
+        filtering_keys,
+        values_asked=values_asked,
     )
     if other:
         check_other_groups(outlined.selects_keys)

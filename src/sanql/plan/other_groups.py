@@ -61,6 +61,7 @@ def adds_up(measurement: Measurement, limits: ContributionLimits) -> bool:
             return limits.groups == 1
         case (
             Measured.DISTINCT
+            | Measured.CHOICE
             | Measured.PICKS
             | Measured.LADDER
             | Measured.HISTOGRAM

@@ -176,6 +176,7 @@ def outline(
     groups_asked: int | None = None,
     other: bool = False,
     rows_asked: int | None = None,
+    values_asked: int | None = None,
 ) -> Outline:
     """Return what must be measured to answer a question with one grouping set or several."""
     if other and query.sets:
@@ -185,7 +186,9 @@ def outline(
             "rows for that already",
             "leave other out, or ask for one grouping at a time",
         )
-    levels = outline_levels(query, tables, neighbours, groups_asked, other, rows_asked)
+    levels = outline_levels(
+        query, tables, neighbours, groups_asked, other, rows_asked, values_asked
+    )
     apart = outline_counts_apart(levels, groups_asked, rows_asked)
     return Outline(query, grouping_sets(query), (*levels, *apart))
 

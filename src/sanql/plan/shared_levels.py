@@ -78,7 +78,7 @@ def gaussian_cost(measuring: Measuring) -> float:
     return sum(
         math.sqrt(measurement.weight * measurement.sensitivity.l2_squared) / measurement.size
         for measurement in measuring.measurements
-        if measurement.kind is not Measured.PICKS
+        if not measurement.picked
     )
 
 
@@ -193,6 +193,7 @@ def _shared(carrier: LevelOutline, parts: tuple[QuestionLevel, ...]) -> SharedLe
         carrier.filtering_keys,
         carrier.limits.rows,
         importance,
+        carrier.values_asked,
     )
     assert outlined.limits == carrier.limits  # noqa: S101  (limits tightened to themselves stay)
     by_weights = carrier.by_weights and select_by_weights(
@@ -286,6 +287,7 @@ def _likeness(part: QuestionLevel) -> Hashable:
         query.where,
         frozenset(query.keys),
         level.limits,
+        level.values_asked,
         level.by_weights is not None,
         level.other,
         frozenset(level.filtering_keys),

@@ -3,7 +3,7 @@
 from sanql.statistics.average import Average
 from sanql.statistics.collector import Measuring
 from sanql.statistics.count import COUNTED, Count, CountUnits, count_of, units_of
-from sanql.statistics.distinct import distinct_of
+from sanql.statistics.distinct import DistinctOf, distinct_of
 from sanql.statistics.listed import BY_SPELLING, STATISTICS, statistic_of
 from sanql.statistics.measuring import Importance, plan_measurements
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise, whole_steps
@@ -18,6 +18,7 @@ __all__ = [
     "Average",
     "Count",
     "CountUnits",
+    "DistinctOf",
     "Estimate",
     "Importance",
     "Mask",

@@ -20,6 +20,7 @@ from sanql.errors import Refused
 from sanql.measurements import (
     ONE_ROW,
     PLACES_IN_ALL,
+    ROW,
     UNKNOWN_GROUPS,
     ContributionLimits,
     Measured,
@@ -28,6 +29,7 @@ from sanql.measurements import (
     UnitNorms,
     bounds_of,
     grid_for,
+    sensitivity_of_choice,
     sensitivity_of_counts,
     sensitivity_of_distinct,
     sensitivity_of_histogram,
@@ -39,7 +41,7 @@ from sanql.question import NUMERIC, Aggregate, ColumnRef, Expr, LiteralValue, Ty
 from sanql.statistics.statistic import Estimate
 
 T = TypeVar("T")
-Counted = Literal[Measured.ROWS, Measured.VALUES, Measured.UNITS, Measured.DISTINCT]
+Counted = Literal[Measured.ROWS, Measured.VALUES, Measured.UNITS]
 Listed = Callable[[Expr], tuple[LiteralValue, ...] | None]
 """Finds the values of an expression that the question and the policy tell, if they do."""
 
@@ -131,13 +133,34 @@ class Collector:
         match kind:
             case Measured.UNITS:
                 bounds = sensitivity_of_units(setting)
-            case Measured.DISTINCT:
-                bounds = sensitivity_of_distinct(setting)
             case Measured.ROWS | Measured.VALUES:
                 bounds = sensitivity_of_counts(setting)
             case _:
                 assert_never(kind)
         return self.add(Measurement(kind, expression, bounds), weight)
+
+    def distinct(self, expression: Expr, choices: tuple[int, ...], weight: float) -> int:
+        """Return the place of a count of distinct values, of one unit as many as one of the choices.
+
+        Of several, one is chosen privately, with two parts in five of what both may spend. (Shares are
+        cube roots of weight times squared sensitivity; see plan/pricing.py.)
+        """
+        most = choices[-1]
+        bounds = sensitivity_of_distinct(self.setting, most)
+        measurement = Measurement(
+            Measured.DISTINCT,
+            expression,
+            bounds,
+            values_per_unit=most if self.setting.limits.rows > 1 else None,
+            choices=choices if len(choices) > 1 else (),
+        )
+        place = self.add(measurement, weight)
+        if measurement.choices:
+            choice = Measurement(
+                Measured.CHOICE, None, sensitivity_of_choice(), Fraction(1, ROW), high=ROW, of=place
+            )
+            self.add(choice, weight * bounds.l1**2 * (2 / 3) ** 3)
+        return place
 
     def gridded(self, argument: Expr, centred: bool) -> Measurement:
         """Return a sum of a value in whole steps, less the middle of its bounds where it is centred."""

@@ -60,6 +60,7 @@ class Statistic(ABC):
     found: str = ""  # how the manual says it is found
     counts_rows: ClassVar[bool] = False  # rows with a value are counted for it, so sums may use it
     by_unit: ClassVar[bool] = False  # a unit counts once, however many rows it has
+    by_value: ClassVar[bool] = False  # a value counts once, however many rows and units have it
     needs_bounds: ClassVar[bool] = True  # the bounds of its values decide how much noise it has
 
     @abstractmethod

@@ -13,16 +13,22 @@ SELECT COUNT(DISTINCT ward), COUNT(DISTINCT doctor), COUNT(DISTINCT severity), C
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> distinct values of ward: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 --plan> distinct values of doctor: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 --plan> distinct values of severity: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 --plan> distinct values of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 
 -- Different values of an expression.
 SELECT COUNT(DISTINCT LOWER(doctor)), COUNT(DISTINCT arrived::DATE) FROM visits;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> distinct values of lower(doctor): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 --plan> distinct values of cast_date(arrived): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 
 -- A sum and a mean.
 SELECT SUM(cost), AVG(cost), SUM(severity), AVG(severity) FROM visits;
@@ -218,6 +224,7 @@ SELECT COUNT(*), COUNT(DISTINCT code), SUM(score), AVG(score), MIN(score) FROM d
 --plan> groups: one
 --plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
 --plan> distinct values of code: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 --plan> sum of score: L1 360, Linf 360, L2² 129600; DiscreteLaplace
 --plan> rows with a value of score: L1 36, Linf 36, L2² 1296; DiscreteLaplace
 --plan> rows on either side of a value of score at 0 in steps of 1/1048576: L1 37748736, Linf 37748736, L2² 1424967069597696; Geometric

@@ -218,6 +218,7 @@ SELECT COUNT(*), SUM(cost), AVG(cost), COUNT(DISTINCT ward) FROM visits WHERE se
 --plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
 --plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
 --plan> distinct values of ward: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 
 -- One group that a condition takes away.
 SELECT COUNT(*) FROM people HAVING COUNT(*) > 100000;

@@ -253,4 +253,5 @@ SELECT v.ward, COUNT(DISTINCT v.visit_id), COUNT(*) FROM visits v JOIN diagnoses
 --plan> reads visits, diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: public, all wards.ward of ward
 --plan> distinct values of visit_id: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 --plan> rows scaled to L1 36 rows in parts of 1/16384: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace

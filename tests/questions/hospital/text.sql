@@ -57,6 +57,7 @@ SELECT SUBSTR(code, 1, 3) AS category, COUNT(DISTINCT visit_id) FROM diagnoses W
 --plan> reads diagnoses; protects person_id, at most 36 rows in 36 groups, 36 in one
 --plan> groups: selected privately, by substring(code, 1, 3)
 --plan> distinct values of visit_id: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 --plan> units: L1 36, Linf 1, L2² 36; TruncatedGeometric
 
 -- Subcategories, after the point.

@@ -222,6 +222,7 @@ OPTION_SHAPES: dict[str, Shape] = {
     },
     "max_groups_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
     "max_rows_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
+    "max_values_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
     "min_privacy_units_per_group": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
     "other": {"type": "string", "minLength": 1, "maxLength": 100},
 }

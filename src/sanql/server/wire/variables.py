@@ -20,6 +20,7 @@ _OPTIONS = (
     "confidence",
     "max_groups_contributed",
     "max_rows_contributed",
+    "max_values_contributed",
     "min_privacy_units_per_group",
     "other",
     "nonnegative",
