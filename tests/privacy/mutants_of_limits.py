@@ -152,8 +152,8 @@ LIMITS = (
     Mutant(
         "what sums follow is as long as their rows",
         "compile/norms.py",
-        'rows = counted.pop() if len(counted) == 1 else "n"',
-        "rows = sorted(counted)[len(counted) // 2]",
+        'rows = "n" if decides is None else f"v{value_column(self._measurements, first)}"',
+        'rows = "n // 2"',
         f"{NORMS}test_sums_and_averages_move_no_further_than_declared",
     ),
     Mutant(

@@ -238,7 +238,7 @@ RELATIONS = (
     Mutant(
         "of the two zeros one is read",
         "compile/tables.py",
-        "return without_negative_zero(text) if kinds and TYPES[kinds[0]] is Type.REAL else text",
+        "return without_negative_zero(text) if column and TYPES[column.type] is Type.REAL else text",
         "return text",
         f"{EQUAL}test_no_expression_tells_the_zeros_apart",
     ),
