@@ -22,6 +22,7 @@ from sanql.answer import (
 )
 from sanql.ask.answer import answer_publicly
 from sanql.ask.bounded_question import BoundedQuestion
+from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.find_bounds import read_question
 from sanql.ask.measure import RecordedCells, measure, recorded
 from sanql.ask.own_history import BATCH
@@ -222,6 +223,9 @@ def _answer_privately(
         raise rehearse(session, batch.analyst, [plan], batch.said, fresh=fresh)
     found = recorded(session, batch.analyst, plan, fresh=fresh)
     if found is None:
+        for number, question in zip(planned.places, plan.questions, strict=True):
+            with naming_question(number):
+                check_not_empty(session, batch.requests[number], question.plan)
         check_least_price(session.policy, plan.charge)
         found = measure(session, batch.analyst, plan, batch.said, fresh=fresh)
     cells = cells_of_questions(plan, found.cells)
