@@ -9,9 +9,14 @@ columns. Writes bench/batch/RESULTS.md.
 from __future__ import annotations
 
 import math
+import os
+import platform
+import re
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -20,17 +25,17 @@ import pyarrow as pa
 from sanql.answer import LevelCells, cells_of_questions, show_levels
 from sanql.ask import read_batch
 from sanql.ask.batch import plan_of_batch
+from sanql.cli.batch import split_questions
 from sanql.compile import compile_plan
 from sanql.demo import make_hospital
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.noise.cells import add_noise
-from sanql.parse import split_questions
 from sanql.plan import BatchPlan, Level, Plan
 from sanql.policy import load
 from sanql.san import San
 
 HERE = Path(__file__).parent
-RUNS = 60
+RUNS = 240
 CONFIDENCE = Fraction(19, 20)
 SECRET = 12345  # one key, so that the same rows count in every run
 PRICES = [("0.5", "0"), ("1", "0"), ("2", "0"), ("1", "1e-8")]
@@ -57,15 +62,19 @@ def main() -> None:
 
 
 def _head(count: int) -> list[str]:
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     return [
         "# A dashboard's questions together",
         "",
-        f"{count} questions (dashboard.sql) about the demo's hospital, {RUNS} runs; written by "
-        "`python -m bench.batch`. The error of a column is the root mean square of its noise over that "
-        "of its exact (bounded) values; one by one, each question has its share of the split that is "
-        "best for all. Averages are held within their bounds, so that where noise is large more of it "
-        "changes little. The last column is the ratio of root mean square errors that the planner "
-        "expects.",
+        f"Written by `python -m bench.batch` on {datetime.now(UTC):%Y-%m-%d}: "
+        f"{len(os.sched_getaffinity(0))} cores of {model[1] if model else 'unknown'}, Python "
+        f"{platform.python_version()}, DuckDB {version('duckdb')}; {RUNS} runs.",
+        "",
+        f"{count} questions (dashboard.sql) about the demo's hospital. The error of a column is the "
+        "root mean square of its noise over that of its exact (bounded) values; one by one, each "
+        "question has its share of the split that is best for all. Averages are held within their "
+        "bounds, so that where noise is large more of it changes little. The last column is the ratio "
+        "of root mean square errors that the planner expects.",
         "",
         "| epsilon | delta | error one by one | together | ratio | least | expected |",
         "|---|---|---|---|---|---|---|",

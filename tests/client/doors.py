@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import httpx
 
 import sanql
+from sanql import Refused
 from sanql.client.problems import error_of
 from sanql.options import Accuracy
 
@@ -36,6 +37,14 @@ class Door(Protocol):
     def read_again(self, number: int) -> Shape: ...
 
     def certificate(self, number: int) -> Shape: ...
+
+    def batch(self, questions: list[Any], **options: Any) -> list[Shape]: ...
+
+    def explain_batch(self, questions: list[Any], **options: Any) -> Shape: ...
+
+    def profile(self, *tables: str, **options: Any) -> list[Shape]: ...
+
+    def profiles(self) -> list[Shape]: ...
 
 
 class PythonDoor:
@@ -72,6 +81,20 @@ class PythonDoor:
 
     def certificate(self, number: int) -> Shape:
         return plain(self.san.certificate(number).to_dict())
+
+    def batch(self, questions: list[Any], **options: Any) -> list[Shape]:
+        return [plain(answer.to_dict()) for answer in self.san.batch(questions, **options)]
+
+    def explain_batch(self, questions: list[Any], **options: Any) -> Shape:
+        explained = self.san.explain_batch(questions, **options)
+        return plain(explained.to_dict() | {"text": str(explained)})
+
+    def profile(self, *tables: str, **options: Any) -> list[Shape]:
+        return [plain(each.to_dict()) for each in self.san.profile(*tables, **options)]
+
+    def profiles(self) -> list[Shape]:
+        known = self.san.profiles()
+        return [plain(each.to_dict() | {"text": str(each)}) for each in known]
 
 
 class HttpDoor:
@@ -112,6 +135,23 @@ class HttpDoor:
     def certificate(self, number: int) -> Shape:
         return _told(self._client.get(f"/v1/certificate/{number}"))
 
+    def batch(self, questions: list[Any], **options: Any) -> list[Shape]:
+        told = _told(self._client.post("/v1/batch", json=_several(questions, options)))
+        answers: list[Shape] = told["answers"]
+        return [{k: v for k, v in each.items() if k != "dataset"} for each in answers]
+
+    def explain_batch(self, questions: list[Any], **options: Any) -> Shape:
+        body = _several(questions, options)
+        return _told(self._client.post("/v1/batch/explain", json=body))
+
+    def profile(self, *tables: str, **options: Any) -> list[Shape]:
+        told = _told(self._client.post("/v1/profile", json={"tables": tables, **options}))
+        return [{k: v for k, v in each.items() if k != "text"} for each in told["profiles"]]
+
+    def profiles(self) -> list[Shape]:
+        known: list[Shape] = _told(self._client.get("/v1/profiles"))["profiles"]
+        return known
+
     def _post(self, path: str, sql: str, parameters: Any, options: dict[str, Any]) -> Shape:
         body: Shape = {"sql": sql, **{name: _option(value) for name, value in options.items()}}
         if isinstance(parameters, dict):
@@ -125,6 +165,16 @@ def plain(shape: Shape) -> Shape:
     """Return plain data as it is after a journey."""
     travelled: Shape = json.loads(json.dumps(shape))
     return travelled
+
+
+def _several(questions: list[Any], options: dict[str, Any]) -> Shape:
+    asked = [
+        each
+        if isinstance(each, str)
+        else {"sql": each[0], "parameters": {name: _value(v) for name, v in each[1].items()}}
+        for each in questions
+    ]
+    return {"questions": asked, **options}
 
 
 def _told(response: httpx.Response) -> Shape:
@@ -154,3 +204,22 @@ def _value(value: object) -> object:
             return {"decimal": str(value)}
         case _:
             return value
+
+
+def unpriced(shape: Shape) -> Shape:
+    """Return an answer without what a repeat does not have in common with the first."""
+    apart = ("cached", "charge", "remaining", "balances", "footer")
+    return {name: value for name, value in shape.items() if name not in apart}
+
+
+def said(refused: Refused) -> tuple[object, ...]:
+    """Return everything that a refusal says."""
+    return (
+        refused.code,
+        refused.message,
+        refused.remedy,
+        refused.place,
+        refused.nearest,
+        refused.fill_in,
+        refused.to_dict(),
+    )

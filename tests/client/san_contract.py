@@ -16,10 +16,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from client.doors import Door, Shape, plain
+from client.doors import Door, plain, said, unpriced
+from client.together_contract import TogetherContract
 from sanql import Accuracy, BudgetExceeded, Refused, San, SanqlError
 
 CLAUSE = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=2)"
+ROWS_CLAUSE = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY "
+    "OPTIONS(epsilon=1.6, max_rows_contributed=3, even_if_empty=TRUE)"
+)
 COUNT = "SELECT COUNT(*) AS n FROM people"
 BY_REGION = "SELECT region, COUNT(*) AS n, AVG(score) AS mean FROM people GROUP BY region"
 BY_STREET = "SELECT street, COUNT(*) AS n FROM people GROUP BY street ORDER BY n DESC"
@@ -34,6 +39,9 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     (COUNT, {"accuracy": {"half_width": 45, "confidence": 0.8}}),
     (COUNT, {"accuracy": Accuracy(half_width=40)}),  # type: ignore[arg-type]
     (BY_REGION, {"epsilon": 1, "max_groups_contributed": 1}),
+    (ROLLUP, {"epsilon": "1.5", "max_rows_contributed": 2}),
+    (BY_STREET, {"epsilon": "0.55", "delta": "1e-8", "even_if_empty": True}),
+    (f"{ROWS_CLAUSE} kind, COUNT(*) AS n FROM visits GROUP BY kind", {}),
     (BY_REGION, {"epsilon": "0.3", "nonnegative": True, "rounded": 10}),
     (BY_STREET, {"epsilon": "0.5", "delta": "1e-8"}),
     (BY_STREET, {"epsilon": "0.6", "delta": 1e-08, "other": "(others)"}),
@@ -59,6 +67,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (COUNT, {"epsilon": 1, "confidence": 2}, "confidence_invalid"),
     (COUNT, {"epsilon": 1, "exact": True}, "exact_price"),
     (COUNT, {"epsilon": 1, "other": ""}, "other_invalid"),
+    (COUNT, {"epsilon": 1, "even_if_empty": "perhaps"}, "even_if_empty_invalid"),
+    ("SELECT COUNT(*) FROM visits", {"epsilon": 1, "max_rows_contributed": 9}, "rows_above_policy"),
     (BY_STREET, {"epsilon": 1, "delta": "0"}, ""),
     ("SELECT SUM(score) FROM people", {"exact": True}, "exact_not_declared"),
     (f"{CLAUSE} COUNT(*) FROM people", {"epsilon": 1}, "option_twice"),
@@ -75,7 +85,7 @@ PARAMETERS: list[tuple[str, Any]] = [
 ]
 
 
-class SanContract:
+class SanContract(TogetherContract):
     """The suite; `door` is somebody's way to San, and `here` is San on the data for the same person."""
 
     @pytest.mark.parametrize(("sql", "options"), [*QUESTIONS, *FREE], ids=str)
@@ -252,28 +262,9 @@ class PythonContract(SanContract):
         assert here.query(sql, parameters=[Decimal("75.25")], epsilon="0.0625").cached
 
 
-def unpriced(shape: Shape) -> Shape:
-    """Return an answer without what a repeat does not have in common with the first."""
-    apart = ("cached", "charge", "remaining", "balances", "footer")
-    return {name: value for name, value in shape.items() if name not in apart}
-
-
 def wire(options: dict[str, Any]) -> dict[str, Any]:
     """Return options that need no more than JSON."""
     accuracy = options.get("accuracy")
     if isinstance(accuracy, Accuracy):
         return options | {"accuracy": {"half_width": 40, "confidence": 0.95}}
     return json.loads(json.dumps(options))  # type: ignore[no-any-return]
-
-
-def said(refused: Refused) -> tuple[object, ...]:
-    """Return everything that a refusal says."""
-    return (
-        refused.code,
-        refused.message,
-        refused.remedy,
-        refused.place,
-        refused.nearest,
-        refused.fill_in,
-        refused.to_dict(),
-    )

@@ -216,6 +216,30 @@ def test_the_command_asks_where_no_engine_is_installed(town: Served, remote: lis
     assert arrow.returncode == 2 and "pyarrow is not installed" in arrow.stderr
 
 
+def test_batches_and_profiles_are_asked_of_a_server_without_an_engine(
+    town: Served, town_policy: Path, remote: list[object], tmp_path: Path
+) -> None:
+    file, otto = tmp_path / "questions.sql", tmp_path / "otto"
+    file.write_text(f"-- two; of them\n{COUNT};\n{BY_REGION};")
+    otto.write_text(town.token("otto", "owner"))
+    owner = ["--server", town.url, "--token-file", str(otto)]
+    run("batch", *remote, "-e", "0.5", file)
+    for more in (["--explain"], ["--format", "json"], []):
+        done = run_without_engine(town, "batch", "-e", "0.5", *more, str(file))
+        here = run("batch", "-p", town_policy, "-a", "ana", "-e", "0.5", *more, file)
+        assert (done.returncode, done.stdout) == (0, here.stdout), done.stderr
+    taken = run("profile", *owner, "visits", "-e", "0.4", "--columns", "kind")
+    assert taken.exit_code == 0 and "rows: a limit of" in taken.stdout
+    for form in ("table", "json"):
+        read = run_without_engine(town, "profile", "--format", form)
+        there = run("profile", "-p", town_policy, "--format", form)
+        assert (read.returncode, read.stdout) == (0, there.stdout), read.stderr
+    denied = run("profile", *remote, "visits", "-e", "0.4")
+    assert denied.exit_code == 7 and "role_needed" in denied.stderr
+    both = run("batch", *remote, "-a", "ana", "-e", "0.5", file)
+    assert both.exit_code == 2 and "leave --analyst out" in both.stderr
+
+
 PYTHON_ONLY = f"""
 import sys
 for name in {HEAVY!r}:

@@ -19,5 +19,9 @@ class TestLocalSan(PythonContract):
         return PythonDoor(here)
 
     @pytest.fixture
+    def owner(self, here: San) -> Door:
+        return PythonDoor(here)
+
+    @pytest.fixture
     def poor(self, town: Served) -> Door:
         return PythonDoor(San(town.datasets[0].session, POOR))

@@ -253,3 +253,15 @@ def test_questions_that_want_different_noise_are_priced_one_by_one() -> None:
     assert found.error == found.error_apart
     assert len({level.priced.mechanism for level in found.levels}) == 2
     assert (found.charge.epsilon, found.charge.delta) == (1, Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize(
+    "epsilon", [Fraction(1, 10**6), Fraction(60), Fraction(900), Fraction(5000)]
+)
+@pytest.mark.parametrize("delta", [NONE, SOME])
+def test_a_batch_has_a_price_whatever_its_epsilon_is(epsilon: Fraction, delta: Fraction) -> None:
+    """Noise on whole numbers vanishes faster than any power of epsilon; shares must not."""
+    for asked in (POOL[:1], POOL[:6], POOL):
+        found = batch(*asked, epsilon=epsilon, delta=delta)
+        assert found.error <= found.error_apart
+        assert found.charge.epsilon <= epsilon and found.charge.delta <= delta

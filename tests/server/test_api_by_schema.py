@@ -78,7 +78,9 @@ def test_every_answer_to_an_analyst_is_as_described(case: Any, town: Served) -> 
 
 
 @pytest.mark.parametrize("who", ["olga", "otto"])
-@API.include(path_regex="^/(metrics|v1/(budget|ledger|verify|refresh|reload))").parametrize()
+@API.include(
+    path_regex="^/(metrics|v1/(budget|profile|ledger|verify|refresh|reload))"
+).parametrize()
 @bounded(10, seeded=True)
 def test_every_answer_to_others_is_as_described(case: Any, town: Served, who: str) -> None:
     ask(case, town, who)

@@ -55,7 +55,14 @@ def test_keys_columns_and_aliases_are_shown_as_text(town: Served) -> None:
 def test_what_is_typed_comes_back_as_text(town: Served) -> None:
     with browser(town) as ana:
         for text in HOSTILE:
-            for field in ("sql", "epsilon", "accuracy", "confidence", "max_groups_contributed"):
+            for field in (
+                "sql",
+                "epsilon",
+                "accuracy",
+                "confidence",
+                "max_groups_contributed",
+                "max_rows_contributed",
+            ):
                 fields = {"epsilon": "1"} | {field: text}
                 sql = fields.pop("sql", "SELECT COUNT(*) FROM people")
                 for action in ("explain", "run"):

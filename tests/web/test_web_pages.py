@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import httpx
 import pytest
 
 from sanql.account import Role
+from sanql.ask import profile_tables
 from support.browsing import Browser, browser, words
 from support.hostile_town import write_town
 from support.serving import Served, served
@@ -261,3 +263,18 @@ def test_a_page_that_cannot_be_made_tells_nothing_of_why(
     assert {"kind": "ZeroDivisionError"}.items() <= [
         event for event in hospital.events() if event["event"] == "fault"
     ][-1].items()
+
+
+def test_profiles_stand_with_the_schema_once_they_were_taken(hospital: Served) -> None:
+    session = hospital.datasets[0].session
+    with browser(hospital, "ana") as ana:
+        assert "<svg" not in ana.get("/schema").text
+        profile_tables(session, ["visits"], ["kind"], Fraction(2))
+        for role, name in WHO.items():
+            with browser(hospital, name, role) as somebody:
+                page = somebody.get("/schema")
+                check_strict(page)
+                assert "Units of visits by rows" in page.text
+                assert "Units of visits by groups by kind" in page.text
+                assert "rows: a limit of 2 keeps" in words(page) and "units by kind" in words(page)
+                assert f"profile of {session.profiles.now()['visits'].time:%Y-%m-%d}" in words(page)

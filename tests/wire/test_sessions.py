@@ -64,6 +64,9 @@ def test_settings_hold_for_the_connection_and_a_clause_comes_first(connect: Conn
         assert before - left(bo) == pytest.approx(0.05)
         bo.execute(COUNT.format(2))
         assert before - left(bo) == pytest.approx(0.05)  # a repeat is free
+        for name, value in (("max_rows_contributed", "2"), ("even_if_empty", "true")):
+            bo.execute(f"SET sanql.{name} = '{value}'")  # type: ignore[arg-type]
+            assert bo.execute(f"SHOW sanql.{name}").fetchall() == [(value,)]  # type: ignore[arg-type]
         bo.execute("RESET ALL")
         assert bo.execute("SHOW sanql.epsilon").fetchall() == [("",)]
         for wrong in ("SET sanql.epsilon = 'much'", "SET sanql.nothing = 1", "SHOW sanql.nothing"):

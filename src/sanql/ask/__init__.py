@@ -1,7 +1,8 @@
 """Session + Request → Answer: the orchestrators, each of which reads like the sentence it is."""
 
 from sanql.ask.answer import ask, ask_with, repeated_at_hand
-from sanql.ask.batch import AskedText, BatchRequest, ask_batch, read_batch
+from sanql.ask.answer_batch import ask_batch, ask_batch_with
+from sanql.ask.batch import AskedText, BatchRequest, read_batch
 from sanql.ask.batch_explanation import explain_batch
 from sanql.ask.columns import answer_columns, interval_columns
 from sanql.ask.explain import explain_request, plan_request
@@ -23,6 +24,7 @@ __all__ = [
     "answer_columns",
     "ask",
     "ask_batch",
+    "ask_batch_with",
     "ask_with",
     "closed",
     "explain_batch",

@@ -16,6 +16,7 @@ from sanql.ask.explain import explain_noisy
 from sanql.ask.find_bounds import find_bounds, look_up_bounds, read_question
 from sanql.ask.measure import measure, recorded
 from sanql.ask.once import once
+from sanql.ask.own_history import rebuilt_as
 from sanql.ask.price import check_least_price, price_question
 from sanql.ask.rehearse import rehearse
 from sanql.ask.repeats import RepeatedAnswer
@@ -50,7 +51,8 @@ def ask_with(session: Session, request: Request, publicly: Publicly[T]) -> Answe
     """Return the answer to a request, and of rows of public tables what somebody else makes of them."""
     session.check_open()
     with noting_charges_on_interrupt(), teaching(session, request.asked):
-        return once(session, request, partial(_ask, session, request, publicly))
+        asking = partial(_ask, session, request, publicly)
+        return once(session, request, asking, partial(rebuilt_as, session, request))
 
 
 def repeated_at_hand(

@@ -1,8 +1,4 @@
-"""Several questions asked together for one epsilon: one plan, one charge, one record, an answer to each.
-
-What fails in one of them refuses all, before anything is charged. The charge is durable before any row is
-read, and the same batch asked again is free.
-"""
+"""Several questions asked together for one epsilon, read and planned as one."""
 
 from __future__ import annotations
 
@@ -11,47 +7,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from sanql.account import Asked, Door
-from sanql.answer import (
-    MeasuredContent,
-    QuestionCells,
-    cells_of_questions,
-    check_display,
-    noise_by_column,
-    show_levels,
-)
-from sanql.ask.answer import answer_publicly
+from sanql.account import Asked, Door, IdempotencyKey
+from sanql.answer import check_display, check_plain
 from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.find_bounds import read_question
-from sanql.ask.measure import RecordedCells, measure, recorded
 from sanql.ask.own_history import BATCH
-from sanql.ask.price import check_least_price, outline_question
-from sanql.ask.rehearse import rehearse
-from sanql.ask.request import Request, read_request
+from sanql.ask.price import outline_question
+from sanql.ask.request import Request, check_key, read_request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
 from sanql.ask.typed_values import to_plain
-from sanql.certificate import certify
+from sanql.computed_once import computed_once
 from sanql.errors import Refused
-from sanql.interrupts import noting_charges_on_interrupt
 from sanql.options import AnswerOptions, read_options
 from sanql.parse import Parameters, QuestionText
-from sanql.plan import (
-    BatchPlan,
-    Outline,
-    Plan,
-    as_chosen,
-    check_selection_delta,
-    default_delta,
-    plan_batch,
-)
+from sanql.plan import BatchPlan, Outline, check_selection_delta, default_delta, plan_batch
 from sanql.question import PublicQuery
-from sanql.results import Answer, Certificate
 
 QUESTIONS_MAX = 200
 _OF_ALL = ("epsilon", "delta", "fresh")  # what is said once, of all questions
 
-AskedText = str | tuple[str, Parameters]
+AskedText = str | tuple[str, Parameters | None]
 """A question's text, with its parameters where it has any."""
 
 
@@ -64,19 +40,25 @@ class BatchRequest:
     price: AnswerOptions
     typed: Mapping[str, object] = field(default_factory=dict)
     door: Door = "python"
+    idempotency_key: str | None = None
 
-    @property
+    @computed_once
     def said(self) -> Asked:
         """What was asked, as the ledger keeps it."""
         asked = [request.said for request in self.requests]
         parameters = [each.parameters for each in asked]
+        options = {name: to_plain(value) for name, value in self.typed.items()}
+        key, texts = self.idempotency_key, [each.text for each in asked]
         return Asked(
             ";\n".join(each.text.strip().rstrip(";") for each in asked),
             parameters if any(given is not None for given in parameters) else None,
-            {name: to_plain(value) for name, value in self.typed.items()},
+            options,
             "; ".join(each.normalised for each in asked),
             self.door,
             purpose=f"{BATCH} {len(asked)} questions",
+            idempotency=None
+            if key is None
+            else IdempotencyKey.of(self.analyst, key, [BATCH, texts, parameters, options]),
         )
 
 
@@ -98,6 +80,7 @@ def read_batch(
     passed: Mapping[str, object] | None = None,
     *,
     door: Door = "python",
+    idempotency_key: str | None = None,
 ) -> BatchRequest:
     """Return a batch, its options read: epsilon, delta and fresh of all, the others of each question."""
     if isinstance(questions, str) or not 1 <= len(questions) <= QUESTIONS_MAX:
@@ -117,7 +100,8 @@ def read_batch(
             request = read_request(QuestionText(text, parameters), analyst, each, door=door)
             _check_options(request.options)
             requests.append(request)
-    return BatchRequest(tuple(requests), analyst, price, typed, door)
+    check_key(idempotency_key)
+    return BatchRequest(tuple(requests), analyst, price, typed, door, idempotency_key)
 
 
 def _check_options(options: AnswerOptions) -> None:
@@ -146,18 +130,6 @@ def naming_question(number: int) -> Iterator[None]:
         raise refused.about(f"question {number + 1}") from None
 
 
-def ask_batch(session: Session, batch: BatchRequest) -> tuple[Answer, ...]:
-    """Return an answer to every question of a batch: plan, reserve, run, add noise, spend, show."""
-    session.check_open()
-    with noting_charges_on_interrupt():
-        planned = plan_of_batch(session, batch)
-        answers = _answer_privately(session, batch, planned)
-        for number, query in planned.public.items():
-            with naming_question(number):
-                answers[number] = answer_publicly(session, batch.requests[number], query)
-        return tuple(answers[number] for number in sorted(answers))
-
-
 def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
     """Return the questions of a batch planned together; what can be refused is refused here."""
     outlines: dict[int, Outline] = {}
@@ -166,6 +138,7 @@ def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
         with naming_question(number), teaching(session, request.asked):
             parsed = read_question(session, request)
             if isinstance(parsed.question.query, PublicQuery):
+                check_plain(request.display)
                 public[number] = parsed.question.query
                 continue
             if parsed.bounds_needed:
@@ -216,80 +189,3 @@ def _delta(
     with naming_question(selecting[0]):
         check_selection_delta(budgets)
     return default_delta(epsilon, budgets, session.policy.accounting)
-
-
-def _answer_privately(
-    session: Session, batch: BatchRequest, planned: PlannedBatch
-) -> dict[int, Answer]:
-    plan = planned.plan
-    if plan is None:
-        return {}
-    fresh = batch.price.fresh
-    if session.ledger.scratch:
-        check_least_price(session.policy, plan.charge)
-        raise rehearse(session, batch.analyst, [plan], batch.said, fresh=fresh)
-    found = recorded(session, batch.analyst, plan, fresh=fresh)
-    if found is None:
-        check_least_price(session.policy, plan.charge)
-        found = measure(session, batch.analyst, plan, batch.said, fresh=fresh)
-    cells = cells_of_questions(plan, found.cells)
-    return {
-        number: _shown(session, batch, planned, place, found, cells[place])
-        for place, number in enumerate(planned.places)
-    }
-
-
-def _shown(
-    session: Session,
-    batch: BatchRequest,
-    planned: PlannedBatch,
-    place: int,
-    found: RecordedCells,
-    cells: QuestionCells,
-) -> Answer:
-    """Return the answer to one question of a batch, from its part of the noisy cells."""
-    assert planned.plan is not None  # noqa: S101  (there are cells)
-    request = batch.requests[planned.places[place]]
-    plan = as_chosen(planned.plan.questions[place].plan, cells.measured.levels)
-    confidence, display = request.options.confidence, request.display
-    shown = show_levels(plan, cells.measured, confidence, display, adjusted=cells.shown)
-    kept = found.remaining
-    return Answer(
-        content=MeasuredContent(shown.table, shown.intervals),
-        confidence=confidence,
-        noise=noise_by_column(plan),
-        charge=planned.plan.charge,
-        remaining=session.balances(batch.analyst) if kept is None else kept,
-        certificate=certificate_of(planned.plan, place, request, plan),
-        cached=found.cached,
-        without_interval=shown.without,
-        version=found.version,
-        batch=planned.plan.answers,
-    )
-
-
-def certificate_of(
-    plan: BatchPlan, place: int, request: Request, measured: Plan | None = None
-) -> Certificate:
-    """Return the certificate of one answer of a batch: its claim is that of all of them together.
-
-    `measured` is the question's plan once what is chosen privately is known.
-    """
-    question = plan.questions[place]
-    words = [
-        *request.display.in_words(),
-        f"measured as one of {plan.answers} questions of a batch: epsilon and delta are those of all its "
-        "answers together, and of each of them",
-    ]
-    if any(reads.cells > 1 for reads in question.reads):
-        words.append(
-            "numbers are added up from the noisy cells of a finer grouping that another question of the "
-            "batch asks for: the same rows of a unit count in both"
-        )
-    if any(reads.level in numbers for _, numbers in plan.families for reads in question.reads):
-        words.append(
-            "rows, values and sums that add up over questions of the batch are fitted to each other "
-            "(weighted least squares); an interval is that of the number as measured, widened to hold "
-            "the number shown"
-        )
-    return certify(measured or question.plan, tuple(words))

@@ -9,21 +9,46 @@ repeat, an exact release, rows of public tables) binds no key.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from sanql.account import AskedQuestion, KeyTaken
-from sanql.ask.own_history import rebuilt_as
-from sanql.ask.request import Request
+from sanql.account import Asked, AskedQuestion, KeyTaken
 from sanql.ask.session import Session
 from sanql.engines import unavailable
 from sanql.errors import Refused
-from sanql.results import Answer
 
 T = TypeVar("T")
+Rebuilt = TypeVar("Rebuilt")
 
 
-def once(session: Session, request: Request, act: Callable[[], T]) -> Answer | T:
-    """Return what `act` gives for a request, or what it gave when it was asked under the same key."""
+class KeyedRequest(Protocol):
+    """What may be sent under an idempotency key: one question, or several asked together."""
+
+    @property
+    def analyst(self) -> str:
+        """Who asks."""
+        ...
+
+    @property
+    def said(self) -> Asked:
+        """What was asked, as the ledger keeps it."""
+        ...
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The key, as it was typed."""
+        ...
+
+
+def once(
+    session: Session,
+    request: KeyedRequest,
+    act: Callable[[], T],
+    rebuild: Callable[[AskedQuestion], Rebuilt],
+) -> Rebuilt | T:
+    """Return what `act` gives for a request, or what it gave when it was asked under the same key.
+
+    `rebuild` makes that of the answer on record.
+    """
     key = request.said.idempotency if request.idempotency_key is not None else None
     if key is None or session.ledger.scratch:
         return act()
@@ -35,21 +60,21 @@ def once(session: Session, request: Request, act: Callable[[], T]) -> Answer | T
             charged = session.ledger.questions.under(key, request.analyst)
     if charged is None or charged.request not in (key.request, None):
         raise _reused(request)
-    return _as_before(session, request, charged.asked)
+    return rebuild(_answered(session, request, charged.asked))
 
 
-def _as_before(session: Session, request: Request, asked: AskedQuestion) -> Answer:
-    """Return the answer to a charge, once it is there; also where its text was erased."""
+def _answered(session: Session, request: KeyedRequest, asked: AskedQuestion) -> AskedQuestion:
+    """Return a question that was charged, once it has its answer."""
     if asked.outcome == "running":
         with session.ledger.asking(request.analyst, asked.question):
             pass  # whoever asks has settled it, or is gone
         asked = session.ledger.questions.again(request.analyst, asked)
     if asked.outcome != "answered":
         raise unavailable()
-    return rebuilt_as(session, request, asked)
+    return asked
 
 
-def _reused(request: Request) -> Refused:
+def _reused(request: KeyedRequest) -> Refused:
     return Refused(
         "idempotency_key_reused",
         f"the idempotency key {request.idempotency_key!r} was given to another request of yours",

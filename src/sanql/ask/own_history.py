@@ -61,7 +61,7 @@ def rebuilt(session: Session, analyst: str, asked: AskedQuestion, door: Door) ->
     said = _kept(asked).asked
     if said is None:
         raise _erased(asked)
-    with _naming_what_changed(asked.number):
+    with naming_what_changed(asked.number):
         request = _request(analyst, said, door)
         return rebuilt_as(session, request, asked)
 
@@ -72,12 +72,12 @@ def rebuilt_as(session: Session, request: Request, asked: AskedQuestion) -> Answ
     It says itself what was asked, so that what is kept of it may have been erased.
     """
     note = _kept(asked)
-    with _naming_what_changed(asked.number):
+    with naming_what_changed(asked.number):
         if not request.options.exact:
             return _noisy(session, request, asked, note)
         answer = recorded_exactly(session, request)
         if answer is None:
-            raise _not_as_it_was(asked.number)
+            raise not_as_it_was(asked.number)
         return answer
 
 
@@ -169,14 +169,14 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     parsed = read_question(session, request)
     question = look_up_bounds(session, request, parsed, known_as=about)
     if question.missing_bounds or note.within is None:
-        raise _not_as_it_was(asked.number)
+        raise not_as_it_was(asked.number)
     epsilon = note.within.epsilon + question.epsilon_of_bounds
     options = replace(request.options, epsilon=epsilon, delta=note.within.delta)
     request = replace(request, options=options)
     plan = price_question(session, request, question)
     content = session.ledger.questions.answer(asked)
     if content is None or plan.digest(session.name_of_data(version)) != asked.question:
-        raise _not_as_it_was(asked.number)
+        raise not_as_it_was(asked.number)
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
     return show_recorded(
         session, request, Certifying(plan, request, question, session.profiles.now()), cells
@@ -184,17 +184,18 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
 
 
 @contextmanager
-def _naming_what_changed(number: int) -> Iterator[None]:
+def naming_what_changed(number: int) -> Iterator[None]:
     """Say of a refusal of what was once answered that it is the policy which has changed."""
     try:
         yield
     except Refused as refused:
         if refused.code == "answer_not_rebuilt":
             raise
-        raise _not_as_it_was(number, f": {refused.message}") from None
+        raise not_as_it_was(number, f": {refused.message}") from None
 
 
-def _not_as_it_was(number: int, why: str = "") -> Refused:
+def not_as_it_was(number: int, why: str = "") -> Refused:
+    """Return the refusal of what is on record and would be read otherwise than it was measured."""
     return Refused(
         "answer_not_rebuilt",
         f"the answer to your question number {number} cannot be shown again: under the policy as it is"

@@ -70,12 +70,14 @@ def read_request(
     """
     typed = {name: value for name, value in (passed or {}).items() if value is not None}
     options = read_options(asked.options, typed)
-    if idempotency_key is not None:
-        _check_key(idempotency_key)
+    check_key(idempotency_key)
     return Request(asked, analyst, options, typed, door, idempotency_key)
 
 
-def _check_key(key: str) -> None:
+def check_key(key: str | None) -> None:
+    """Refuse an idempotency key that is no plain text."""
+    if key is None:
+        return
     plain = key.isascii() and key.isprintable()
     if not (plain and 0 < len(key) <= KEY_MAX):
         raise Refused(

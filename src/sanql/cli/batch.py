@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +10,32 @@ import click
 
 from sanql.cli.ask import question_options
 from sanql.cli.failing import reported
-from sanql.cli.opening import POLICY, open_here
+from sanql.cli.opening import POLICY, anywhere, open_here, open_there, place_of
 from sanql.cli.saying import say, say_json
+
+_PIECES = re.compile(
+    r"""(?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"""
+    r"""|(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)|(?P<space>\s+)|.""",
+    re.DOTALL,
+)
 
 
 @click.command()
 @POLICY
 @click.option("--analyst", "-a", help="Who asks.")
+@anywhere
 @question_options
 @click.option(
     "--explain", is_flag=True, help="Show price and exactness; reads no row, spends nothing."
 )
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
-@click.argument("file", type=click.File("r", encoding="utf-8"))
+@click.argument("questions_file", metavar="FILE", type=click.File("r", encoding="utf-8"))
 def batch(
     policy: Path,
     analyst: str | None,
     explain: bool,
     form: str,
-    file: Any,
+    questions_file: Any,
     parameters: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -36,11 +44,10 @@ def batch(
         raise click.UsageError(
             "values of parameters belong to one question; write them into the file"
         )
+    place = place_of(options, analyst)
     with reported(form):
-        from sanql.parse import split_questions
-
-        questions = split_questions(file.read())
-        with open_here(policy, analyst) as san:
+        questions = split_questions(questions_file.read())
+        with open_here(policy, analyst) if place is None else open_there(place) as san:
             if explain:
                 explained = san.explain_batch(questions, **options)
                 say_json(explained.to_dict()) if form == "json" else say(str(explained))
@@ -54,3 +61,22 @@ def batch(
         for number, (sql, answer) in enumerate(zip(questions, answers, strict=True), 1):
             say(f"{number}. {' '.join(sql.split())}")
             print_answer(answer)
+
+
+def split_questions(sql: str) -> list[str]:
+    """Return the statements of a text that end with semicolons, as they were typed.
+
+    >>> split_questions("SELECT ';' FROM t; -- the next; one\\n SELECT n FROM t;")
+    ["SELECT ';' FROM t", 'SELECT n FROM t']
+    """
+    found, first, last = list[str](), -1, -1
+    for piece in _PIECES.finditer(sql):
+        match piece.lastgroup:
+            case "end":
+                found += [sql[first:last]] if first >= 0 else []
+                first = -1
+            case "comment" | "space":
+                pass
+            case _:
+                first, last = piece.start() if first < 0 else first, piece.end()
+    return [*found, sql[first:last]] if first >= 0 else found

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sanql.cli.failing import reported
-from sanql.cli.opening import POLICY, open_here
+from sanql.cli.opening import POLICY, anywhere, open_here, open_there, place_of
 from sanql.cli.saying import say, say_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sanql.profile import Profile
+    from sanql.results import ReceivedProfile
     from sanql.san import San
 
 
 @click.command()
 @POLICY
+@anywhere
 @click.argument("tables", nargs=-1)
 @click.option("--epsilon", "-e", help="What measuring may cost; without it, what is on record.")
 @click.option("--columns", help="Columns that questions are grouped by, or numbers: city,category.")
@@ -24,7 +29,12 @@ if TYPE_CHECKING:
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
 )
 def profile(
-    policy: Path, tables: tuple[str, ...], epsilon: str | None, columns: str | None, form: str
+    policy: Path,
+    tables: tuple[str, ...],
+    epsilon: str | None,
+    columns: str | None,
+    form: str,
+    **where: Any,
 ) -> None:
     """Measure, once and privately, how many rows and groups the units of tables have.
 
@@ -32,15 +42,15 @@ def profile(
     explanations and suggestions use it for free.
     """
     chosen = [name.strip() for name in (columns or "").split(",") if name.strip()]
-    with reported(form), _open(policy) as san:
+    place = place_of(where)
+    with reported(form), _open(policy) if place is None else open_there(place) as san:
+        known: Sequence[Profile | ReceivedProfile]
         if epsilon is not None:
             say(f"price: epsilon {epsilon} of the dataset's account, unless on record", err=True)
             known = san.profile(*tables, epsilon=epsilon, columns=chosen)
         else:
             wanted = {name.lower() for name in tables}
-            known = tuple(
-                each for each in san.profiles() if not wanted or each.table.lower() in wanted
-            )
+            known = [each for each in san.profiles() if not wanted or each.table.lower() in wanted]
         if form == "json":
             say_json([each.to_dict() for each in known])
         else:

@@ -18,12 +18,12 @@ Progress = Callable[[str], None]
 
 
 def ask_server(
-    transport: Transport, body: Mapping[str, Any], progress: Progress | None
+    transport: Transport, path: str, body: Mapping[str, Any], progress: Progress | None
 ) -> Mapping[str, Any]:
-    """Return the plain data of an answer; sent twice, a question is still charged once."""
+    """Return the plain data of an answer, or of several; sent twice, it is still charged once."""
     key = OsEntropy().bytes(16).hex()
     try:
-        reply = transport.post("/v1/query", body, key=key, patient=True)
+        reply = transport.post(path, body, key=key, patient=True)
         return _wait(transport, reply.shape["id"], progress) if reply.later else reply.shape
     except KeyError:
         raise unreadable() from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,12 +20,14 @@ from sanql.options import Number, Options
 from sanql.results import (
     Answer,
     Balance,
+    BatchExplanation,
     Certificate,
     Erasure,
     ExactCertificate,
     ExactExplanation,
     Explanation,
     HistoryEntry,
+    ReceivedProfile,
     Schema,
     Suggestion,
     answer_from_dict,
@@ -76,7 +78,8 @@ class RemoteSan:
         it was charged stays.
         """
         body = self._question(sql, parameters, options)
-        return _rebuilt(answer_from_dict, ask_server(self._transport, body, self._progress))
+        shape = ask_server(self._transport, "/v1/query", body, self._progress)
+        return _rebuilt(answer_from_dict, shape)
 
     def explain(
         self, sql: str, *, parameters: Any = None, **options: Unpack[Options]
@@ -85,6 +88,38 @@ class RemoteSan:
         body = self._question(sql, parameters, options)
         reply = self._transport.post("/v1/explain", body, patient=True)
         return _rebuilt(explanation_from_dict, reply.shape)
+
+    def batch(
+        self, questions: Sequence[str | tuple[str, Any]], **options: Unpack[Options]
+    ) -> tuple[Answer, ...]:
+        """Return an answer to each of several questions, measured together for one `epsilon`.
+
+        It takes what `San.batch` takes, and is cancelled like a question.
+        """
+        body = self._batch(questions, options)
+        shape = ask_server(self._transport, "/v1/batch", body, self._progress)
+        return _rebuilt(lambda shape: (*map(answer_from_dict, shape["answers"]),), shape)
+
+    def explain_batch(
+        self, questions: Sequence[str | tuple[str, Any]], **options: Unpack[Options]
+    ) -> BatchExplanation:
+        """Return what a batch would cost and how exact it would be; nothing is read or spent."""
+        body = self._batch(questions, options)
+        reply = self._transport.post("/v1/batch/explain", body, patient=True)
+        return _rebuilt(BatchExplanation.from_dict, reply.shape)
+
+    def profile(
+        self, *tables: str, epsilon: Number, columns: Sequence[str] = ()
+    ) -> tuple[ReceivedProfile, ...]:
+        """Return what is known of units of tables, as `San.profile` does: the owner's to ask for."""
+        body: dict[str, Any] = {"tables": [*tables], "columns": [*columns]}
+        body |= _epsilons(epsilon=epsilon)
+        reply = self._transport.post("/v1/profile", self._about(body), patient=True)
+        return _profiles(reply.shape)
+
+    def profiles(self) -> tuple[ReceivedProfile, ...]:
+        """Return the profiles that are on record, one a table; nothing is read or spent."""
+        return _profiles(self._get("/v1/profiles"))
 
     def suggest_limits(
         self,
@@ -205,6 +240,13 @@ class RemoteSan:
         values = sent_parameters(parameters)
         return self._about(body if values is None else body | {"parameters": values})
 
+    def _batch(
+        self, questions: Sequence[str | tuple[str, Any]], options: Mapping[str, object]
+    ) -> dict[str, Any]:
+        """Return the body of a batch; what is no list of questions is for the server to refuse."""
+        asked = [] if isinstance(questions, str) else [*map(_one_of_several, questions)]
+        return self._about({"questions": asked, **sent_options(options)})
+
     def _about(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a body that says which dataset it is about, where one was chosen."""
         self._check_open()
@@ -258,6 +300,18 @@ def connect_to_server(
         )
     address = parse_server_address(typed, insecure=insecure)
     return RemoteSan(Transport(address, secret.strip(), verify), dataset, progress)
+
+
+def _one_of_several(question: str | tuple[str, Any]) -> object:
+    """Return a question of a batch as it is sent."""
+    if isinstance(question, str):
+        return question
+    sql, parameters = question
+    return {"sql": sql, "parameters": sent_parameters(parameters)}
+
+
+def _profiles(shape: Mapping[str, Any]) -> tuple[ReceivedProfile, ...]:
+    return _rebuilt(lambda shape: (*map(ReceivedProfile.from_dict, shape["profiles"]),), shape)
 
 
 def _epsilons(**typed: Number | None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sanql.options.values import (
     Accuracy,
     as_typed,
     parse_confidence,
+    parse_even_if_empty,
     parse_nonnegative,
     parse_other,
     parse_rounded,
@@ -162,9 +163,10 @@ OPTIONS = (
     ),
     Option(
         "even_if_empty",
-        bool,
-        flags=("--even-if-empty",),
-        help="Ask for a list of keys also where a profile says that none will appear.",
+        parse_even_if_empty,
+        "`TRUE` asks for a list of keys also where a profile says that none will appear",
+        ("--even-if-empty",),
+        "Ask for a list of keys also where a profile says that none will appear.",
         switch=True,
     ),
     Option(

@@ -127,6 +127,22 @@ def parse_nonnegative(typed: object) -> bool:
     )
 
 
+def parse_even_if_empty(typed: object) -> bool:
+    """Return whether a list of keys is asked for that a profile says will be empty.
+
+    >>> parse_even_if_empty("TRUE")
+    True
+    """
+    text = str(typed).upper()
+    if text in ("TRUE", "FALSE"):
+        return text == "TRUE"
+    raise Refused(
+        "even_if_empty_invalid",
+        f"even_if_empty = {str(typed)[:40]!r} is neither TRUE nor FALSE",
+        "write even_if_empty = TRUE, or leave it out",
+    )
+
+
 def parse_rounded(typed: object) -> Fraction:
     """Return the number whose multiples are shown.
 

@@ -9,7 +9,7 @@ from sanql.parse.relations.units import groups_of_individuals
 from sanql.parse.statistics.aggregates import AGGREGATES
 from sanql.parse.statistics.contributions import unclamped
 from sanql.parse.statistics.spellings import QUANTILES, canonical_spelling
-from sanql.parse.text.commands import Command, read_command, read_commands, split_questions
+from sanql.parse.text.commands import Command, read_command, read_commands
 from sanql.parse.text.listing import asks_what_there_is
 from sanql.parse.text.normalised import normalised
 from sanql.parse.text.options import with_options_of
@@ -42,7 +42,6 @@ __all__ = [
     "read_command",
     "read_commands",
     "read_select",
-    "split_questions",
     "statements",
     "syntax_tree",
     "table_item",

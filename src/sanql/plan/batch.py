@@ -9,7 +9,8 @@ taken:
 - the same without adding up;
 - each question by itself, at its share of an optimal split (one_by_one.py).
 
-As the last is one of them, no batch has a larger expected error than its questions one by one.
+As the last is one of them, no batch has a larger expected error than its questions one by one. Unknown
+keys are selected, by numbers of units or by weights, as their questions would select them alone.
 Whichever it is, it is a list of levels like those of one question, measured with independent noise:
 their events compose as those of one question's levels do (pricing.py), and what is shown of them, sums
 included, is computed from noisy cells.
@@ -31,7 +32,7 @@ from sanql.plan.level import Level
 from sanql.plan.mechanism import Priced, is_free
 from sanql.plan.norms import bounded_by_norm, scaling_of
 from sanql.plan.one_by_one import price_one_by_one
-from sanql.plan.plan import Outline, Plan, check_delta
+from sanql.plan.plan import Outline, Plan, check_delta, selects_by_weights
 from sanql.plan.pricing import expected_error, price_levels
 from sanql.plan.shared_levels import (
     QuestionLevel,
@@ -136,14 +137,15 @@ def plan_batch(outlines: Sequence[Outline], epsilon: Fraction, delta: Fraction) 
     """Return the plan of least expected error for all questions within (epsilon, delta)."""
     check_delta(any(outlined.selects_keys for outlined in outlines), delta)
     parts = [part for number, outlined in enumerate(outlines) for part in _parts(number, outlined)]
-    apart = _one_by_one(outlines, parts, epsilon, delta)
+    by_weights = _selecting_by_weights(outlines, epsilon, delta)
+    apart = _one_by_one(outlines, parts, by_weights, epsilon, delta)
     ways = [share(parts), share(parts, laplace_cost)]
     ways += [share(parts, gaussian_cost)] if delta else []
     different = {tuple(map(_contents, way)): way for way in ways}
     candidates = [
         _together(selecting, epsilon, delta, extra)
         for way in different.values()
-        for selecting in _ways_to_select(way)
+        for selecting in _ways_to_select(way, by_weights)
         for extra in _weights_of_thresholds(selecting, delta)
     ]
     candidates += [apart] if apart is not None else []
@@ -227,28 +229,47 @@ def _weighed(measuring: Measuring, extra: float) -> Measuring:
     return replace(measuring, measurements=tuple(measurements))
 
 
-def _ways_to_select(levels: tuple[SharedLevel, ...]) -> list[tuple[SharedLevel, ...]]:
-    """Return levels whose unknown keys are selected by numbers of units, and also by weights."""
-    if all(level.outline.by_weights is None for level in levels):
-        return [levels]
-    return [levels, selected_by_weights(levels)]
+def _selecting_by_weights(
+    outlines: Sequence[Outline], epsilon: Fraction, delta: Fraction
+) -> frozenset[int]:
+    """Return the questions that would select keys by weights if they were asked alone at this price."""
+    return frozenset(
+        number
+        for number, outlined in enumerate(outlines)
+        if selects_by_weights(outlined, epsilon, delta)
+    )
+
+
+def _ways_to_select(
+    levels: Sequence[SharedLevel], by_weights: frozenset[int]
+) -> list[tuple[SharedLevel, ...]]:
+    """Return levels whose unknown keys are selected as their questions would select them.
+
+    Where some would by weights and others not, a level that they share is measured either way.
+    """
+    ways = []
+    for agreed in (all, any):
+        way = tuple(
+            selected_by_weights(level)
+            if agreed(part.question in by_weights for part in level.parts)
+            else level
+            for level in levels
+        )
+        ways += [way] if way not in ways else []
+    return ways
 
 
 def _one_by_one(
-    outlines: Sequence[Outline], parts: Sequence[QuestionLevel], epsilon: Fraction, delta: Fraction
+    outlines: Sequence[Outline],
+    parts: Sequence[QuestionLevel],
+    by_weights: frozenset[int],
+    epsilon: Fraction,
+    delta: Fraction,
 ) -> _Candidate | None:
-    ways = _ways_to_select(tuple(map(shared_alone, parts)))
-    found = [_each_alone(len(outlines), levels, epsilon, delta) for levels in ways]
-    candidates = [candidate for candidate in found if candidate is not None]
-    return min(candidates, key=lambda candidate: candidate.error, default=None)
-
-
-def _each_alone(
-    number_of_questions: int, levels: tuple[SharedLevel, ...], epsilon: Fraction, delta: Fraction
-) -> _Candidate | None:
+    (levels,) = _ways_to_select([shared_alone(part) for part in parts], by_weights)
     questions = [
         [level.outline.measuring for level in levels if level.parts[0].question == number]
-        for number in range(number_of_questions)
+        for number in range(len(outlines))
     ]
     if all(is_free(measuring) for question in questions for measuring in question):
         return None

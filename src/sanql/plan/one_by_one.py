@@ -19,9 +19,14 @@ from sanql.plan.pricing import MECHANISMS, expected_error, price_bounded, price_
 from sanql.statistics import Measuring
 
 _ROUNDS = 60
+_POWER_MAX = (
+    4.0  # errors of whole numbers fall faster in the end, and from 5 on rounds would not settle
+)
+_ERROR_LEAST = 1e-200
+_SHARE_LEAST = 1e-6  # nobody is left without any
 
 Questions = Sequence[Sequence[Measuring]]
-PowerLaw = tuple[float, float]  # a, p of the error a / e^p
+PowerLaw = tuple[float, float]  # log a, p of the error a / e^p
 
 
 def price_one_by_one(
@@ -68,10 +73,17 @@ def _proportions(
     shares = [1.0 if own else 0.0 for own in laws]
     for _ in range(_ROUNDS):
         total = sum(shares)
-        epsilons = [float(epsilon) * share / total for share in shares]
+        parts = [max(share / total, _SHARE_LEAST) if share else 0.0 for share in shares]
+        logs = [math.log(float(epsilon) * part) if part else 0.0 for part in parts]
+        wanted = [
+            log + _log_slope(own, log) / 3 if own else -math.inf
+            for own, log in zip(laws, logs, strict=True)
+        ]
+        most = max(wanted)
+        least = math.log(_SHARE_LEAST)
         shares = [
-            e * _slope(own, e) ** (1 / 3) if own else 0.0
-            for own, e in zip(laws, epsilons, strict=True)
+            math.exp(max(each - most, least)) if own else 0.0
+            for own, each in zip(laws, wanted, strict=True)
         ]
     return shares
 
@@ -85,12 +97,13 @@ def _laws(levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction) -> li
         at = [price_bounded(mechanism, levels, e, delta) for e in (epsilon, 2 * epsilon)]
         errors = [sum(map(expected_error, *priced)) for priced in at if priced is not None]
         if len(errors) == len(at):
-            power = math.log2(errors[0] / errors[1])
-            laws.append((errors[0] * float(epsilon) ** power, power))
+            here, there = (math.log(max(error, _ERROR_LEAST)) for error in errors)
+            power = min(max((here - there) / math.log(2), 1 / _POWER_MAX), _POWER_MAX)
+            laws.append((here + power * math.log(epsilon), power))
     return laws
 
 
-def _slope(laws: Sequence[PowerLaw], epsilon: float) -> float:
-    """Return how fast the least error falls as epsilon grows."""
-    factor, power = min(laws, key=lambda law: law[0] / epsilon ** law[1])
-    return factor * power / math.pow(epsilon, power + 1)
+def _log_slope(laws: Sequence[PowerLaw], log_epsilon: float) -> float:
+    """Return the logarithm of how fast the least error falls as epsilon grows."""
+    factor, power = min(laws, key=lambda law: law[0] - law[1] * log_epsilon)
+    return factor + math.log(power) - (power + 1) * log_epsilon

@@ -24,6 +24,7 @@ from sanql.plan.level import Level, LevelOutline
 from sanql.plan.pricing import price_best
 from sanql.policy import Budget, ColumnUnit, Neighbours, RowUnit, Table, ViaUnit
 from sanql.question import Query
+from sanql.statistics import Measuring
 
 
 @dataclass(frozen=True)
@@ -196,16 +197,27 @@ def outline(
 def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
     check_delta(outlined.selects_keys, delta)
-    ways = [[level.measuring for level in outlined.levels]]
-    if any(level.by_weights is not None for level in outlined.levels):
-        ways.append([level.by_weights or level.measuring for level in outlined.levels])
-    way, priced, charge = price_best(ways, epsilon, delta)
+    way, priced, charge = price_best(_ways_to_measure(outlined), epsilon, delta)
     measured = tuple(
         replace(level, measuring=measuring, by_weights=None)
         for level, measuring in zip(outlined.levels, way, strict=True)
     )
     chosen = replace(outlined, levels=measured)
     return Plan(chosen, tuple(map(Level, measured, priced)), charge, Budget(epsilon, delta))
+
+
+def selects_by_weights(outlined: Outline, epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether a question selects unknown keys by weights where it is asked at this price."""
+    ways = _ways_to_measure(outlined)
+    return len(ways) > 1 and price_best(ways, epsilon, delta)[0] is ways[1]
+
+
+def _ways_to_measure(outlined: Outline) -> list[list[Measuring]]:
+    """Return what is measured with unknown keys selected by numbers of units, and also by weights."""
+    ways = [[level.measuring for level in outlined.levels]]
+    if any(level.by_weights is not None for level in outlined.levels):
+        ways.append([level.by_weights or level.measuring for level in outlined.levels])
+    return ways
 
 
 def check_delta(selects_keys: bool, delta: Fraction) -> None:

@@ -205,14 +205,10 @@ def _shared(carrier: LevelOutline, parts: tuple[QuestionLevel, ...]) -> SharedLe
     return SharedLevel(outlined, parts)
 
 
-def selected_by_weights(levels: Sequence[SharedLevel]) -> tuple[SharedLevel, ...]:
-    """Return levels whose unknown keys are selected by weights wherever they can be."""
-    return tuple(
-        replace(level, outline=replace(level.outline, measuring=level.outline.by_weights))
-        if level.outline.by_weights is not None
-        else level
-        for level in levels
-    )
+def selected_by_weights(level: SharedLevel) -> SharedLevel:
+    """Return a level whose unknown keys are selected by weights, where they can be."""
+    measuring = level.outline.by_weights or level.outline.measuring
+    return replace(level, outline=replace(level.outline, measuring=measuring))
 
 
 def _measured_only(query: Query) -> Query:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sanql.mechanisms import DiscreteLaplace
 from sanql.numbers import show_upper
 from sanql.plan import Ends
-from sanql.profile.histogram import MISSED, KeptShare, SizeCounts, UnitSpread
+from sanql.profile.histogram import CELLS, MISSED, KeptShare, SizeCounts, UnitSpread
 from sanql.profile.norms import Norm, best_norm, norms_of_groups, norms_of_rows
 from sanql.visible import visible
 
@@ -143,11 +143,8 @@ def _spread(noun: str, spread: UnitSpread) -> list[str]:
     """Return a line for each limit that takes something away, and what is not known of the largest."""
     if spread.last is None:
         return [f"  {noun}: no {spread.least} units have alike many"]
-    shares = [(edge, spread.kept(edge)) for edge in spread.edges[1 : spread.last + 1]]
     lines = [
-        f"  {noun}: a limit of {edge:,} keeps {share.in_words()}"
-        for edge, share in shares
-        if share is not None
+        f"  {noun}: a limit of {edge:,} keeps {share.in_words()}" for edge, share in _shares(spread)
     ]
     above = spread.units_above(spread.last, MISSED / len(spread.counts))
     return [
@@ -156,12 +153,24 @@ def _spread(noun: str, spread: UnitSpread) -> list[str]:
     ]
 
 
+def _shares(spread: UnitSpread) -> list[tuple[int, KeptShare]]:
+    """Return limits up to the largest unit that was seen, and what each keeps as far as can be told."""
+    edges = () if spread.last is None else spread.edges[1 : spread.last + 1]
+    shares = [(edge, spread.kept(edge)) for edge in edges]
+    return [(edge, share) for edge, share in shares if share is not None]
+
+
 def _counts(counted: SizeCounts) -> dict[str, Any]:
     shape: dict[str, Any] = {"up_to": list(counted.edges), "units": list(counted.counts)}
     shape |= {"noise": counted.noise.describe()}
     if isinstance(counted, UnitSpread):
         shape |= {"places": list(counted.places), "place_noise": counted.place_noise.describe()}
+        shape |= {"kept": [_kept(edge, share) for edge, share in _shares(counted)]}
     return shape
+
+
+def _kept(limit: int, share: KeptShare) -> dict[str, Any]:
+    return {"limit": limit, "low": share.low / CELLS, "high": share.high / CELLS}
 
 
 def _sizes(sizes: GroupSizes) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from sanql.results.history import HistoryEntry
 from sanql.results.needed import need
 from sanql.results.parameters import parameters_in_words
 from sanql.results.price import LEAST_PRICE
+from sanql.results.profile import ReceivedProfile
 from sanql.results.reading import answer_from_dict, certificate_from_dict, explanation_from_dict
 from sanql.results.schema import Schema, SchemaColumn, SchemaTable
 from sanql.results.suggestion import Advice, LimitChoice, Suggestion
@@ -38,6 +39,7 @@ __all__ = [
     "Interval",
     "LevelExplained",
     "LimitChoice",
+    "ReceivedProfile",
     "Schema",
     "SchemaColumn",
     "SchemaTable",

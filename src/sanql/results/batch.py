@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sanql.results.balance import Balance, remaining_in_words, remaining_to_dict
+from sanql.results.balance import (
+    Balance,
+    balances_from_dicts,
+    remaining_in_words,
+    remaining_to_dict,
+)
 from sanql.results.explanation import Expected
-from sanql.results.price import Price, price_in_words, price_to_dict
+from sanql.results.price import (
+    Price,
+    ReceivedPrice,
+    price_exactly,
+    price_in_words,
+    price_to_dict,
+)
 from sanql.visible import visible
 
 
@@ -30,8 +42,14 @@ class BatchQuestion:
             "one_by_one": _plain(self.expected_apart),
         }
 
+    @classmethod
+    def from_dict(cls, shape: Mapping[str, Any]) -> BatchQuestion:
+        """Return the question that `to_dict` wrote."""
+        together, apart = _read(shape["expected"]), _read(shape["one_by_one"])
+        return cls(shape["sql"], shape["measured"], together, apart)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class BatchExplanation:
     """The price of a batch, and what it is worth.
 
@@ -57,7 +75,25 @@ class BatchExplanation:
             "confidence": float(self.confidence),
             "questions": [question.to_dict() for question in self.questions],
             "gain": self.gain,
+            "price": price_exactly(self.charge),
+            "balances": [balance.to_dict() for balance in self.remaining],
         }
+
+    @classmethod
+    def from_dict(cls, shape: Mapping[str, Any]) -> BatchExplanation:
+        """Return the explanation that `to_dict` wrote."""
+        return cls(
+            charge=ReceivedPrice.from_dict(shape["price"]),
+            remaining=balances_from_dicts(shape["balances"]),
+            fits=bool(shape["fits"]),
+            cached=bool(shape["cached"]),
+            confidence=Fraction(repr(float(shape["confidence"]))),
+            questions=tuple(map(BatchQuestion.from_dict, shape["questions"])),
+            gain=float(shape["gain"]),
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         lines = []
@@ -75,6 +111,10 @@ class BatchExplanation:
         )
         lines.append(f"errors are about {self.gain:.1f} times smaller than one by one")
         return "\n".join(lines)
+
+
+def _read(expected: Iterable[Mapping[str, Any]]) -> tuple[Expected, ...]:
+    return tuple(Expected(**each) for each in expected)
 
 
 def _plain(expected: tuple[Expected, ...]) -> list[dict[str, Any]]:

@@ -69,20 +69,6 @@ def read_commands(sql: str) -> list[Command]:
     return found or [Command("nothing")]
 
 
-def split_questions(sql: str) -> list[str]:
-    """Return the statements of a text that end with semicolons, as they were typed.
-
-    >>> split_questions("SELECT ';' FROM t; -- the next; one\\n SELECT n FROM t;")
-    ["SELECT ';' FROM t", 'SELECT n FROM t']
-    """
-    tokens, found, begun = tokens_within_limits(sql), list[str](), 0
-    for end in (*(n for n, token in enumerate(tokens) if _is_end(token)), len(tokens)):
-        if end > begun:
-            found.append(sql[tokens[begun].start : tokens[end - 1].end + 1])
-        begun = end + 1
-    return found
-
-
 def read_command(sql: str) -> Command:
     """Return what a text is; what is none of the others, or several, is a question, and refused as one.
 

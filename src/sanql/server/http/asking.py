@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -15,6 +13,7 @@ from starlette.responses import Response
 from sanql.account import Person
 from sanql.ask import (
     EPSILON_TYPICAL,
+    BatchRequest,
     Request,
     SpooledAnswer,
     ask_with,
@@ -24,12 +23,19 @@ from sanql.ask import (
     suggest_limits,
 )
 from sanql.errors import SanqlError
-from sanql.interrupts import Watch, watched_by
+from sanql.interrupts import Watch
 from sanql.numbers import parse_epsilon
 from sanql.results import answer_from_dict
 from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
-from sanql.server.http.bodies import check_taken, plain_option, read_question_request, take_text
+from sanql.server.http.batches import batch_answer, batch_in_form
+from sanql.server.http.bodies import (
+    check_taken,
+    read_batch_request,
+    read_question_request,
+    take_text,
+    typed_number,
+)
 from sanql.server.http.exchange import (
     body_of,
     caller_of,
@@ -38,14 +44,13 @@ from sanql.server.http.exchange import (
     line_of,
     queued,
     service_of,
-    waited_for,
 )
 from sanql.server.http.forms import JSON, answer_bytes, answer_reply, form_wanted, kept_bytes
+from sanql.server.http.once import asked_of, once_under_key, watched
 from sanql.server.http.problems import problem
-from sanql.server.questions import KeptQuestion, QuestionState, cancelled_before
+from sanql.server.questions import KeptQuestion, QuestionState
 from sanql.server.telling import told_to_analysts
 
-T = TypeVar("T")
 _SUGGEST = frozenset({"table", "by", "epsilon", "typical_epsilon", "dataset"})
 
 
@@ -60,7 +65,7 @@ async def query(http: HttpRequest) -> Response:
         return answer_reply(repeated, form, more)
     answered = partial(_answer, dataset, request, form, more)
     asked = request, repr(request.asked.parameters), form  # 1 and true are equal, and not the same
-    content = await _once(http, dataset, person, asked, answered)
+    content = await once_under_key(http, dataset, person, asked, answered)
     return answer_reply(content, form, more)
 
 
@@ -82,10 +87,10 @@ async def suggest(http: HttpRequest) -> Response:
     check_role(person, "analyst")
     table, by = take_text(body, "table", needed=True), take_text(body, "by")
     epsilon = body.pop("epsilon", None)
-    price = None if epsilon is None else parse_epsilon(_typed(epsilon))
+    price = None if epsilon is None else parse_epsilon(typed_number(epsilon))
     typical = body.pop("typical_epsilon", None)
     check_taken(body, _SUGGEST)
-    usual = EPSILON_TYPICAL if typical is None else parse_epsilon(_typed(typical))
+    usual = EPSILON_TYPICAL if typical is None else parse_epsilon(typed_number(typical))
 
     def suggested() -> dict[str, Any]:
         found = suggest_limits(dataset.session, person.name, str(table), by, price, usual, "http")
@@ -95,21 +100,25 @@ async def suggest(http: HttpRequest) -> Response:
 
 
 async def begin_question(http: HttpRequest) -> Response:
-    """Take a question whose answer is read later."""
-    kept = begun(http, *await _asked(http))
+    """Take a question, or a batch of them, whose answer is read later."""
+    kept = begun(http, *await asked_of(http, _read_either))
     return json_reply(_shape(kept, kept.state), 202, location=f"/v1/questions/{kept.id}")
 
 
-def begun(http: HttpRequest, dataset: Dataset, person: Person, request: Request) -> KeptQuestion:
-    """Return a question that waits for its person's turn, and is kept under a number."""
+def begun(
+    http: HttpRequest, dataset: Dataset, person: Person, request: Request | BatchRequest
+) -> KeptQuestion:
+    """Return a question, or a batch, that waits for its person's turn and is kept under a number."""
     service, watch = service_of(http), Watch()
 
     def answered() -> bytes:
         with service.noting_faults():
             more = {"dataset": dataset.name}
+            if isinstance(request, BatchRequest):
+                return batch_answer(dataset, request, JSON, more)
             return kept_bytes(_answer(dataset, request, JSON, more), more)
 
-    run = partial(_watched, dataset, watch, answered)
+    run = partial(watched, dataset, watch, answered)
     future = service.queue.submit(line_of(http), run)
     return service.kept.keep((dataset.name, person.name), future, watch)
 
@@ -129,8 +138,11 @@ async def question_state(http: HttpRequest) -> Response:
 
 
 def kept_in_form(answer: bytes, form: str) -> bytes:
-    """Return an answer that was kept as JSON in another form."""
-    return answer_bytes(answer_from_dict(json.loads(answer)), form, {})
+    """Return an answer, or those of a batch, that was kept as JSON in another form."""
+    shape = json.loads(answer)
+    if "answers" in shape:
+        return batch_in_form(shape["answers"], form)
+    return answer_bytes(answer_from_dict(shape), form, {})
 
 
 async def cancel_question(http: HttpRequest) -> Response:
@@ -138,42 +150,6 @@ async def cancel_question(http: HttpRequest) -> Response:
     kept = await _kept(http)
     kept.cancel()
     return json_reply(_shape(kept, kept.state))
-
-
-async def _once(
-    http: HttpRequest,
-    dataset: Dataset,
-    person: Person,
-    asked: object,
-    answered: Callable[[], bytes | SpooledAnswer],
-) -> bytes | SpooledAnswer:
-    """Return what a question gives; sent again under its key while it runs, it is the same question."""
-    key = http.headers.get("idempotency-key")
-    if key is None:
-        return await queued(http, dataset, person, answered)
-    service, begun = service_of(http), False
-
-    def start(watch: Watch) -> Future[bytes | SpooledAnswer]:
-        nonlocal begun
-        begun = True
-        return service.queue.submit(line_of(http), partial(_watched, dataset, watch, answered))
-
-    owner = dataset.name, person.name
-    running = service.kept.under_key(owner, key, asked, start)
-    try:
-        content: bytes | SpooledAnswer = await waited_for(running.future)
-    except asyncio.CancelledError:
-        if running.future.cancelled():
-            raise cancelled_before() from None
-        raise
-    if isinstance(content, SpooledAnswer) and not begun:  # which whoever began it reads
-        return await queued(http, dataset, person, answered)
-    return content
-
-
-def _watched(dataset: Dataset, watch: Watch, answered: Callable[[], T]) -> T:
-    with dataset.used(), watched_by(watch):
-        return answered()
 
 
 async def _kept(http: HttpRequest) -> KeptQuestion:
@@ -205,12 +181,14 @@ def _shape(kept: KeptQuestion, state: QuestionState) -> dict[str, Any]:
 
 
 async def _asked(http: HttpRequest) -> tuple[Dataset, Person, Request]:
-    """Return what is asked, of which dataset, by whom: the analyst is the credential's person."""
-    caller, body = await caller_of(http), await body_of(http)
-    dataset, person = chosen(http, caller, take_text(body, "dataset"))
-    check_role(person, "analyst")
-    key = http.headers.get("idempotency-key")
-    return dataset, person, read_question_request(body, person.name, key)
+    return await asked_of(http, read_question_request)
+
+
+def _read_either(body: dict[str, Any], analyst: str, key: str | None) -> Request | BatchRequest:
+    """Return a question or, where the body lists several, a batch."""
+    if "questions" in body:
+        return read_batch_request(body, analyst, key)
+    return read_question_request(body, analyst, key)
 
 
 def _answer(
@@ -218,8 +196,3 @@ def _answer(
 ) -> bytes | SpooledAnswer:
     answer = ask_with(dataset.session, request, spool_publicly)
     return answer if isinstance(answer, SpooledAnswer) else answer_bytes(answer, form, more)
-
-
-def _typed(value: object) -> Any:
-    plain = plain_option(value)
-    return plain if isinstance(plain, str | int) else str(plain)

@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
 
 from sanql.account import Door
-from sanql.ask import Request, read_request
+from sanql.ask import AskedText, BatchRequest, Request, read_batch, read_request
 from sanql.errors import Refused, ServerError
+from sanql.numbers import parse_epsilon
 from sanql.options import OPTIONS
 from sanql.parse import Parameters, QuestionText, Value
 
@@ -68,6 +70,16 @@ def take_numbers(body: dict[str, Any], name: str) -> tuple[int, ...]:
     return tuple(map(int, values))
 
 
+def take_texts(body: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Take a list of texts out of a body; refuse anything else."""
+    values = body.pop(name, None)
+    if values is None:
+        return ()
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise _invalid(f"has {name!r} that are no list of texts")
+    return tuple(values)
+
+
 def _is_whole(value: object) -> bool:
     """Return whether JSON calls a value a whole number: 3 and 3.0, and not true."""
     return type(value) is int or (isinstance(value, Decimal) and value == int(value))
@@ -95,6 +107,27 @@ def read_question_request(
     return read_request(asked, analyst, options, door=door, idempotency_key=key)
 
 
+def read_batch_request(body: dict[str, Any], analyst: str, key: str | None) -> BatchRequest:
+    """Return the batch that a body describes, asked by whoever the credential says."""
+    questions = body.pop("questions", None)
+    options = {name: plain_option(body.pop(name)) for name in PASSED if name in body}
+    check_taken(body, PASSED | {"questions", "dataset"})
+    listed = questions if isinstance(questions, list) else []
+    asked = [_asked_text(question) for question in listed]
+    return read_batch(asked, analyst, options, door="http", idempotency_key=key)
+
+
+def _asked_text(question: object) -> AskedText:
+    """Return one question of a batch: a text, or an object with its text and its parameters."""
+    match question:
+        case str():
+            return question
+        case {"sql": str(sql), **more} if more.keys() <= {"parameters"}:
+            return sql, _parameters(more.get("parameters"))
+        case _:
+            raise _invalid('has a question that is neither a text nor {"sql": …, "parameters": …}')
+
+
 def plain_option(value: object, depth: int = 0) -> object:
     """Return an option as San's readers take it: a decimal as its digits."""
     if isinstance(value, Decimal):
@@ -104,6 +137,20 @@ def plain_option(value: object, depth: int = 0) -> object:
     if isinstance(value, dict):
         return {name: plain_option(part, depth + 1) for name, part in value.items()}
     return value
+
+
+def take_epsilon(body: dict[str, Any]) -> Fraction:
+    """Take the epsilon out of a body that must have one."""
+    value = body.pop("epsilon", None)
+    if value is None:
+        raise _invalid("has no 'epsilon'")
+    return parse_epsilon(typed_number(value))
+
+
+def typed_number(value: object) -> Any:
+    """Return a number as San's readers take it: what was typed, whatever it is."""
+    plain = plain_option(value)
+    return plain if isinstance(plain, str | int) else str(plain)
 
 
 def _parameters(written: object) -> Parameters | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -58,19 +58,32 @@ def answer_reply(content: bytes | SpooledAnswer, form: str, more: dict[str, Any]
     return StreamingResponse(_streamed(content, form, more), media_type=media)
 
 
-def kept_bytes(content: bytes | SpooledAnswer, more: dict[str, Any]) -> bytes:
-    """Return an answer as JSON that is kept for later; long rows of public tables are not."""
+def batch_bytes(answers: Sequence[bytes], form: str, more: dict[str, Any]) -> bytes:
+    """Return answers in a form as one: a list of them, tables apart by an empty line, or streams."""
+    match form:
+        case "text/csv":
+            return b"\n".join(answers)
+        case "application/vnd.apache.arrow.stream":
+            return b"".join(answers)
+        case _:
+            rest = json_text(more, allow_nan=False).encode("ascii")
+            return b'{"answers": [' + b", ".join(answers) + b"], " + rest[1:]
+
+
+def kept_bytes(content: bytes | SpooledAnswer, more: dict[str, Any], form: str = JSON) -> bytes:
+    """Return an answer that is kept for later or sent with others; long rows of public tables are not."""
     if isinstance(content, bytes):
         return content
     parts, size = [], 0
-    with closing(_streamed(content, JSON, more)) as streamed:
+    with closing(_streamed(content, form, more)) as streamed:
         for part in streamed:
             parts.append(part)
             size += len(part)
             if size > _KEPT_MAX:
                 raise ServerError(
                     "answer_too_large",
-                    "rows of public tables are too many to be kept for later; nothing was charged",
+                    "rows of public tables are too many to be kept for later or to be sent with "
+                    "other answers; nothing was charged",
                     "ask with POST /v1/query, which sends them as they are read",
                 )
     return b"".join(parts)

@@ -10,6 +10,8 @@ from sanql.server.http.forms import ARROW, CSV, JSON
 from sanql.server.http.problems import PROBLEM
 from sanql.server.http.shapes import (
     ANSWER,
+    BATCH,
+    BATCH_EXPLANATION,
     BUDGET,
     DATASETS,
     ERASE,
@@ -23,6 +25,8 @@ from sanql.server.http.shapes import (
     PARAMETER,
     PLACE,
     PROBLEM_SHAPE,
+    PROFILE,
+    PROFILES,
     RECORDS,
     REFRESH,
     RELOADED,
@@ -77,9 +81,11 @@ def describe_api(version: str) -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {
                 "Answer": ANSWER,
+                "Batch": BATCH,
                 "Parameter": PARAMETER,
                 "Problem": PROBLEM_SHAPE,
                 "Question": _question(),
+                "Questions": _questions(),
                 "State": STATE,
             },
         },
@@ -87,7 +93,7 @@ def describe_api(version: str) -> dict[str, Any]:
 
 
 def _paths() -> dict[str, Any]:
-    question = {"$ref": "#/components/schemas/Question"}
+    question, questions = ref("Question"), ref("Questions")
     answer, state = ref("Answer"), ref("State")
     dataset = _parameter("dataset", TEXT, "Which dataset; needed where the caller knows several.")
     paged = [
@@ -113,6 +119,9 @@ def _paths() -> dict[str, Any]:
         "/metrics": {"get": _operation("metrics", "For Prometheus.", None, media="text/plain")},
         "/v1/datasets": {"get": _operation("datasets", "What the caller may ask.", DATASETS)},
         "/v1/schema": {"get": _operation("schema", "What can be asked about.", SCHEMA, [dataset])},
+        "/v1/profiles": {
+            "get": _operation("profiles", "What is known of units.", PROFILES, [dataset])
+        },
         "/v1/budget": {"get": _operation("budget", "What is left.", BUDGET, [dataset])},
         "/v1/query": {
             "post": _operation(
@@ -122,12 +131,32 @@ def _paths() -> dict[str, Any]:
         "/v1/explain": {
             "post": _operation("explain", "What an answer would cost.", EXPLANATION, [], question)
         },
+        "/v1/batch": {
+            "post": _operation(
+                "batch",
+                "Answer several questions for one epsilon.",
+                ref("Batch"),
+                [key],
+                questions,
+                forms=True,
+            )
+        },
+        "/v1/batch/explain": {
+            "post": _operation(
+                "explain_batch", "What a batch would cost.", BATCH_EXPLANATION, [], questions
+            )
+        },
         "/v1/suggest": {
             "post": _operation("suggest", "Suggest contribution limits.", SUGGESTION, [], SUGGEST)
         },
         "/v1/questions": {
             "post": _operation(
-                "begin_question", "Ask now, read later.", state, [key], question, status=202
+                "begin_question",
+                "Ask now, read later.",
+                state,
+                [key],
+                {"anyOf": [question, questions]},
+                status=202,
             )
         },
         "/v1/questions/{id}": {
@@ -158,6 +187,9 @@ def _paths() -> dict[str, Any]:
         "/v1/verify": {
             "get": _operation("verify", "The account recomputed.", VERIFICATION, [dataset])
         },
+        "/v1/profile": {
+            "post": _operation("profile", "Take a profile, for owners.", PROFILES, [], PROFILE)
+        },
         "/v1/refresh": {"post": _operation("refresh", "A new version.", VERSION, [], REFRESH)},
         "/v1/reload": {"post": _operation("reload", "Read policies again.", RELOADED, [], NOTHING)},
     }
@@ -175,21 +207,33 @@ def _choosing() -> list[dict[str, Any]]:
 
 
 def _question() -> Shape:
-    options = {
+    return closed(("sql",), **_asked(), dataset=TEXT, **_options())
+
+
+def _questions() -> Shape:
+    asked = {"anyOf": [_SQL, closed(("sql",), **_asked())]}
+    listed_here = listed(asked) | {"minItems": 1, "maxItems": 200}
+    return closed(("questions",), questions=listed_here, dataset=TEXT, **_options())
+
+
+_SQL: Shape = {"type": "string", "format": "sql", "examples": ["SELECT COUNT(*) FROM people"]}
+
+
+def _asked() -> dict[str, Shape]:
+    """Return the text of a question and its parameters."""
+    value = ref("Parameter")
+    values = {"anyOf": [listed(value), {"type": "object", "additionalProperties": value}]}
+    words = "Values for ? and $1, or for $name and :name."
+    return {"sql": _SQL, "parameters": values | {"description": words}}
+
+
+def _options() -> dict[str, Shape]:
+    return {
         option.name: OPTION_SHAPES.get(option.name, SWITCH if option.switch else NUMBER)
         | {"description": option.help}
         for option in OPTIONS
         if option.name in PASSED
     }
-    value = ref("Parameter")
-    values = {"anyOf": [listed(value), {"type": "object", "additionalProperties": value}]}
-    return closed(
-        ("sql",),
-        sql={"type": "string", "format": "sql", "examples": ["SELECT COUNT(*) FROM people"]},
-        dataset=TEXT,
-        parameters=values | {"description": "Values for ? and $1, or for $name and :name."},
-        **options,
-    )
 
 
 def _operation(

@@ -10,11 +10,19 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from sanql.account import Person, Role, TextChoice
+from sanql.ask import profile_tables
 from sanql.audit.ledger import RecordChoice, list_records, verify_account
+from sanql.numbers import number_upper
 from sanql.options import read_moment
 from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
-from sanql.server.http.bodies import check_taken, take_numbers, take_text
+from sanql.server.http.bodies import (
+    check_taken,
+    take_epsilon,
+    take_numbers,
+    take_text,
+    take_texts,
+)
 from sanql.server.http.exchange import (
     body_of,
     caller_of,
@@ -26,6 +34,7 @@ from sanql.server.http.exchange import (
     switched,
     whole,
 )
+from sanql.server.http.reading import profile_shape
 
 _RECORDS_MAX = 10_000
 _CHOOSING = ("after", "limit", "questions", "analyst", "since", "last")
@@ -78,6 +87,24 @@ async def erase(http: HttpRequest) -> Response:
         return {"dataset": dataset.name} | done.to_dict()
 
     return json_reply(await queued(http, dataset, person, erased))
+
+
+async def profile(http: HttpRequest) -> Response:
+    """Take the profile of tables, which is charged to the dataset's account; all may read it then."""
+    caller, body = await caller_of(http), await body_of(http)
+    wanted = take_text(body, "dataset")
+    tables, columns = take_texts(body, "tables"), take_texts(body, "columns")
+    dataset, person = _overseen(http, caller, wanted, "owner")
+    price = take_epsilon(body)
+    check_taken(body, frozenset({"dataset", "tables", "columns", "epsilon"}))
+
+    def taken() -> dict[str, Any]:
+        found, unpaid = profile_tables(dataset.session, tables, columns, price, "http")
+        charge = {"epsilon": number_upper(unpaid.epsilon), "delta": number_upper(unpaid.delta)}
+        shapes = [*map(profile_shape, found)]
+        return {"dataset": dataset.name, "charge": charge, "profiles": shapes}
+
+    return json_reply(await queued(http, dataset, person, taken))
 
 
 async def refresh(http: HttpRequest) -> Response:

@@ -1,4 +1,4 @@
-"""The routes that read: datasets, schema, budget, history and certificates. None of them spends."""
+"""The routes that read: datasets, schema, budget, profiles, history, certificates. None spends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from sanql.account import Balance, Person
 from sanql.ask import history, read_again, recorded_certificate, schema_of
+from sanql.profile import Profile
 from sanql.server.caller import Caller, check_role
 from sanql.server.datasets import Dataset
 from sanql.server.http.exchange import (
@@ -57,6 +58,22 @@ async def budget(http: HttpRequest) -> Response:
         return {"dataset": dataset.name, "accounts": [balance.to_dict() for balance in shown]}
 
     return json_reply(await queued(http, dataset, person, counted))
+
+
+async def profiles(http: HttpRequest) -> Response:
+    """List what is known of the units of tables: it was charged for once, and all may read it."""
+    dataset, person = await _about(http)
+
+    def known() -> dict[str, Any]:
+        found = dataset.session.profiles.now().values()
+        return {"dataset": dataset.name, "profiles": [*map(profile_shape, found)]}
+
+    return json_reply(await queued(http, dataset, person, known))
+
+
+def profile_shape(profile: Profile) -> dict[str, Any]:
+    """Return a profile as it is sent, with its words."""
+    return profile.to_dict() | {"text": str(profile)}
 
 
 def shown_balances(dataset: Dataset, person: Person) -> tuple[Balance, ...]:

@@ -94,7 +94,7 @@ STATE = shaped(
     dataset=TEXT,
     status={"enum": ["queued", "running", "answered", "failed", "cancelled"]},
     progress=TEXT,
-    answer=ref("Answer"),
+    answer={"anyOf": [ref("Answer"), ref("Batch")]},
     error=ref("Problem"),
 )
 EXPLANATION = shaped(
@@ -106,6 +106,38 @@ EXPLANATION = shaped(
     certificate=OBJECT,
     text=TEXT,
     dataset=TEXT,
+)
+BATCH = shaped(answers=listed(ref("Answer")), dataset=TEXT)
+BATCH_EXPLANATION = shaped(
+    charge=_PRICE,
+    remaining=_REMAINING,
+    fits=SWITCH,
+    cached=SWITCH,
+    questions=listed(shaped(sql=TEXT, measured=TEXT, expected=listed(OBJECT))),
+    gain=REAL,
+    text=TEXT,
+    dataset=TEXT,
+)
+_COUNTED = shaped(up_to=listed(COUNT), units=listed({"type": "integer"}), noise=TEXT)
+_BY_COLUMN: Shape = {"type": "object", "additionalProperties": _COUNTED}
+PROFILES = shaped(
+    ("charge",),
+    dataset=TEXT,
+    charge=_PRICE,
+    profiles=listed(
+        shaped(
+            table=TEXT,
+            version=COUNT,
+            time=TEXT,
+            epsilon=REAL,
+            rows={"anyOf": [_COUNTED, {"type": "null"}]},
+            groups=_BY_COLUMN,
+            norms=_BY_COLUMN,
+            sizes=OBJECT,
+            ranges=OBJECT,
+            text=TEXT,
+        )
+    ),
 )
 SUGGESTION = shaped(
     table=TEXT,
@@ -228,6 +260,9 @@ OPTION_SHAPES: dict[str, Shape] = {
 }
 SUGGEST = closed(
     ("table",), table=TEXT, by=TEXT, epsilon=NUMBER, typical_epsilon=NUMBER, dataset=TEXT
+)
+PROFILE = closed(
+    ("epsilon",), tables=listed(TEXT), columns=listed(TEXT), epsilon=NUMBER, dataset=TEXT
 )
 ERASE = closed(dataset=TEXT, numbers=listed(PLACE), analyst=TEXT, before=TEXT)
 REFRESH = closed(dataset=TEXT)

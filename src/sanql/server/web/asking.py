@@ -22,7 +22,7 @@ from sanql.server.http.asking import begun, kept_in_form, kept_question
 from sanql.server.http.bodies import read_question_request
 from sanql.server.http.exchange import json_reply, queued, service_of
 from sanql.server.http.reading import shown_balances
-from sanql.server.questions import KeptQuestion
+from sanql.server.questions import KeptQuestion, unknown_question
 from sanql.server.telling import told_to_analysts
 from sanql.server.web.downloads import download_reply, form_named
 from sanql.server.web.rendering import page, told
@@ -30,7 +30,14 @@ from sanql.server.web.shown_answers import ShownExplanation, shown_answer, shown
 from sanql.server.web.typed import filled
 from sanql.server.web.visits import Visit, for_roles
 
-OPTIONS = ("epsilon", "accuracy", "confidence", "max_groups_contributed")
+OPTIONS = (
+    "epsilon",
+    "accuracy",
+    "confidence",
+    "max_groups_contributed",
+    "max_rows_contributed",
+    "even_if_empty",
+)
 TYPED = ("sql", *OPTIONS)
 _QUICK_SECONDS = 1.5
 _NOTHING: dict[str, Any] = {
@@ -94,7 +101,7 @@ async def question(http: HttpRequest, visit: Visit) -> Response:
         raise told_to_analysts(state.error)
     if state.answer is None:
         return await _ask_page(http, visit, typed, state={"id": kept.id, **_progress(kept)})
-    answer = await asyncio.to_thread(_read_and_shown, state.answer, f"/questions/{kept.id}")
+    answer = await asyncio.to_thread(_read_and_shown, state.answer, kept)
     return await _ask_page(http, visit, typed, answer=answer)
 
 
@@ -140,8 +147,11 @@ def _explained(visit: Visit, request: Request) -> ShownExplanation:
     return shown_explanation(explain_request(visit.dataset.session, request))
 
 
-def _read_and_shown(answer: bytes, address: str) -> object:
-    return shown_answer(answer_from_dict(json.loads(answer)), address)
+def _read_and_shown(answer: bytes, kept: KeptQuestion) -> object:
+    shape = json.loads(answer)
+    if "answers" in shape:  # a batch, which was asked through another door, has no page
+        raise unknown_question(kept.id)
+    return shown_answer(answer_from_dict(shape), f"/questions/{kept.id}")
 
 
 def _progress(kept: KeptQuestion) -> dict[str, str]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from markupsafe import Markup
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from sanql.ask import Session, history, read_again, schema_of
-from sanql.results import HistoryEntry
+from sanql.profile import Profile
+from sanql.results import HistoryEntry, Schema
 from sanql.server.http.exchange import query_values, queued, whole
 from sanql.server.http.forms import answer_bytes
 from sanql.server.http.reading import question_number, shown_balances
 from sanql.server.web.downloads import download_reply, form_named
 from sanql.server.web.places import EVERYBODY
+from sanql.server.web.profile_charts import profile_charts
 from sanql.server.web.rendering import page
 from sanql.server.web.shown_answers import ShownAnswer, shown_answer
 from sanql.server.web.visits import Visit, for_roles
@@ -69,9 +72,16 @@ async def download_again(http: HttpRequest, visit: Visit) -> Response:
 
 @for_roles(*EVERYBODY)
 async def schema_page(http: HttpRequest, visit: Visit) -> Response:
-    """Show what can be asked about, as the owner declares it."""
-    schema = await _read(http, visit, lambda: schema_of(visit.dataset.session))
-    return page(visit, "schema.html", schema=schema)
+    """Show what can be asked about, as the owner declares it, and what is known of units."""
+
+    def read() -> tuple[Schema, dict[str, tuple[Profile, list[Markup]]]]:
+        session = visit.dataset.session
+        known = session.profiles.now()
+        drawn = {name: (each, profile_charts(each)) for name, each in known.items()}
+        return schema_of(session), drawn
+
+    schema, profiles = await _read(http, visit, read)
+    return page(visit, "schema.html", schema=schema, profiles=profiles)
 
 
 @for_roles(*EVERYBODY)

@@ -26,6 +26,7 @@ _OPTIONS = (
     "nonnegative",
     "rounded",
     "exact",
+    "even_if_empty",
 )
 _INTERVALS = "intervals"
 _OTHERS_MAX = 100
