@@ -10,6 +10,7 @@ from typing import Protocol
 from sanql.account import Charge
 from sanql.computed_once import computed_once
 from sanql.errors import Refused
+from sanql.measurements import Measured
 from sanql.mechanisms import Noise
 from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.grouping_sets import (
@@ -209,7 +210,12 @@ def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
 def selects_by_weights(outlined: Outline, epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether a question selects unknown keys by weights where it is asked at this price."""
     ways = _ways_to_measure(outlined)
-    return len(ways) > 1 and price_best(ways, epsilon, delta)[0] is ways[1]
+    if len(ways) == 1:
+        return False
+    taken, _, _ = price_best(ways, epsilon, delta)
+    return any(
+        part.kind is Measured.KEY_WEIGHTS for measuring in taken for part in measuring.measurements
+    )
 
 
 def _ways_to_measure(outlined: Outline) -> list[list[Measuring]]:
