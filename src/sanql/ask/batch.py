@@ -25,7 +25,7 @@ from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.find_bounds import read_question
 from sanql.ask.measure import RecordedCells, measure, recorded
 from sanql.ask.own_history import BATCH
-from sanql.ask.price import check_least_price, outline_question
+from sanql.ask.price import check_least_price, known_norms, outline_question
 from sanql.ask.rehearse import rehearse
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session
@@ -36,7 +36,14 @@ from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
 from sanql.options import AnswerOptions, read_options
 from sanql.parse import Parameters, QuestionText
-from sanql.plan import BatchPlan, Outline, check_selection_delta, default_delta, plan_batch
+from sanql.plan import (
+    BatchPlan,
+    Outline,
+    check_selection_delta,
+    default_delta,
+    plan_batch,
+    with_known_norms,
+)
 from sanql.question import PublicQuery
 from sanql.results import Answer, Certificate
 
@@ -168,7 +175,11 @@ def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
         return PlannedBatch(public, (), None)
     free = all(outlined.free for outlined in outlines.values())
     epsilon = Fraction(1) if free else _epsilon(batch)
-    plan = plan_batch(list(outlines.values()), epsilon, _delta(session, batch, outlines, epsilon))
+    delta, known = _delta(session, batch, outlines, epsilon), known_norms(session)
+    plan = plan_batch(list(outlines.values()), epsilon, delta)
+    if known and (batch.price.fresh or recorded(session, batch.analyst, plan) is None):
+        outlines = {n: with_known_norms(each, known) for n, each in outlines.items()}
+        plan = plan_batch(list(outlines.values()), epsilon, delta)
     for number, planned in zip(outlines, plan.questions, strict=True):
         with naming_question(number):
             check_display(planned.plan, batch.requests[number].display)
