@@ -205,7 +205,7 @@ def test_limits_that_may_cut_are_said_under_the_rows(answered: Answered) -> None
     by_unknown_key = answered(
         "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", cells, delta="1e-6"
     )
-    line = "limits: an L2 norm of 2.449 rows a person_id; which share of the rows they keep is not known; what they cut is not in the intervals"
+    line = "limits: an L2 norm of 2.236 rows a person_id; which share of the rows they keep is not known; what they cut is not in the intervals"
     assert line in str(by_unknown_key).splitlines()
     assert f"<p>{line}</p>" in by_unknown_key._repr_html_()
     units = answered("SELECT COUNT(DISTINCT person_id) AS n FROM visits", {"m0": [5]})

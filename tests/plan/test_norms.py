@@ -96,5 +96,5 @@ def test_noise_is_that_of_the_norm_and_no_more_than_of_limits() -> None:
 def test_the_norm_follows_from_limits_alone(
     limits: ContributionLimits, norm: int, squared: int
 ) -> None:
-    assert norm_of(limits, 1) == norm
-    assert norm_of(limits, 2) == pytest.approx(squared, rel=1e-3)
+    assert norm_of(limits, 1, limits.groups) == norm
+    assert norm_of(limits, 2, limits.groups) == pytest.approx(squared, rel=1e-3)

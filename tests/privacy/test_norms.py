@@ -257,7 +257,7 @@ def test_noise_is_never_more_than_where_rows_are_dropped(order: int) -> None:
         limits = ContributionLimits(
             min(groups, rows), min(rows, groups * per_group), min(per_group, rows)
         )
-        bound = norm_of(limits, order)  # type: ignore[arg-type]
+        bound = norm_of(limits, order, limits.groups)  # type: ignore[arg-type]
         total, _, squared = limits.row_norms
         assert 1 <= bound <= (total if order == 1 else squared)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from sanql.mechanisms.noise import DiscreteLaplace
 from sanql.mechanisms.sampler import ExactSampler
 from sanql.plan.unit_spread import OCTAVES, PLACES, base_and_width
 from sanql.profile.histogram import UnitSpread
-from sanql.profile.norms import UnitLengths, best_norm
+from sanql.profile.norms import UnitLengths, shortest_norm
 
 SEEDED = np.random.default_rng(20)
 GEOMETRIC = SEEDED.geometric(0.05, 3000)
@@ -121,9 +122,11 @@ def test_the_average_size_in_a_bin_is_known_by_places() -> None:
     assert abs(float(spread.sizes[bin_of(8)]) - 6.5) < 0.02
 
 
-def test_the_best_norm_is_where_noise_and_loss_are_least_by_hand() -> None:
-    lengths = [UnitLengths(1000, 2.0, 2.0, 2.0), UnitLengths(10, 64.0, 64.0, 64.0)]
-    # at 2 ten units lose 62 rows each; at 64 the noise is 32 times as large
-    assert best_norm(lengths, 1.0, groups=1) == 64
-    assert best_norm(lengths, 100.0, groups=1) == 2
-    assert best_norm(lengths, 1.0, groups=20) == 2
+def test_the_good_norm_loses_a_twentieth_by_hand() -> None:
+    many, few = UnitLengths(1000, 2.0, 2.0), UnitLengths(10, 64.0, 64.0)
+    # of 2,640 rows 132 may be lost: of 640 those above 1 - 132 / 640 of the length 64
+    assert shortest_norm([many, few]) == math.ceil(64 * (1 - 132 / 640)) == 51
+    assert shortest_norm([many]) == 2
+    assert (
+        shortest_norm([UnitLengths(10_000, 2.0, 2.0), few]) == 2
+    )  # they have too few rows to matter

@@ -21,10 +21,9 @@ from parse.test_refused import CASES as BOUND
 from questions.cases import FOLDER, cases
 from sanql.errors import Refused
 from sanql.options.values import (
+    flag,
     parse_accuracy,
     parse_confidence,
-    parse_even_if_empty,
-    parse_nonnegative,
     parse_other,
     parse_rounded,
     whole_number,
@@ -473,8 +472,8 @@ def test_refusals_of_plans_and_wishes_quote_what_was_typed(tables: Tables) -> No
         ("confidence_invalid", lambda: parse_confidence("1.5"), "1.5"),
         ("guess_invalid", lambda: parse_accuracy({"relative": "0.1", "guess": "many"}), "many"),
         ("rounded_invalid", lambda: parse_rounded("1e15"), "1e15"),
-        ("nonnegative_invalid", lambda: parse_nonnegative("MAYBE"), "MAYBE"),
-        ("even_if_empty_invalid", lambda: parse_even_if_empty("MAYBE"), "MAYBE"),
+        ("nonnegative_invalid", lambda: flag("nonnegative")("MAYBE"), "MAYBE"),
+        ("even_if_empty_invalid", lambda: flag("even_if_empty")("MAYBE"), "MAYBE"),
         ("other_invalid", lambda: parse_other(""), "other = ''"),
         ("groups_invalid", lambda: whole_number("kappa", 3)("many"), "many"),
         ("strategy_unknown", lambda: check_strategy(PrivateKeys(), "BEST"), "BEST"),

@@ -11,8 +11,9 @@ from sanql.account import Asked, Door, IdempotencyKey
 from sanql.answer import check_display, check_plain
 from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.find_bounds import read_question
+from sanql.ask.measure import recorded
 from sanql.ask.own_history import BATCH
-from sanql.ask.price import outline_question
+from sanql.ask.price import known_norms, outline_question
 from sanql.ask.request import Request, check_key, read_request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
@@ -21,7 +22,14 @@ from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.options import AnswerOptions, read_options
 from sanql.parse import Parameters, QuestionText
-from sanql.plan import BatchPlan, Outline, check_selection_delta, default_delta, plan_batch
+from sanql.plan import (
+    BatchPlan,
+    Outline,
+    check_selection_delta,
+    default_delta,
+    plan_batch,
+    with_known_norms,
+)
 from sanql.question import PublicQuery
 
 QUESTIONS_MAX = 200
@@ -149,7 +157,11 @@ def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
         return PlannedBatch(public, (), None)
     free = all(outlined.free for outlined in outlines.values())
     epsilon = Fraction(1) if free else _epsilon(batch)
-    plan = plan_batch(list(outlines.values()), epsilon, _delta(session, batch, outlines, epsilon))
+    delta, known = _delta(session, batch, outlines, epsilon), known_norms(session)
+    plan = plan_batch(list(outlines.values()), epsilon, delta)
+    if known and (batch.price.fresh or recorded(session, batch.analyst, plan) is None):
+        outlines = {n: with_known_norms(each, known) for n, each in outlines.items()}
+        plan = plan_batch(list(outlines.values()), epsilon, delta)
     for number, planned in zip(outlines, plan.questions, strict=True):
         with naming_question(number):
             check_display(planned.plan, batch.requests[number].display)

@@ -16,7 +16,7 @@ from sanql.answer import LevelCells
 from sanql.ask.answer_exactly import recorded_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import RecordedCells
-from sanql.ask.price import price_question
+from sanql.ask.price import known_norms, price_with
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session
 from sanql.ask.shown_answer import Certifying, show_recorded
@@ -173,10 +173,12 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     epsilon = note.within.epsilon + question.epsilon_of_bounds
     options = replace(request.options, epsilon=epsilon, delta=note.within.delta)
     request = replace(request, options=options)
-    plan = price_question(session, request, question)
+    plans = [price_with(session, request, question, known) for known in (known_norms(session), {})]
+    same = [plan for plan in plans if plan.digest(session.name_of_data(version)) == asked.question]
     content = session.ledger.questions.answer(asked)
-    if content is None or plan.digest(session.name_of_data(version)) != asked.question:
+    if content is None or not same:
         raise not_as_it_was(asked.number)
+    plan = same[0]
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
     return show_recorded(
         session, request, Certifying(plan, request, question, session.profiles.now()), cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,11 +14,13 @@ from sanql.ask.bounded_question import (
     epsilon_less_bounds,
     naming_found_bounds,
 )
+from sanql.ask.measure import recorded
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.errors import Refused
 from sanql.numbers import show_upper
 from sanql.plan import (
+    KnownNorms,
     Level,
     Outline,
     Plan,
@@ -27,14 +30,35 @@ from sanql.plan import (
     least_epsilon,
     outline,
     price,
+    with_known_norms,
 )
 from sanql.policy import ColumnUnit, Policy, Table
 
 
 def price_question(session: Session, request: Request, question: BoundedQuestion) -> Plan:
-    """Return the plan of a question at its price; everything that can be refused is refused here."""
+    """Return the plan of a question at its price; everything that can be refused is refused here.
+
+    What was measured before there was a profile is on record under norms that a rule chose, and is found
+    there.
+    """
+    known = known_norms(session)
+    plan = price_with(session, request, question, known)
+    if known and not request.options.fresh:
+        by_rule = price_with(session, request, question, {})
+        if by_rule != plan and recorded(session, request.analyst, by_rule) is not None:
+            return by_rule
+    return plan
+
+
+def price_with(
+    session: Session,
+    request: Request,
+    question: BoundedQuestion,
+    known: Mapping[str, KnownNorms],
+) -> Plan:
+    """Return the plan of a question at its price, with the norms of units that are known."""
     with naming_found_bounds(question.found_bounds):
-        outlined = outline_question(session, request, question)
+        outlined = with_known_norms(outline_question(session, request, question), known)
         delta = _delta(session, request, question, outlined)
         epsilon = _epsilon(session, request, question, outlined, delta)
         plan = _with_fewest_units(
@@ -61,6 +85,18 @@ def outline_question(session: Session, request: Request, question: BoundedQuesti
     for level in outlined.levels:
         check_strategy(level.keys, request.options.group_selection_strategy)
     return outlined
+
+
+def known_norms(session: Session) -> dict[str, KnownNorms]:
+    """Return the norms of units, by table, that profiles of the newest version of the data know."""
+    found = {}
+    for name in session.profiles.now():
+        profile = session.profiles.of_newest(name)
+        l1 = None if profile is None else profile.good_norm("l1")
+        if profile is not None and l1 is not None:
+            norms = {column: profile.good_norm("l2", column) for column in profile.norms}
+            found[name] = KnownNorms(l1, {c: norm for c, norm in norms.items() if norm})
+    return found
 
 
 def _with_fewest_units(plan: Plan, fewest: int | None) -> Plan:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sanql.errors import Place, Refused
 from sanql.options.table import OPTIONS, AnswerOptions, Option
-from sanql.options.values import CONFIDENCE, Accuracy, parse_accuracy
+from sanql.options.values import CONFIDENCE, Accuracy, flag, parse_accuracy
 
 _BY_NAME = {option.name: option for option in OPTIONS}
 _PASSED = {option.name: option for option in OPTIONS if option.flags}
@@ -103,7 +103,7 @@ def _is_same(text: str, passed: object) -> bool:
 
 def _asks_exactly(typed: Mapping[str, object]) -> bool:
     """Return whether an exact answer is asked for; refuse what clashes with one."""
-    release, passed = typed.get("release"), bool(typed.get("exact"))
+    release, passed = typed.get("release"), flag("exact")(typed.get("exact") or False)
     if release not in (None, "exact", "noisy"):
         raise Refused(
             "release_unknown",

@@ -111,36 +111,24 @@ def parse_other(typed: object) -> str:
     )
 
 
-def parse_nonnegative(typed: object) -> bool:
-    """Return whether numbers that cannot be negative are lifted to zero.
+def flag(name: str) -> Callable[[object], bool]:
+    """Return how an option is read that is either on or off; a text says so in words.
 
-    >>> parse_nonnegative("true")
+    >>> flag("nonnegative")("true")
     True
     """
-    text = str(typed).upper()
-    if text in ("TRUE", "FALSE"):
-        return text == "TRUE"
-    raise Refused(
-        "nonnegative_invalid",
-        f"nonnegative = {str(typed)[:40]!r} is neither TRUE nor FALSE",
-        "write nonnegative = TRUE, or leave it out",
-    )
 
+    def parse(typed: object) -> bool:
+        text = str(typed).upper()
+        if text in ("TRUE", "FALSE"):
+            return text == "TRUE"
+        raise Refused(
+            f"{name}_invalid",
+            f"{name} = {str(typed)[:40]!r} is neither TRUE nor FALSE",
+            f"write {name} = TRUE, or leave it out",
+        )
 
-def parse_even_if_empty(typed: object) -> bool:
-    """Return whether a list of keys is asked for that a profile says will be empty.
-
-    >>> parse_even_if_empty("TRUE")
-    True
-    """
-    text = str(typed).upper()
-    if text in ("TRUE", "FALSE"):
-        return text == "TRUE"
-    raise Refused(
-        "even_if_empty_invalid",
-        f"even_if_empty = {str(typed)[:40]!r} is neither TRUE nor FALSE",
-        "write even_if_empty = TRUE, or leave it out",
-    )
+    return parse
 
 
 def parse_rounded(typed: object) -> Fraction:

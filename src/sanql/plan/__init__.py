@@ -22,6 +22,7 @@ from sanql.plan.find_bounds import (
 )
 from sanql.plan.join_multiplicity import repetitions_in_words
 from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys, check_strategy, keys_of
+from sanql.plan.known_norms import KnownNorms, with_known_norms
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism
@@ -53,6 +54,7 @@ __all__ = [
     "Ends",
     "FoundBounds",
     "KeyColumn",
+    "KnownNorms",
     "Level",
     "LevelOutline",
     "Lookup",
@@ -106,4 +108,5 @@ __all__ = [
     "unlimited",
     "with_bounds",
     "with_guessed_bounds",
+    "with_known_norms",
 ]

@@ -188,7 +188,7 @@ def outline_level(
     if table.public:
         measuring = _insensitive(measuring)
     if isinstance(table.unit, ColumnUnit) and bounds_by_norm(setting):
-        measuring = replace(measuring, unit_norms=unit_norms_of(setting))
+        measuring = replace(measuring, unit_norms=unit_norms_of(setting, groups_asked or groups))
     outlined = LevelOutline(
         query,
         table,

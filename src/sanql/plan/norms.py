@@ -30,18 +30,19 @@ from sanql.statistics import Measuring
 _COUNTS = (Measured.ROWS, Measured.VALUES)
 
 
-def norm_of(limits: ContributionLimits, order: NormOrder) -> int:
+def norm_of(limits: ContributionLimits, order: NormOrder, groups: int) -> int:
     """Return the norm of a unit's rows, squared in L2, where nothing is known of the data.
 
     In L1 it is all rows that the policy lets count: a unit with no more stays as it is, in however many
     groups. In L2 a unit with that many rows is longest with as many as may be in one group (the root of
-    `squared`), and shortest with equally many in each (total / root of groups). Real ones are in between,
-    and so is the norm: the geometric middle. Noise is never more than limits made it.
+    `squared`), and shortest with equally many in each of the `groups` that it can be in (total / root of
+    groups). Real ones are in between, and so is the norm: the geometric middle. Noise is never more than
+    limits made it.
     """
     total, _, squared = limits.row_norms
     if order == 1:
         return total
-    even = -(-(total**2) // limits.groups)
+    even = -(-(total**2) // groups)
     return max(1, min(squared, math.isqrt(squared * even)))
 
 
@@ -50,9 +51,11 @@ def bounds_by_norm(setting: SensitivitySetting) -> bool:
     return not setting.one_group and not setting.merged and setting.limits.rows > 1
 
 
-def unit_norms_of(setting: SensitivitySetting) -> UnitNorms:
-    """Return the norms that units have where nothing is known of the data."""
-    return UnitNorms(setting, norm_of(setting.limits, 1), norm_of(setting.limits, 2))
+def unit_norms_of(setting: SensitivitySetting, groups: int | None) -> UnitNorms:
+    """Return the norms of units where nothing is known of the data but how many groups there are."""
+    limits = setting.limits
+    can_be_in = min(limits.rows, groups or limits.rows)
+    return UnitNorms(setting, norm_of(limits, 1, can_be_in), norm_of(limits, 2, can_be_in))
 
 
 def added_up_over_groups(measuring: Measuring) -> Measuring:
@@ -71,16 +74,17 @@ def scaling_of(measuring: Measuring) -> Hashable | None:
     """Return what decides how much of a unit counts in a level; None where its groups do, in part.
 
     Numbers of two levels are estimates of the same thing only where this is the same of both: the number
-    of its rows or of its values, or how long a sum is of which all values have one sign.
+    of its rows or of its values, or how long a sum is of which all values have one sign; and how many.
     """
+    norms = measuring.unit_norms
     scaled = [part for part in measuring.measurements if part.norm is not None]
-    if not scaled:
-        return "rows", None
+    if not scaled or norms is None:
+        return "rows", None, measuring.limits.rows
     if any(part.norm is not None and part.norm.order == 2 for part in scaled):
         return None
     if any(part.norm is not None and part.norm.alone for part in scaled):
-        return None if any(part.low < 0 < part.high for part in scaled) else "sums"
-    return "rows", counted_by(scaled)
+        return None if any(part.low < 0 < part.high for part in scaled) else ("sums", norms.l1)
+    return "rows", counted_by(scaled), norms.l1
 
 
 def counted_by(scaled: Sequence[Measurement]) -> Expr | None:

@@ -196,6 +196,9 @@ def _shared(carrier: LevelOutline, parts: tuple[QuestionLevel, ...]) -> SharedLe
         carrier.values_asked,
     )
     assert outlined.limits == carrier.limits  # noqa: S101  (limits tightened to themselves stay)
+    outlined = replace(
+        outlined, measuring=replace(outlined.measuring, unit_norms=carrier.measuring.unit_norms)
+    )
     by_weights = carrier.by_weights and select_by_weights(
         outlined.measuring, carrier.table, carrier.limits, carrier.neighbours, importance.selection
     )

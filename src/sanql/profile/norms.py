@@ -1,9 +1,8 @@
-"""The length to which a unit's contributions are best scaled down, estimated from a profile.
+"""The length to which units' rows may be scaled down so that hardly any are lost, by a profile.
 
-A unit whose contributions over groups have the length v is scaled down to C where v is more, and loses
-1 - C/v of what it has. The noise of each group is in proportion to C. So a good C has the least of
-
-    noise per length · C  +  what all units lose / number of groups.
+A unit whose rows over groups have the length v is scaled down to C where v is more, and loses 1 - C/v of
+them. So a profile tells which share of all rows is lost at any C, and the least C that loses no more than
+a little has the least noise.
 """
 
 from __future__ import annotations
@@ -17,56 +16,59 @@ from sanql.profile.histogram import SizeCounts, UnitSpread
 
 Norm = Literal["l1", "l2"]
 
+LOST_MOST = 0.05
+"""The share of all rows that scaling may lose: half of what makes a number of little use."""
+
 
 @dataclass(frozen=True)
 class UnitLengths:
-    """So many units whose contributions have a length, up to `most`, and what each of them has in all."""
+    """So many units whose rows have a length, and how many rows each of them has."""
 
     units: int
     length: float
-    most: float
     has: float
 
 
-def norms_of_rows(lengths: SizeCounts | None, rows: UnitSpread | None) -> list[UnitLengths] | None:
+def lengths_of_rows(
+    lengths: SizeCounts | None, rows: UnitSpread | None
+) -> list[UnitLengths] | None:
     """Return the lengths of units' rows, by a count of units by length and one by rows.
 
     How many rows a unit of some length has is not known; all have as many for their length.
     """
     if lengths is None or rows is None:
         return None
-    total = sum(units * size for units, size, _ in _seen(rows))
-    whole = sum(units * size for units, size, _ in _seen(lengths))
+    total = sum(units * size for units, size in _seen(rows))
+    whole = sum(units * size for units, size in _seen(lengths))
     if not total or not whole:
         return None
-    return [
-        UnitLengths(units, size, most, size * total / whole) for units, size, most in _seen(lengths)
-    ]
+    return [UnitLengths(units, size, size * total / whole) for units, size in _seen(lengths)]
 
 
-def norms_of_groups(groups: UnitSpread | None, norm: Norm) -> list[UnitLengths] | None:
-    """Return the lengths of units that count once in each of their groups: g in L1, √g in L2."""
-    if groups is None or groups.last is None:
-        return None
-    power = 1 if norm == "l1" else 0.5
-    return [
-        UnitLengths(units, size**power, most**power, size) for units, size, most in _seen(groups)
-    ]
+def _seen(counted: SizeCounts) -> list[tuple[int, float]]:
+    """Return how many units there are of which size, on average."""
+    found = zip(counted.above_noise, counted.sizes, strict=True)
+    return [(units, float(size)) for units, size in found if units]
 
 
-def _seen(counted: SizeCounts) -> list[tuple[int, float, int]]:
-    """Return how many units there are of which size, on average and at most."""
-    found = zip(counted.above_noise, counted.sizes, counted.edges, strict=True)
-    return [(units, float(size), most) for units, size, most in found if units]
+def shortest_norm(lengths: Sequence[UnitLengths]) -> int:
+    """Return the least whole length to which all units may be scaled down and lose no more than a little.
 
+    >>> shortest_norm([UnitLengths(90, 10.0, 10.0), UnitLengths(10, 50.0, 10.0)])
+    25
+    """
+    whole = sum(each.units * each.has for each in lengths)
 
-def best_norm(lengths: Sequence[UnitLengths], noise_per_norm: float, groups: int) -> int:
-    """Return the length, one of those that units have, with the least noise and loss together."""
-
-    def cost(norm: int) -> float:
-        lost = sum(
+    def lost(norm: int) -> float:
+        return sum(
             each.units * each.has * max(0.0, 1 - norm / max(each.length, 1e-9)) for each in lengths
         )
-        return noise_per_norm * norm + lost / max(1, groups)
 
-    return min(sorted({max(1, math.ceil(each.most)) for each in lengths}), key=cost)
+    low, high = 1, max(1, math.ceil(max(each.length for each in lengths)))
+    while low < high:
+        middle = (low + high) // 2
+        if lost(middle) <= LOST_MOST * whole:
+            high = middle
+        else:
+            low = middle + 1
+    return high

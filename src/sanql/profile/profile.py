@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from sanql.mechanisms import DiscreteLaplace
 from sanql.numbers import show_upper
 from sanql.plan import Ends
 from sanql.profile.histogram import CELLS, MISSED, KeptShare, SizeCounts, UnitSpread
-from sanql.profile.norms import Norm, best_norm, norms_of_groups, norms_of_rows
+from sanql.profile.norms import Norm, lengths_of_rows, shortest_norm
 from sanql.visible import visible
 
 SHOWN = 10  # groups of a column
@@ -67,26 +67,16 @@ class Profile:
         """Return a number that there are no more units than, but with probability `missed`."""
         return None if self.rows is None else self.rows.units_upper(missed)
 
-    def good_norm(
-        self,
-        column: str,
-        of: Literal["rows", "units"],
-        norm: Norm,
-        noise_per_norm: float,
-        groups: int,
-    ) -> int | None:
-        """Return the length to which units' contributions over groups of a column are best scaled down.
+    def good_norm(self, norm: Norm, column: str = "") -> int | None:
+        """Return the length to which units' rows may be scaled down, so that hardly any are lost.
 
-        It has the least sum of noise, which is so much for each unit of length, and of what an average
-        of so many groups loses. None where the profile does not tell; it is an estimate, and whatever is
-        chosen by it is enforced like a declared limit.
+        In L2 it is that of their rows over the groups of a column, in L1 of all of them. None where the
+        profile does not tell; it is an estimate, and whatever is chosen by it is enforced like a declared
+        limit.
         """
-        if of == "rows":
-            counted = self.rows if norm == "l1" else self.norms.get(column)
-            lengths = norms_of_rows(counted, self.rows)
-        else:
-            lengths = norms_of_groups(self.groups.get(column), norm)
-        return best_norm(lengths, noise_per_norm, groups) if lengths else None
+        counted = self.rows if norm == "l1" else self.norms.get(column)
+        lengths = lengths_of_rows(counted, self.rows)
+        return shortest_norm(lengths) if lengths else None
 
     @property
     def name(self) -> str:
