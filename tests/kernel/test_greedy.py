@@ -35,6 +35,32 @@ def test_a_unit_goes_on_with_what_it_has_left_where_a_piece_ends() -> None:
         assert taken_by_group([as_turns([]), *pieces], [2]) == whole
 
 
+def test_several_numbers_are_counted_at_once_as_each_is_alone() -> None:
+    for seed in range(60):
+        rng = random.Random(seed)
+        pairs, units = rng.choice([4, 20, 60]), rng.choice([2, 8, 30])
+        rows = [
+            (unit, pair % 3, pair)
+            for unit in range(units)
+            for pair in rng.sample(range(pairs), k=rng.randint(0, pairs))
+        ]
+        most = sorted(rng.sample(range(1, 25), k=rng.randint(1, 6)))
+        together = list(taken_by_group([as_turns(rows)], most))
+        for place, number in enumerate(most):
+            alone = list(taken_by_group([as_turns(rows)], [number]))
+            assert together[place :: len(most)] == alone == one_by_one(rows, number)
+
+
+def one_by_one(rows: Numbers, most: int) -> list[int]:
+    """Return the same from sets, unit by unit."""
+    taken: dict[int, int] = {}
+    for unit in dict.fromkeys(unit for unit, _, _ in rows):
+        own = [(group, pair) for whose, group, pair in rows if whose == unit and pair not in taken]
+        taken |= {pair: group for group, pair in own[:most]}
+    groups = max((group for _, group, _ in rows), default=-1) + 1
+    return [list(taken.values()).count(group) for group in range(groups)]
+
+
 def test_nothing_is_counted_where_nobody_has_a_turn() -> None:
     assert list(taken_by_group([], [1])) == []
 

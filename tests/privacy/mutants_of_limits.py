@@ -67,8 +67,8 @@ LIMITS = (
     Mutant(
         "a unit takes no more different values than it may",
         "kernel/greedy.py",
-        "unit, first, left = whose, 0, list(most)\n            before",
-        "unit, first, left = whose, 0, [1 + n for n in most]\n            before",
+        "if used == most[first]:",
+        "if used == most[first] + 1:",
         f"{DISTINCT}test_in_every_tiny_table_a_unit_moves_the_count_by_no_more_than_is_declared",
     ),
     Mutant(
@@ -76,7 +76,14 @@ LIMITS = (
         "measurements/value_choice.py",
         'apart = max if neighbours == "add-remove" else _both',
         "apart = max",
-        f"{CHOICE}test_in_every_tiny_table_no_choice_is_much_likelier_than_in_a_neighbour",
+        f"{CHOICE}test_no_score_moves_by_more_than_one_whatever_is_found",
+    ),
+    Mutant(
+        "noise is for as many values of a unit as were chosen",
+        "plan/chosen_values.py",
+        "share = Fraction(chosen, level.measurements[index].choices[-1])",
+        "share = Fraction(1, level.measurements[index].choices[-1])",
+        f"{CHOICE}test_counts_have_noise_in_proportion_to_what_was_chosen",
     ),
     Mutant(
         "what a choice is made by has what is taken in groups without a cell",

@@ -7,7 +7,8 @@ a rational factor for each: the claim holds for any number of parts and any fact
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -15,21 +16,28 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from plan.pricing import gaussian_of, laplace_of
 from privacy.distinct_twin import engine_draws, taken_greedily
-from privacy.test_distinct_values import ONE, PRIVATE, neighbours, subsets
+from privacy.test_distinct_values import ONE, PRIVATE, PUBLIC, neighbours, subsets
 from privacy.worlds import ENGINE, Bounding, Database, Row, write_policy
 from privacy.worlds import source_of as layout_of
-from sanql.account import LaplaceEvent
+from sanql.account import GaussianEvent, LaplaceEvent, SelectionEvent
 from sanql.account.accountants.divergences import ORDERS, renyi_units_upper
 from sanql.compile.statement import compile_plan
 from sanql.measurements.quantile_picks import ROW
+from sanql.measurements.sensitivity import SensitivitySetting, sensitivity_of_distinct
 from sanql.measurements.value_choice import choice_penalties, choice_scores, value_choices
-from sanql.mechanisms import Geometric
+from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, Geometric
+from sanql.noise import add_noise
 from sanql.noise.distinct_values import choose_place
+from sanql.plan import as_chosen
+from sanql.plan.mechanism import Priced
 from sanql.policy.model import Neighbours
 from support.cells import priced
+from support.one_level import plan_of
 from support.samplers import SilentSampler
 
 CHOICES = (1, 2, 3)
@@ -192,6 +200,44 @@ def test_events_and_price_are_fixed_before_a_row_is_read(tmp_path: Path) -> None
         noise = level.noises[1]
         assert isinstance(noise, Geometric)
         assert 2 * ROW / noise.scale == choice.epsilon  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("mechanism", [laplace_of, gaussian_of])
+def test_counts_have_noise_in_proportion_to_what_was_chosen(
+    tmp_path: Path, relation: Neighbours, mechanism: Callable[..., Priced | None]
+) -> None:
+    limits = dict.fromkeys(("visits", "stays"), Bounding(6, 4, None))
+    policy = write_policy(tmp_path, relation, limits)
+    (level,) = priced(PUBLIC, policy.tables, relation).levels
+    paid = mechanism(level.outline.measuring, Fraction(1), Fraction(1, 10**6))
+    assert paid is not None
+    level = replace(level, priced=paid)
+    (event,) = (e for e in paid.charge.events if not isinstance(e, SelectionEvent))
+    for place, most in enumerate((1, 2, 4, 6)):
+        counts = [[10, 20, 30, 40]] * 3
+        # so many more values are found with this choice, and no more with larger ones
+        in_all = [10**9 if other >= place else 0 for other in range(4)]
+        exact = pa.table({"k0": ["F", "M", "it's"], "m0": counts, "q0": [in_all] * 3})
+        silent = SilentSampler()
+        noisy = add_noise(level, exact, silent)
+        assert noisy.measurement(0).tolist() == [10 * (place + 1)] * 3
+        assert noisy.measurement(1).tolist() == [most] * 3
+        _, (noise, cells) = silent.asked
+        assert cells == 3
+        moved = sensitivity_of_distinct(
+            SensitivitySetting(relation, level.outline.limits, False, False), most
+        )
+        if isinstance(event, GaussianEvent):
+            assert isinstance(noise, DiscreteGaussian)
+            assert GaussianEvent(noise.sigma2, Fraction(moved.l2_squared)).rho == event.rho
+        else:
+            assert isinstance(event, LaplaceEvent) and isinstance(noise, DiscreteLaplace)
+            assert moved.l1 / noise.scale == event.l1 / event.scale
+        shown = as_chosen(plan_of(level), [noisy]).levels[0]
+        assert shown.noises[0] == noise
+        assert shown.measurements[0].sensitivity == moved
+        assert shown.charge == level.charge
 
 
 def test_without_noise_the_best_choice_is_taken(tmp_path: Path) -> None:

@@ -60,25 +60,40 @@ def taken_by_group(turns: Iterable[Turns], most: Sequence[int]) -> array[int]:
     >>> list(taken_by_group([(units, groups, groups)], [1, 2]))  # a pair in each group
     [1, 1, 0, 1]
     """
-    numbers = len(most)
-    taken, counted = bytearray(), array("q")  # the least place in `most` for which a pair is taken
-    unit, first, left = None, 0, list(most)  # `first`: the least place that has pairs left to take
+    numbers, none = len(most), [0] * (len(most) + 1)
+    taken = bytearray()  # of each pair the least place in `most` for which it is taken
+    changes = array("q")  # of each group, what is to be added up from place to place
+    # `first` is the least place for which the unit may take more; it has taken `used` for it, and for
+    # `others[n]` of all those that it has taken, they were taken already from place n on
+    unit, first, used, others = None, 0, 0, none
     for units, groups, pairs in turns:
         new_pairs = max(0, _numbered(pairs) - len(taken))
         taken.extend(bytes([numbers]) * new_pairs)
-        new_groups = max(0, numbers * _numbered(groups) - len(counted))
-        counted.frombytes(bytes(_BYTES_OF_A_NUMBER * new_groups))
+        new_groups = max(0, numbers * _numbered(groups) - len(changes))
+        changes.frombytes(bytes(_BYTES_OF_A_NUMBER * new_groups))
         for whose, group, pair in zip(units, groups, pairs, strict=True):
             if whose != unit:
-                unit, first, left = whose, 0, list(most)
+                unit, first, used, others = whose, 0, 0, none.copy()
             before = taken[pair]
-            if first < before:
-                for place in range(first, before):
-                    counted[numbers * group + place] += 1
-                    left[place] -= 1
+            if first < before:  # taken from here on, and up to where it was taken already
                 taken[pair] = first
-                while first < numbers and not left[first]:
+                changes[numbers * group + first] += 1
+                if before < numbers:
+                    changes[numbers * group + before] -= 1
+                used += 1
+                others[before] += 1
+                if used == most[first]:
                     first += 1
+                    used -= others[first]
+    return _added_up(changes, numbers)
+
+
+def _added_up(changes: array[int], numbers: int) -> array[int]:
+    """Return the sums of each group's numbers up to each of them."""
+    counted = array("q", changes)
+    for place in range(len(counted)):
+        if place % numbers:
+            counted[place] += counted[place - 1]
     return counted
 
 
