@@ -17,7 +17,7 @@ from sanql.answer.post_process import show
 from sanql.errors import Refused
 from sanql.mechanisms import ExactSampler
 from sanql.noise.cells import add_noise
-from sanql.options.values import flag, parse_other, parse_rounded
+from sanql.options.values import parse_nonnegative, parse_other, parse_rounded
 from sanql.plan.accuracy import half_width
 from sanql.plan.level import Level
 from support.one_level import plan_of
@@ -164,5 +164,5 @@ def test_what_cannot_name_a_row_is_refused_by_name(typed: object) -> None:
 @pytest.mark.parametrize("typed", ["YES", "1", ""])
 def test_what_is_neither_true_nor_false_is_refused_by_name(typed: str) -> None:
     with pytest.raises(Refused) as caught:
-        flag("nonnegative")(typed)
+        parse_nonnegative(typed)
     assert caught.value.code == "nonnegative_invalid"

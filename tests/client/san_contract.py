@@ -67,7 +67,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (COUNT, {"epsilon": 1, "confidence": 2}, "confidence_invalid"),
     (COUNT, {"epsilon": 1, "exact": True}, "exact_price"),
     (COUNT, {"epsilon": 1, "other": ""}, "other_invalid"),
-    (COUNT, {"epsilon": 1, "even_if_empty": "perhaps"}, "even_if_empty_invalid"),
+    (COUNT, {"epsilon": 1, "even_if_empty": "perhaps"}, "switch_invalid"),
     ("SELECT COUNT(*) FROM visits", {"epsilon": 1, "max_rows_contributed": 9}, "rows_above_policy"),
     (BY_STREET, {"epsilon": 1, "delta": "0"}, ""),
     ("SELECT SUM(score) FROM people", {"exact": True}, "exact_not_declared"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sanql.errors import Refused
+from sanql.options import read_options
 from sanql.parse.question import Question
 from sanql.parse.text.parameters import QuestionText
 
@@ -69,3 +70,9 @@ def test_a_clause_that_is_not_understood_is_refused(
     found = refusal(f"SELECT WITH DIFFERENTIAL_PRIVACY {clause} COUNT(*) FROM people")
     assert found.code == code
     assert found.remedy
+
+
+@pytest.mark.parametrize("off", [False, "false", "FALSE"])
+def test_what_is_said_to_be_off_is_off_in_words_too(off: object) -> None:
+    read = read_options({"exact": off, "fresh": off, "even_if_empty": off, "epsilon": 1})
+    assert not (read.exact or read.fresh or read.even_if_empty)

@@ -18,6 +18,7 @@ from sanql.options.values import (
     as_typed,
     flag,
     parse_confidence,
+    parse_nonnegative,
     parse_other,
     parse_rounded,
     whole_number,
@@ -140,7 +141,7 @@ OPTIONS = (
     ),
     Option(
         "nonnegative",
-        flag("nonnegative"),
+        parse_nonnegative,
         "`TRUE` shows counts, and sums that cannot be negative, as 0 where noise took them below",
         ("--nonnegative",),
         "Show 0 where noise takes a count below it.",

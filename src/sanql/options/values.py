@@ -111,11 +111,27 @@ def parse_other(typed: object) -> str:
     )
 
 
+def parse_nonnegative(typed: object) -> bool:
+    """Return whether numbers that cannot be negative are lifted to zero.
+
+    >>> parse_nonnegative("true")
+    True
+    """
+    text = str(typed).upper()
+    if text in ("TRUE", "FALSE"):
+        return text == "TRUE"
+    raise Refused(
+        "nonnegative_invalid",
+        f"nonnegative = {str(typed)[:40]!r} is neither TRUE nor FALSE",
+        "write nonnegative = TRUE, or leave it out",
+    )
+
+
 def flag(name: str) -> Callable[[object], bool]:
     """Return how an option is read that is either on or off; a text says so in words.
 
-    >>> flag("nonnegative")("true")
-    True
+    >>> flag("exact")("false")
+    False
     """
 
     def parse(typed: object) -> bool:
@@ -123,7 +139,7 @@ def flag(name: str) -> Callable[[object], bool]:
         if text in ("TRUE", "FALSE"):
             return text == "TRUE"
         raise Refused(
-            f"{name}_invalid",
+            "switch_invalid",
             f"{name} = {str(typed)[:40]!r} is neither TRUE nor FALSE",
             f"write {name} = TRUE, or leave it out",
         )
@@ -175,7 +191,7 @@ def _number(typed: object, name: str) -> Fraction:
     text = typed if isinstance(typed, str) else repr(typed)
     if isinstance(typed, bool) or not _NUMBER.fullmatch(text):
         raise Refused(
-            f"{name}_invalid",
+            "switch_invalid",
             f"{name} {text[:40]!r} is not a number above zero",
             "write plain digits, for example 0.95 or 50",
         )

@@ -108,7 +108,7 @@ RULES = (
         ("option_unknown", "option_twice", "options_malformed", "option_not_decimal",
          "unit_differs", "strategy_unknown", "batch_option", "batch_size",
          "release_unknown", "other_invalid", "other_needless", "nonnegative_invalid",
-         "even_if_empty_invalid", "rounded_invalid",
+         "switch_invalid", "rounded_invalid",
          "rounded_and_accuracy", "finish_needless", "public_only", "list_empty"),
         stays=False,
     ),
