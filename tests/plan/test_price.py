@@ -118,9 +118,15 @@ def test_the_mechanism_with_the_smaller_expected_error_is_taken(
             ways.append((in_l2, gaussian))
     assert len(ways) == 2 + (outline.by_weights is not None)
 
+    _, _, longest = outline.limits.row_norms
+    norms = outline.measuring.unit_norms
+    bound = norms.l2_squared if norms is not None and norms.l2_squared is not None else longest
+
     def error(measuring: Measuring, priced: Priced) -> float:
         noise = sum(
-            part.weight * (each.standard_deviation / (part.size * part.scale)) ** 2
+            part.weight
+            * (each.standard_deviation / (part.size * part.scale)) ** 2
+            * (longest / bound if part.norm is not None and part.norm.order == 2 else 1.0) ** 0.5
             for part, each in zip(measuring.measurements, priced.noises, strict=True)
         )
         if measuring.selection is None or priced.threshold is None:

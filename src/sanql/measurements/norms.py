@@ -104,10 +104,22 @@ class UnitNorms:
     l1: int
     l2_squared: int | None
     by_rows: bool = False
+    known: bool = False  # to lose little, by what is known of the data
 
     def bound(self, order: NormOrder) -> int | None:
         """Return the L1 norm, or the square of the L2 norm."""
         return self.l1 if order == 1 else self.l2_squared
+
+    def distrust(self, order: NormOrder) -> float:
+        """Return by how much more a variance counts because nobody knows what scaling loses.
+
+        In L1 a unit within limits loses nothing. In L2 it may lose all that it is longer than the norm;
+        so the noise counts as that of a norm between this one and the longest that limits allow.
+        """
+        if order == 1 or self.known or not self.l2_squared:
+            return 1.0
+        _, _, longest = self.setting.limits.row_norms
+        return math.sqrt(longest / self.l2_squared)
 
 
 def scale_for(order: NormOrder, bound: int, size: int) -> int:

@@ -60,4 +60,6 @@ def _with_norms(measuring: Measuring, l1: int, lengths: Sequence[int]) -> Measur
     l1 = min(total, l1)
     longest = min(squared, min(lengths) ** 2) if lengths else norms.l2_squared
     l2_squared = None if norms.l2_squared is None or longest is None else min(longest, l1**2)
-    return replace(measuring, unit_norms=replace(norms, l1=l1, l2_squared=l2_squared))
+    return replace(
+        measuring, unit_norms=replace(norms, l1=l1, l2_squared=l2_squared, known=bool(lengths))
+    )

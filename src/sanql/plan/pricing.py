@@ -69,11 +69,15 @@ def price_bounded(
 
 
 def expected_error(measuring: Measuring, priced: Priced) -> float:
-    """Return the weighted variance of an answer, plus the square of what selection hides."""
-    total = 0.0
+    """Return the weighted variance of an answer, plus the square of what selection hides.
+
+    What an L2 norm takes away that a rule has chosen counts as well (`UnitNorms.distrust`).
+    """
+    total, norms = 0.0, measuring.unit_norms
     for measurement, noise in zip(measuring.measurements, priced.noises, strict=True):
         deviation = noise.standard_deviation / (measurement.size * measurement.scale)
-        total += measurement.weight * deviation**2
+        distrust = norms.distrust(measurement.norm.order) if norms and measurement.norm else 1.0
+        total += measurement.weight * distrust * deviation**2
     if measuring.selection is None or priced.threshold is None:
         return total
     return total + _hidden(measuring, measuring.measurements[measuring.selection], priced) ** 2
