@@ -191,7 +191,7 @@ def _number(typed: object, name: str) -> Fraction:
     text = typed if isinstance(typed, str) else repr(typed)
     if isinstance(typed, bool) or not _NUMBER.fullmatch(text):
         raise Refused(
-            "switch_invalid",
+            f"{name}_invalid",
             f"{name} {text[:40]!r} is not a number above zero",
             "write plain digits, for example 0.95 or 50",
         )
