@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from sanql.compile.norms import rooted
 from sanql.compile.statement import compile_plan
 from sanql.measurements.limits import ContributionLimits
 from sanql.measurements.norms import NormBound, scale_for, sensitivity_by_norm
+from sanql.measurements.sensitivity import SensitivitySetting
 from sanql.mechanisms import DiscreteLaplace
 from sanql.parse import parse
 from sanql.plan.gaussian import GaussianMechanism
@@ -264,11 +265,46 @@ def test_noise_is_never_more_than_where_rows_are_dropped(order: int) -> None:
 
 def test_declared_norms_are_tight_for_counts() -> None:
     """Two vectors that are as far apart as two can be, in either norm."""
-    limits = ContributionLimits(4, 16, 16)
     l1, l2 = NormBound(1, 16, 1), NormBound(2, 256, 1)
-    assert sensitivity_by_norm("add-remove", l1, limits, 0, 1).l1 == 16
-    assert sensitivity_by_norm("change-one", l1, limits, 0, 1).l1 == 32  # (16, 0) and (0, 16)
-    assert sensitivity_by_norm("add-remove", l2, limits, 0, 1).l2_squared == 256
-    assert sensitivity_by_norm("change-one", l2, limits, 0, 1).l2_squared == 512
-    assert sensitivity_by_norm("change-one", l2, limits, -1, 1).l2_squared == 1024  # 16 and -16
+    settings = {
+        relation: SensitivitySetting(relation, ContributionLimits(4, 16, 16), False, False)
+        for relation in RELATIONS
+    }
+    added, changed = settings["add-remove"], settings["change-one"]
+    assert sensitivity_by_norm(added, l1, 0, 1).l1 == 16
+    assert sensitivity_by_norm(changed, l1, 0, 1).l1 == 32  # (16, 0) and (0, 16)
+    assert sensitivity_by_norm(added, l2, 0, 1).l2_squared == 256
+    assert sensitivity_by_norm(changed, l2, 0, 1).l2_squared == 512
+    assert sensitivity_by_norm(changed, l2, -1, 1).l2_squared == 1024  # 16 and -16
+    in_one = replace(changed, one_group=True)
+    assert sensitivity_by_norm(in_one, l1, 0, 1).l1 == 16  # 16 and 0
     assert toward_zero(-7, 2) == -3
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("sql", ["SELECT SUM(age) FROM visits", "SELECT SUM(age - 20) FROM visits"])
+def test_a_sum_without_groups_is_held_to_what_its_rows_may_add(
+    sql: str, relation: Neighbours, order: int, tmp_path: Path
+) -> None:
+    """Every sum of up to six rows: as it is within three times the bound, and held there beyond."""
+    level, policy = planned(sql, tmp_path, relation, Bounding(3, 3, None), order)
+    (part,) = level.measurements
+    if relation == "change-one" and part.low < 0:
+        assert part.norm is None  # rows that are dropped let it move by less
+        return
+    assert part.norm is not None and part.norm.alone
+    most = 3 * part.size
+    database, statement = Database(), compile_plan(level, source_of(policy), 7)
+    found = []
+    for ages in chain.from_iterable(product((0, 13, 40), repeat=n) for n in range(7)):
+        database.load("visits", [{**EMPTY, "person": 1, "sex": "F", "age": age} for age in ages])
+        (cell,) = database.cells(statement).column("m0").to_pylist()
+        whole = sum(age + part.low for age in ages)
+        # beyond it, c and N of the formula round by one part in 2^23
+        assert abs(cell - max(-most, min(most, whole)) * part.scale) <= most * part.scale / 2**22
+        found.append(cell)
+    assert max(map(abs, found)) <= part.sensitivity.l1
+    if relation == "change-one":
+        assert max(found) - min(found) <= part.sensitivity.l1
+    assert part.sensitivity.l1 <= most * part.scale

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 
 from sanql.measurements import Measured, Measurement
-from sanql.plan import Level
+from sanql.plan import Level, OneGroup
 
 
 def bounding_in_words(level: Level) -> tuple[str, ...]:
     """Return what is done to the numbers of a unit beyond its limits."""
     said = []
-    if is_scaled(level):
+    if is_scaled(level) and isinstance(level.outline.keys, OneGroup):
+        said.append(
+            f"what a unit adds is held to what {norm_in_words(level)} may add; none is dropped"
+        )
+    elif is_scaled(level):
         said.append(
             "a unit's rows and sums in all its groups are scaled down together where they are more than "
             f"{norm_in_words(level)}; none of its groups is dropped"
@@ -41,6 +45,8 @@ def drops_groups(level: Level) -> bool:
 def norm_in_words(level: Level) -> str:
     """Return the norm that a unit's rows are scaled to, in rows."""
     order, bound = _norm_of_rows(level)
+    if isinstance(level.outline.keys, OneGroup):
+        order, bound = 1, bound if order == 1 else math.isqrt(bound)
     if order == 1:
         return f"{bound:,} row{'' if bound == 1 else 's'}"
     return f"an L2 norm of {math.sqrt(bound):.4g} rows"

@@ -31,9 +31,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sanql.measurements.limits import ContributionLimits
 from sanql.measurements.sensitivity import Sensitivity, SensitivitySetting
-from sanql.policy import Neighbours
 
 NORM_BITS = 24  # of c: how exactly a norm is met
 VALUE_BITS = 31  # of 2^s v: what is longer is held there
@@ -129,7 +127,7 @@ def scale_for(order: NormOrder, bound: int, size: int) -> int:
 
 
 def sensitivity_by_norm(
-    neighbours: Neighbours, norm: NormBound, limits: ContributionLimits, low: int, high: int
+    setting: SensitivitySetting, norm: NormBound, low: int, high: int
 ) -> Sensitivity:
     """Return how far one unit moves cells that are bounded by norm, in steps of the cells.
 
@@ -137,8 +135,9 @@ def sensitivity_by_norm(
     unit's cells can have. add-remove: one vector of that length. change-one: v - v' is at most twice as
     long; where all entries have one sign, (v_i - v'_i)^2 <= v_i^2 + v'_i^2, so in L2 it is at most sqrt 2
     times as long, and no entry moves by more than it can have. An entry is no longer than the vector, and
-    has no more than `rows_per_group` rows. The norm that noise does not use: whole numbers are no longer
-    in L1 than in squared L2, and squared L2 is at most L1 times the largest entry.
+    has no more than `rows_per_group` rows. In one group there is no other entry. The norm that noise does
+    not use: whole numbers are no longer in L1 than in squared L2, and squared L2 is at most L1 times the
+    largest entry.
     """
     size = max(abs(low), abs(high), 1)
     per_row = norm.scale * (1 if norm.alone else size)
@@ -148,13 +147,15 @@ def sensitivity_by_norm(
     else:
         squared = norm.bound * per_row**2
         length = math.isqrt(squared)
-    entry = min(length, limits.rows_per_group * size * norm.scale)
-    if neighbours == "change-one":
+    entry = min(length, setting.limits.rows_per_group * size * norm.scale)
+    if setting.neighbours == "change-one":
         entry *= 1 if one_sign else 2
         if norm.order == 1:
             length *= 2
         else:
             squared *= 2 if one_sign else 4
+    if setting.one_group:
+        return Sensitivity(entry, entry, entry**2)
     if norm.order == 1:
         return Sensitivity(length, entry, length * entry)
     return Sensitivity(squared, entry, squared)

@@ -4,7 +4,8 @@ Where a question has groups and a unit may have several rows, counts of rows and
 norm (measurements/norms.py): nothing of a unit is dropped, and at the same noise as many of its rows
 count, or more, than where groups are drawn and the others left out. What is counted once a unit, picked,
 told apart by value or held within a total is bounded by dropping as before, and so is what is added up
-over groups that do not appear: merged cells are longer in L2.
+over groups that do not appear: merged cells are longer in L2. Without groups a sum by itself is bounded
+by norm, that is, held to as much as its rows may add; counts of rows are the same either way.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def norm_of(limits: ContributionLimits, order: NormOrder, groups: int) -> int:
 
 
 def bounds_by_norm(setting: SensitivitySetting) -> bool:
-    """Return whether numbers of a unit over several groups can be longer than they may be."""
-    return not setting.one_group and not setting.merged and setting.limits.rows > 1
+    """Return whether numbers of a unit can be longer than they may be."""
+    return not setting.merged and setting.limits.rows > 1
 
 
 def unit_norms_of(setting: SensitivitySetting, groups: int | None) -> UnitNorms:
@@ -61,13 +62,15 @@ def unit_norms_of(setting: SensitivitySetting, groups: int | None) -> UnitNorms:
 def added_up_over_groups(measuring: Measuring) -> Measuring:
     """Return measurements whose cells estimate, added up, what fewer groups of the same rows would.
 
-    Whatever groups a unit's rows are in, they are as many: in L1 its factor is the same. In L2 it is the
-    less the fewer groups there are, so that with Gaussian noise rows are dropped, as many in either.
+    Whatever groups a unit's rows are in, they are as many, and add up to as much where no value has
+    another sign: in L1 its factor is the same. In L2 it is the less the fewer groups there are, so that
+    with Gaussian noise rows are dropped, as many in either.
     """
     norms = measuring.unit_norms
     if norms is None:
         return measuring
-    return replace(measuring, unit_norms=replace(norms, l2_squared=None, by_rows=True))
+    by_rows = any(part.low < 0 < part.high for part in measuring.measurements)
+    return replace(measuring, unit_norms=replace(norms, l2_squared=None, by_rows=by_rows))
 
 
 def scaling_of(measuring: Measuring) -> Hashable | None:
@@ -105,14 +108,18 @@ def bounded_by_norm(measuring: Measuring, order: NormOrder | None) -> Measuring:
     setting = norms.setting
     places = [i for i, part in enumerate(measuring.measurements) if _can_be_scaled(part)]
     counted = any(measuring.measurements[place].kind in _COUNTS for place in places)
+    alone = not counted and not norms.by_rows
+    if setting.one_group and not (
+        alone and all(_is_shorter(measuring.measurements[place], setting) for place in places)
+    ):
+        return measuring
     made = list(measuring.measurements)
     for place in places:
         part = made[place]
-        alone = not counted and not norms.by_rows
         norm = _norm(part, setting, order, bound, alone=alone)
         if not norm.fits(part.size):
             return measuring
-        moved = sensitivity_by_norm(setting.neighbours, norm, setting.limits, part.low, part.high)
+        moved = sensitivity_by_norm(setting, norm, part.low, part.high)
         made[place] = replace(part, norm=norm, sensitivity=moved)
     return replace(measuring, measurements=tuple(made))
 
@@ -121,6 +128,15 @@ def _can_be_scaled(part: Measurement) -> bool:
     if part.sensitivity.zero or part.total is not None:
         return False
     return part.kind in (*_COUNTS, Measured.SUM)
+
+
+def _is_shorter(part: Measurement, setting: SensitivitySetting) -> bool:
+    """Return whether a sum in one group moves no further by norm than where rows are dropped.
+
+    Held between -M C and M C, one that changes moves by 2 M C; where values have both signs, rows that
+    are dropped let it move by less, if their bounds are uneven.
+    """
+    return setting.neighbours == "add-remove" or part.low >= 0 or part.high <= 0
 
 
 def _norm(

@@ -37,9 +37,9 @@ SELECT SUM(cost), AVG(cost), SUM(severity), AVG(severity) FROM visits;
 SELECT SUM(cost * 2 + 1), SUM(CASE WHEN urgent THEN cost END), SUM(cost - severity * 10) FROM visits;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of add(multiply(cost, 2), 1) in steps of 0.02: L1 12000600, Linf 12000600, L2² 144014400360000; DiscreteLaplace
---plan> sum of case(urgent, cost, None) in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
---plan> sum of subtract(cost, multiply(severity, 10)) in steps of 0.01: L1 11988000, Linf 11988000, L2² 143712144000000; DiscreteLaplace
+--plan> sum of add(multiply(cost, 2), 1) in steps of 0.02 scaled to L1 12000600 in parts of 1/1: L1 12000600, Linf 12000600, L2² 144014400360000; DiscreteLaplace
+--plan> sum of case(urgent, cost, None) in steps of 0.01 scaled to L1 12000000 in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
+--plan> sum of subtract(cost, multiply(severity, 10)) in steps of 0.01 scaled to L1 11988000 in parts of 1/1: L1 11988000, Linf 11988000, L2² 143712144000000; DiscreteLaplace
 
 -- A mean is also called so.
 SELECT MEAN(height) FROM people;
@@ -187,8 +187,8 @@ SELECT AVG(CASE WHEN smoker THEN 1.0 ELSE 0.0 END), AVG(smoker::INT) FROM people
 SELECT SUM(cost * severity) / SUM(severity) FROM visits WHERE cost IS NOT NULL AND severity IS NOT NULL;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of multiply(cost, severity) in steps of 0.01: L1 60000000, Linf 60000000, L2² 3600000000000000; DiscreteLaplace
---plan> sum of severity: L1 60, Linf 60, L2² 3600; DiscreteLaplace
+--plan> sum of multiply(cost, severity) in steps of 0.01 scaled to L1 60000000 in parts of 1/1: L1 60000000, Linf 60000000, L2² 3600000000000000; DiscreteLaplace
+--plan> sum of severity scaled to L1 60 in parts of 1/8192: L1 491520, Linf 491520, L2² 241591910400; DiscreteLaplace
 
 -- Pivoted counts.
 SELECT ward, COUNT_IF(severity = 1) AS s1, COUNT_IF(severity = 2) AS s2, COUNT_IF(severity >= 3) AS s3 FROM visits WHERE ward IS NOT NULL GROUP BY ward ORDER BY ward;

@@ -224,7 +224,7 @@ SELECT AVG(w.beds), MAX(w.floor) FROM visits v JOIN wards w USING (ward);
 SELECT SUM(v.cost * (1 + w.floor)) FROM visits v JOIN wards w ON v.ward = w.ward;
 --plan> reads visits, wards; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of multiply(cost, add(1, floor)) in steps of 0.01: L1 120000000, Linf 120000000, L2² 14400000000000000; DiscreteLaplace
+--plan> sum of multiply(cost, add(1, floor)) in steps of 0.01 scaled to L1 120000000 in parts of 1/1: L1 120000000, Linf 120000000, L2² 14400000000000000; DiscreteLaplace
 
 -- A comparison of a person's value with the public one.
 SELECT COUNT(*) FROM people p JOIN cities c ON p.city = c.city WHERE p.income * 10 > c.population;

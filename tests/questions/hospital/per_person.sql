@@ -153,7 +153,7 @@ SELECT COUNT(*), AVG(severity) FROM (SELECT severity FROM visits WHERE arrived I
 SELECT SUM(cost) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY arrived) AS place FROM visits WHERE arrived < TIMESTAMP '2024-12-31') AS t WHERE place = 1;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of cost in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
+--plan> sum of cost in steps of 0.01 scaled to L1 12000000 in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
 
 -- Days since the visit before.
 SELECT AVG(gap) FROM (SELECT DATE_DIFF('day', LAG(arrived) OVER (PARTITION BY person_id ORDER BY arrived), arrived) AS gap FROM visits WHERE arrived IS NOT NULL) AS t WHERE gap BETWEEN 0 AND 365;

@@ -186,7 +186,7 @@ SELECT country, COUNT(*) AS customers, AVG(age) FROM (SELECT SUBSTRING(phone, 2,
 SELECT SUM(i.price) / 7.0 FROM orders o JOIN items i ON i.order_id = o.order_id JOIN products p ON p.sku = i.sku WHERE p.category = 'office' AND i.quantity <= (SELECT AVG(j.quantity) FROM orders q JOIN items j ON j.order_id = q.order_id WHERE q.customer_id = o.customer_id);
 --plan> reads orders, items, products; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of price in steps of 0.01: L1 2000000, Linf 2000000, L2² 4000000000000; DiscreteLaplace
+--plan> sum of price in steps of 0.01 scaled to L1 2000000 in parts of 1/1: L1 2000000, Linf 2000000, L2² 4000000000000; DiscreteLaplace
 
 -- Events of two tables in one.
 SELECT what, YEAR(day) AS y, COUNT(*) FROM (SELECT 'joined' AS what, joined AS day FROM customers UNION ALL SELECT 'ordered', ordered FROM orders) AS e WHERE day IS NOT NULL GROUP BY what, y HAVING COUNT(*) > 0;

@@ -30,19 +30,19 @@ SELECT UPPER(country) AS country, COUNT(*) FROM customers WHERE country IS NOT N
 SELECT SUM(quantity * price) FROM items;
 --plan> reads items; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of multiply(quantity, price) in steps of 0.01: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
+--plan> sum of multiply(quantity, price) in steps of 0.01 scaled to L1 20000000 in parts of 1/1: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
 
 -- Revenue after the discount.
 SELECT SUM(quantity * price * (1 - discount)) FROM items;
 --plan> reads items; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of multiply(multiply(quantity, price), subtract(1, discount)) in steps of 1/4096: L1 819200000, Linf 819200000, L2² 671088640000000000; DiscreteLaplace
+--plan> sum of multiply(multiply(quantity, price), subtract(1, discount)) in steps of 1/4096 scaled to L1 819200000 in parts of 1/1: L1 819200000, Linf 819200000, L2² 671088640000000000; DiscreteLaplace
 
 -- Revenue after the discount, none where it is missing.
 SELECT SUM(quantity * price * (1 - COALESCE(discount, 0))) AS net FROM items;
 --plan> reads items; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of multiply(multiply(quantity, price), subtract(1, coalesce(discount, 0))) in steps of 1/4096: L1 819200000, Linf 819200000, L2² 671088640000000000; DiscreteLaplace
+--plan> sum of multiply(multiply(quantity, price), subtract(1, coalesce(discount, 0))) in steps of 1/4096 scaled to L1 819200000 in parts of 1/1: L1 819200000, Linf 819200000, L2² 671088640000000000; DiscreteLaplace
 
 -- Revenue by category, TPC-H's way.
 SELECT p.category, SUM(i.quantity * i.price * (1 - i.discount)) AS revenue, COUNT(*) AS n FROM items i, products p WHERE i.sku = p.sku GROUP BY p.category ORDER BY revenue DESC;
@@ -161,7 +161,7 @@ SELECT AVG(p.list_price - i.price) FROM items i JOIN products p ON i.sku = p.sku
 SELECT SUM(i.quantity * p.weight_grams) / 1000.0 AS kilograms FROM items i JOIN products p USING (sku);
 --plan> reads items, products; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of multiply(quantity, weight_grams): L1 8000000, Linf 8000000, L2² 64000000000000; DiscreteLaplace
+--plan> sum of multiply(quantity, weight_grams) scaled to L1 8000000 in parts of 1/1: L1 8000000, Linf 8000000, L2² 64000000000000; DiscreteLaplace
 
 -- Shipping time.
 SELECT AVG(shipped - ordered), COUNT(*) FROM orders WHERE shipped IS NOT NULL AND shipped >= ordered;
@@ -207,8 +207,8 @@ SELECT COUNT_IF(shipping = 0) / COUNT(shipping) AS free_share FROM orders;
 SELECT SUM(shipping) FILTER (WHERE channel = 'web') AS web, SUM(shipping) FILTER (WHERE channel = 'phone') AS phone FROM orders;
 --plan> reads orders; protects customer_id, at most 10 rows in 1 group, 10 in one
 --plan> groups: one
---plan> sum of case(equal(channel, 'web'), shipping, None) in steps of 0.01: L1 50000, Linf 50000, L2² 2500000000; DiscreteLaplace
---plan> sum of case(equal(channel, 'phone'), shipping, None) in steps of 0.01: L1 50000, Linf 50000, L2² 2500000000; DiscreteLaplace
+--plan> sum of case(equal(channel, 'web'), shipping, None) in steps of 0.01 scaled to L1 50000 in parts of 1/8: L1 400000, Linf 400000, L2² 160000000000; DiscreteLaplace
+--plan> sum of case(equal(channel, 'phone'), shipping, None) in steps of 0.01 scaled to L1 50000 in parts of 1/8: L1 400000, Linf 400000, L2² 160000000000; DiscreteLaplace
 
 -- Coupons in any case.
 SELECT UPPER(coupon) AS coupon, COUNT(*) FROM orders WHERE coupon IS NOT NULL GROUP BY 1;
@@ -246,8 +246,8 @@ SELECT CASE WHEN price = 0 THEN 'free' WHEN price < 10 THEN 'cheap' WHEN price <
 SELECT 100.00 * SUM(CASE WHEN p.category = 'office' THEN i.price * i.quantity ELSE 0 END) / SUM(i.price * i.quantity) AS office_share FROM items i JOIN products p ON p.sku = i.sku;
 --plan> reads items, products; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of case(equal(category, 'office'), multiply(price, quantity), 0) in steps of 0.01: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
---plan> sum of multiply(price, quantity) in steps of 0.01: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
+--plan> sum of case(equal(category, 'office'), multiply(price, quantity), 0) in steps of 0.01 scaled to L1 20000000 in parts of 1/1: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
+--plan> sum of multiply(price, quantity) in steps of 0.01 scaled to L1 20000000 in parts of 1/1: L1 20000000, Linf 20000000, L2² 400000000000000; DiscreteLaplace
 
 -- TPC-H's first question.
 SELECT returned, SUM(quantity) AS sum_qty, SUM(price) AS sum_base, SUM(price * (1 - discount)) AS sum_disc, AVG(quantity) AS avg_qty, AVG(price) AS avg_price, AVG(discount) AS avg_disc, COUNT(*) AS n FROM items WHERE returned IS NOT NULL GROUP BY returned ORDER BY returned;
@@ -266,20 +266,20 @@ SELECT returned, SUM(quantity) AS sum_qty, SUM(price) AS sum_base, SUM(price * (
 SELECT SUM(price * discount) AS revenue FROM items WHERE discount BETWEEN 0.1 AND 0.3 AND quantity < 5;
 --plan> reads items; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of multiply(price, discount) in steps of 1/131072: L1 786432000, Linf 786432000, L2² 618475290624000000; DiscreteLaplace
+--plan> sum of multiply(price, discount) in steps of 1/131072 scaled to L1 786432000 in parts of 1/1: L1 786432000, Linf 786432000, L2² 618475290624000000; DiscreteLaplace
 
 -- TPC-H's fourteenth question.
 SELECT 100.00 * SUM(CASE WHEN p.sku LIKE 'TV%' THEN i.price * (1 - i.discount) ELSE 0 END) / SUM(i.price * (1 - i.discount)) AS share FROM items i, products p WHERE i.sku = p.sku;
 --plan> reads items, products; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of case(like(sku, 'TV%'), multiply(price, subtract(1, discount)), 0) in steps of 1/65536: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
---plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
+--plan> sum of case(like(sku, 'TV%'), multiply(price, subtract(1, discount)), 0) in steps of 1/65536 scaled to L1 1310720000 in parts of 1/1: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
+--plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536 scaled to L1 1310720000 in parts of 1/1: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
 
 -- TPC-H's nineteenth question.
 SELECT SUM(i.price * (1 - i.discount)) FROM items i, products p WHERE (p.sku = i.sku AND p.brand = 'Sonic' AND i.quantity BETWEEN 1 AND 3) OR (p.sku = i.sku AND p.brand = 'Oak' AND i.quantity >= 2);
 --plan> reads items, products; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
+--plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536 scaled to L1 1310720000 in parts of 1/1: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
 
 -- Public tables alone cost nothing.
 SELECT category, COUNT(*), AVG(list_price), MAX(weight_grams) FROM products GROUP BY category ORDER BY category;
