@@ -128,9 +128,9 @@ LIMITS = (
     ),
     Mutant(
         "what sums follow is as long as their rows",
-        "compile/norms.py",
-        'rows = counted.pop() if len(counted) == 1 else "n"',
-        "rows = sorted(counted)[len(counted) // 2]",
+        "plan/norms.py",
+        "return values.pop() if len(values) == 1 else None",
+        "return next((part.expression for part in scaled if part.expression), None)",
         f"{NORMS}test_sums_and_averages_move_no_further_than_declared",
     ),
     Mutant(
