@@ -108,7 +108,8 @@ class NormWriter:
         """
         first = self._places[0]
         decides = counted_by([self._measurements[place] for place in self._places])
-        rows = "n" if decides is None else f"v{value_column(self._measurements, first)}"
+        about = [p for p in self._places if self._measurements[p].expression == decides]
+        rows = "n" if decides is None else f"v{value_column(self._measurements, about[0])}"
         norm = self._measurements[first].norm
         assert norm is not None  # noqa: S101
         most = min(norm.most, self._rows_per_group())
