@@ -265,7 +265,7 @@ def test_explain_says_limits_and_what_would_be_left_and_sql_when_asked(policy: P
     sql = "SELECT day, COUNT(*) AS n FROM visits GROUP BY day"
     done = run(*words, sql)
     assert "; then left: epsilon " in done.stdout
-    assert "limits: 12 rows and 4 groups a person_id" in done.stdout
+    assert "limits: 12 rows a person_id" in done.stdout
     assert "SELECT" not in done.stdout
     assert "SELECT" in run(*words, "--sql", sql).stdout
     more = run(*words, "--max-groups", "5", sql)

@@ -131,7 +131,7 @@ def column_form(column: Column) -> Named:
             "bounds_auto": column.bounds_auto,
             # came later: where it is left out, names stay as they were
             **({} if column.bytes_max is None else {"bytes_max": column.bytes_max}),
-            **({} if column.nullable else {"nullable": False}),
+            **({} if column.nullable is True else {"nullable": column.nullable}),
         },
     )
 
