@@ -10,6 +10,17 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests wait for processes, disks and deadlines: three run side by side on two cores. Fast ones hardly wait.
 TESTS := $(BIN)/python -m pytest -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 
+# Installs those of Debian's packages that are missing, where this user may: packages, and what is skipped without them. It never
+# fails: whatever needs one says so itself, and why, where it is skipped.
+installed = [ "$$(dpkg-query -W -f='$${db:Status-Abbrev}\n' $(1) 2>/dev/null | grep -c ^ii)" = $(words $(1)) ]
+debian = if ! $(installed); then \
+    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+      echo "installing Debian's $(1) (once)"; \
+      { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1); } >/dev/null 2>&1; \
+    fi; \
+    $(installed) || echo "NOT ALL OF DEBIAN'S $(1) ARE INSTALLED: $(2) are skipped without them"; \
+  fi
+
 .PHONY: demo serve test check soak clients plots bench dist requirements web clean
 
 demo: $(VENV)/.run
@@ -43,9 +54,8 @@ clients: $(VENV)/.clients
 
 $(VENV)/.clients: $(VENV)/.dev requirements-clients.txt
 	@$(PIP) --require-hashes -r requirements-clients.txt
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq --no-install-recommends \
-	  postgresql-client default-jdk-headless libpostgresql-jdbc-java unixodbc odbc-postgresql r-base-core r-cran-rpostgresql >/dev/null \
-	  || echo "some of Debian's packages cannot be installed: their clients are skipped"; fi
+	@$(call debian,default-jdk-headless libpostgresql-jdbc-java unixodbc odbc-postgresql \
+	  r-base-core r-cran-rpostgresql,clients that need them)
 	@touch $@
 
 plots: $(VENV)/.dev
@@ -88,4 +98,5 @@ $(VENV)/.run: requirements.txt pyproject.toml
 $(VENV)/.dev: $(VENV)/.run requirements-dev.txt
 	@echo "setting up the test tools (once): about $$(grep -c == requirements-dev.txt) packages are looked at, which takes a minute or more"
 	@$(PIP) --require-hashes -r requirements-dev.txt
+	@$(call debian,chromium postgresql-client,tests with a browser and psql)
 	@touch $@

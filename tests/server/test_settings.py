@@ -43,6 +43,47 @@ def test_everything_that_can_be_written_is_read(tmp_path: Path) -> None:
     )
 
 
+WITH_SECRET = (
+    '[sign_on]\nissuer = "https://login.example.org"\naudience = "san"\n'
+    'client_secret_file = "login.secret"\n'
+)
+WAY_BACK = 'redirect = "https://san.example.org/signed-on"\n'
+
+
+def test_a_secret_is_all_that_a_file_of_ones_own_holds(tmp_path: Path) -> None:
+    file = tmp_path / "login.secret"
+    for text in ("hush", "hush\n", "hush\r\n"):
+        file.write_bytes(text.encode())
+        file.chmod(0o600)
+        read = written(tmp_path, WITH_SECRET + WAY_BACK)
+        assert read.sign_on is not None and read.sign_on.client_secret == "hush"
+        assert "hush" not in repr(read)
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "text", "named"),
+    [
+        (b"hush", 0o640, WITH_SECRET + WAY_BACK, "is open to others than its owner"),
+        (b"hush", 0o604, WITH_SECRET + WAY_BACK, "is open to others than its owner"),
+        (b"", 0o600, WITH_SECRET + WAY_BACK, "is not one line with a secret"),
+        (b"hush\nmore\n", 0o600, WITH_SECRET + WAY_BACK, "is not one line with a secret"),
+        (b"h" * 10_001, 0o600, WITH_SECRET + WAY_BACK, "is not one line with a secret"),
+        (b"\xff", 0o600, WITH_SECRET + WAY_BACK, "cannot be read"),
+        (None, 0, WITH_SECRET + WAY_BACK, "cannot be read"),
+        (b"hush", 0o600, WITH_SECRET, "is of no use without redirect"),
+    ],
+)
+def test_a_secret_that_is_none_is_refused_and_not_shown(
+    tmp_path: Path, content: bytes | None, mode: int, text: str, named: str
+) -> None:
+    if content is not None:
+        (tmp_path / "login.secret").write_bytes(content)
+        (tmp_path / "login.secret").chmod(mode)
+    with pytest.raises(ServerError) as refused:
+        written(tmp_path, text)
+    assert named in refused.value.message and "hush" not in str(refused.value)
+
+
 def test_what_is_not_written_stays(tmp_path: Path) -> None:
     assert written(tmp_path, "") == ServerSettings(port=0)
     assert written(tmp_path, "[limits]\nbody_bytes = 5\n").limits == RequestLimits(body_bytes=5)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, unquote_plus, urlencode
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -60,6 +60,8 @@ class Provider:
     broken: bool = False
     asked: list[str] = field(default_factory=list)
     codes: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
+    client_secret: str = ""
+    secret_is_sent: str = ""  # "client_secret_basic" or "client_secret_post"; "" is said to nobody
 
     def page(self, path: str) -> dict[str, Any] | None:
         """Return what is at an address of it."""
@@ -72,7 +74,11 @@ class Provider:
                 "jwks_uri": f"{self.url}/keys",
                 "authorization_endpoint": f"{self.url}/authorize",
                 "token_endpoint": f"{self.url}/token",
-            }
+            } | (
+                {"token_endpoint_auth_methods_supported": [self.secret_is_sent]}
+                if self.secret_is_sent
+                else {}
+            )
         return {"keys": [key.published() for key in self.keys]} if path == "/keys" else None
 
     def signed_on(self, address: str, key: SigningKey, **changed: Any) -> str:
@@ -86,9 +92,13 @@ class Provider:
         self.codes[code] = wish, self.token(key, **said)
         return f"{wish['redirect_uri']}?{urlencode({'code': code, 'state': wish['state']})}"
 
-    def changed(self, form: dict[str, list[str]]) -> dict[str, Any] | None:
+    def changed(
+        self, form: dict[str, list[str]], authorization: str | None
+    ) -> dict[str, Any] | None:
         """Return what a code is changed for, once, where whoever brings it is who wished for it."""
         sent = {name: value for name, [value] in form.items()}
+        if self.shown_secret(sent, authorization) != self.client_secret:
+            return None
         wish, token = self.codes.pop(sent.get("code", ""), ({}, ""))
         digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
         shown = base64.urlsafe_b64encode(digest).decode().rstrip("=")
@@ -96,6 +106,17 @@ class Provider:
         if not wish or not same or shown != wish["code_challenge"]:
             return None
         return {"id_token": token, "token_type": "Bearer"}
+
+    def shown_secret(self, sent: dict[str, str], authorization: str | None) -> str:
+        """Return the secret that a client showed in the way that is taken here, or nothing."""
+        if self.secret_is_sent == "client_secret_post":
+            return "" if authorization else sent.get("client_secret", "")
+        if authorization is None or "client_secret" in sent:
+            return ""
+        kind, _, letters = authorization.partition(" ")
+        name, _, secret = base64.b64decode(letters).decode().partition(":")
+        known = kind == "Basic" and unquote_plus(name) == sent.get("client_id")
+        return unquote_plus(secret) if known else ""
 
     def claims(self, **changed: Any) -> dict[str, Any]:
         """Return what a good token says, with changes; None leaves a claim out."""
@@ -132,7 +153,9 @@ def provided(*keys: SigningKey) -> Iterator[Provider]:
         def do_POST(self) -> None:
             form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
             provider.asked.append(self.path)
-            found = provider.changed(form) if self.path == "/token" else None
+            found = None
+            if self.path == "/token":
+                found = provider.changed(form, self.headers["authorization"])
             self.send_response(400 if found is None else 200)
             self.end_headers()
             self.wfile.write(json.dumps(found).encode())

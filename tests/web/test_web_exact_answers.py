@@ -40,3 +40,22 @@ def test_an_exact_answer_has_a_chart_without_intervals(tmp_path: Path) -> None:
         page = ana.get("/history/1")
         assert page.text.count("<rect") == 4 and 'stroke-width="1.5"' not in page.text
         assert "All 4 values as they are" in words(page) and "exact, no noise" in words(page)
+
+
+def test_an_exact_answer_is_explained_and_asked_for_on_the_page(tmp_path: Path) -> None:
+    write_people(tmp_path)
+    policy = write_policy(tmp_path, REGIONS)
+    sql = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+    with served([policy]) as town, browser(town) as ana:
+        explained = ana.send("/ask", sql=sql, exact="true", action="explain")
+        assert "exact" in words(explained) and "Nothing has been read or spent" in words(explained)
+        assert '<option value="true" selected>none: exact' in explained.text
+        page = ana.ask(sql, exact="true", epsilon="")
+        assert "exact, no noise" in words(page) and "All 4 values as they are" in words(page)
+        refused = ana.ask(
+            "SELECT COUNT(*) AS n FROM people WHERE region = 'north'", exact="true", epsilon=""
+        )
+        assert (
+            "exact" in words(refused)
+            and '<option value="true" selected>none: exact' in refused.text
+        )

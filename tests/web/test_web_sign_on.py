@@ -203,6 +203,28 @@ def test_a_provider_that_is_away_is_told_and_where_there_is_none_there_is_no_way
                 assert ana.get(address).status_code == 404
 
 
+@pytest.mark.parametrize("way", ["", "client_secret_basic", "client_secret_post"])
+def test_a_provider_that_wants_a_secret_is_shown_it_in_its_own_way(
+    tmp_path: Path, way: str
+) -> None:
+    policy = hospital_in(tmp_path / "hospital")
+    secret = "a b:c+d/é%"
+    with provided(KEY) as provider:
+        provider.client_secret, provider.secret_is_sent = secret, way
+        for shown, status in ((secret, 200), ("another", 401), ("", 401)):
+            sign_on = SignOnProvider(provider.url, "san", redirect=BACK, client_secret=shown)
+            assert secret not in repr(sign_on)
+            with (
+                served([policy], ServerSettings(port=0, sign_on=sign_on)) as server,
+                Browser(server.url) as ana,
+            ):
+                if not any(person.name == "ana" for person in server.datasets[0].people.listed()):
+                    server.datasets[0].people.add("ana", "analyst", identity="ana@example.org")
+                town = Town(server, provider)
+                reply = ana.client.get(town.back(town.sent_to(ana)))
+                assert reply.status_code == status, reply.text
+
+
 @pytest.mark.parametrize(
     "redirect",
     [

@@ -12,13 +12,16 @@ import hashlib
 import hmac
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode, urlsplit
 
 from sanql.entropy import OsEntropy
 from sanql.server.settings import SignOnProvider, is_safe_to_fetch
 from sanql.server.sign_on import KEYS_SECONDS, RETRY_SECONDS, SECONDS, discovered
+
+_IN_HEADER, _IN_FORM = "client_secret_basic", "client_secret_post"
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,10 @@ class CodeFlow:
             "client_id": self._provider.audience,
             "code_verifier": wish.verifier,
         }
+        headers, more = self._own_secret(known or {})
         try:
-            said = httpx.post(address, data=sent, timeout=SECONDS).raise_for_status().json()
+            reply = httpx.post(address, data=sent | more, headers=headers, timeout=SECONDS)
+            said = reply.raise_for_status().json()
         except (httpx.HTTPError, ValueError, RecursionError):
             return None
         token = said.get("id_token") if isinstance(said, dict) else None
@@ -104,6 +109,21 @@ class CodeFlow:
     def is_issuer(self, said: str) -> bool:
         """Return whether an answer is of the provider that was asked, where it says of whom it is."""
         return said in ("", self._provider.issuer)
+
+    def _own_secret(self, known: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return headers and fields that show the secret, if there is one, as the provider takes it.
+
+        Where it does not say how, in a header: so OpenID Connect has it. Both parts are encoded first
+        (RFC 6749, section 2.3.1).
+        """
+        secret = self._provider.client_secret
+        if not secret:
+            return {}, {}
+        taken = known.get("token_endpoint_auth_methods_supported", [_IN_HEADER])
+        if isinstance(taken, list) and _IN_FORM in taken and _IN_HEADER not in taken:
+            return {}, {"client_secret": secret}
+        pair = f"{quote_plus(self._provider.audience)}:{quote_plus(secret)}"
+        return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
 
     def _endpoints(self) -> dict[str, Any] | None:
         """Return what the provider says of itself, looked up now and then."""

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sanql.errors import ServerError
+from sanql.secret_file import SecretFileFault, read_secret_file
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 WAY_BACK = "/signed-on"
@@ -82,6 +83,9 @@ class SignOnProvider:
     claim: str = "email"
     keys: str = ""  # where its keys are; found from the issuer where it is empty
     redirect: str = ""  # where browsers come back to; without it they are not sent to the provider
+    client_secret: str = field(
+        default="", repr=False
+    )  # for a provider that has San registered with one
 
     def __post_init__(self) -> None:
         """Refuse keys that anybody on the way could have put there, and tokens made for anybody."""
@@ -96,6 +100,12 @@ class SignOnProvider:
                 "sign_on.redirect",
                 f"is no https address of this server that ends with {WAY_BACK}",
                 f"write https://NAME{WAY_BACK}, as the provider has it",
+            )
+        if self.client_secret and not self.redirect:
+            raise _wrong(
+                "sign_on.client_secret_file",
+                "is of no use without redirect: only a code is changed with a secret",
+                f'write redirect = "https://NAME{WAY_BACK}" too, or leave the file out',
             )
 
 
@@ -217,16 +227,30 @@ def read_settings(path: Path, settings: ServerSettings) -> ServerSettings:
                 "claim",
                 "keys",
                 "redirect",
+                "client_secret_file",
             } and all(isinstance(v, str) for v in rest.values()):
-                parts["sign_on"] = SignOnProvider(**content)
+                secret = content.pop("client_secret_file", None)
+                found = "" if secret is None else _secret_in(path.parent / secret)
+                parts["sign_on"] = SignOnProvider(**content, client_secret=found)
             case _:
                 raise _wrong(
                     section,
                     "is no setting of a server, or not of this form",
                     "there are: hosts = […], [limits], [proxy] with addresses and header, [sign_on] with"
-                    " issuer and audience (claim, keys, redirect)",
+                    " issuer and audience (claim, keys, redirect, client_secret_file)",
                 )
     return replace(settings, **parts)
+
+
+def _secret_in(path: Path) -> str:
+    try:
+        return read_secret_file(path)
+    except SecretFileFault as fault:
+        raise _wrong(
+            "sign_on.client_secret_file",
+            f"names a file that {fault}",
+            "write the secret into a file that only the user who runs San may read (chmod 600)",
+        ) from None
 
 
 def _limits(content: Mapping[str, object]) -> dict[str, Any]:

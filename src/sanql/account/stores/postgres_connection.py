@@ -7,7 +7,6 @@ wrong is told by a code, in words of our own.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sanql.account.ledger.pinning import LOCK_SECONDS
 from sanql.errors import LedgerError
 from sanql.policy import LedgerDatabase
+from sanql.secret_file import SecretFileFault, read_secret_file
 
 if TYPE_CHECKING:
     import psycopg
@@ -237,17 +237,9 @@ def read_password(
     if not named:
         return {}
     try:
-        with Path(named).open("rb") as file:
-            found = os.fstat(file.fileno())
-            text = file.read(10_000).decode()
-    except (OSError, UnicodeError):
-        raise _bad_file(named, "cannot be read") from None
-    if not stat.S_ISREG(found.st_mode) or found.st_mode & 0o077:
-        raise _bad_file(named, "is open to others than its owner")
-    password = text.removesuffix("\n").removesuffix("\r")
-    if not password or "\n" in password:
-        raise _bad_file(named, "is not one line with a password")
-    return {"password": password}
+        return {"password": read_secret_file(Path(named))}
+    except SecretFileFault as fault:
+        raise _bad_file(named, str(fault)) from None
 
 
 def _bad_file(named: Path | str, what: str) -> LedgerError:

@@ -37,6 +37,7 @@ OPTIONS = (
     "max_groups_contributed",
     "max_rows_contributed",
     "even_if_empty",
+    "exact",
 )
 TYPED = ("sql", *OPTIONS)
 _QUICK_SECONDS = 1.5
