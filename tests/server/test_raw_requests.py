@@ -337,6 +337,17 @@ def test_whoever_does_not_read_is_let_go(hasty: Served) -> None:
         assert gone.poll(60_000), "the server still waits for somebody who never reads"
 
 
+def test_whoever_has_nothing_more_to_say_and_does_not_read_is_let_go_too(hasty: Served) -> None:
+    """All that was sent is read: then the end of a connection would wait behind answers nobody takes."""
+    with raw_connection(hasty.url) as raw:
+        raw.send(
+            raw_request("/openapi.json") * 1_000
+        )  # read at once; the answers fill every buffer
+        gone = select.poll()
+        gone.register(raw.socket, select.POLLRDHUP)
+        assert gone.poll(60_000), "the connection is still there for somebody who never reads"
+
+
 def test_a_newcomer_displaces_whoever_has_asked_nothing_for_longest(hasty: Served) -> None:
     with ExitStack() as opened:
         first = opened.enter_context(raw_connection(hasty.url))

@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from sanql.errors import ServerError
 from sanql.server.http.problems import problem_reply
+from sanql.server.resets import reset_connection
 from sanql.server.settings import RequestLimits
 
 
@@ -120,7 +121,7 @@ class _LimitedConnection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         seconds = self.request_limits.body_seconds
-        self._unread = self.loop.call_later(seconds, self.transport.abort)
+        self._unread = self.loop.call_later(seconds, reset_connection, self.transport)
 
     def resume_writing(self) -> None:
         self._is_read()
@@ -144,7 +145,7 @@ class _LimitedConnection(HttpToolsProtocol):
         """Go, so that somebody else may come: whoever has asked nothing for longest is hurt least."""
         self.connections.discard(self)
         self.idle.pop(self, None)
-        self.transport.abort()
+        reset_connection(self.transport)
 
     def _latest(self) -> _LimitedConnection:
         """Return who is waited for longest, to send a body or to read; this one where nobody is."""
@@ -183,7 +184,7 @@ class _LimitedConnection(HttpToolsProtocol):
     def _waited_too_long(self) -> None:
         self._waited = None
         if self.transport.is_closing():
-            self.transport.abort()
+            reset_connection(self.transport)
         elif self._reading == "nothing":
             self._close()
         else:

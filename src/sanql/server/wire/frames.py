@@ -13,6 +13,8 @@ from typing import Any
 from pygwire import BackendConnection, ConnectionPhase, PygwireError
 from pygwire.messages import PGMessage
 
+from sanql.server.resets import reset_connection
+
 STARTUP_BYTES_MAX = 10_000
 SIGN_IN_BYTES_MAX = 4_096
 _UNREAD_MAX = 64 << 10
@@ -92,7 +94,7 @@ class Frames:
             async with asyncio.timeout(self._seconds_max):
                 await self.writer.drain()
         except TimeoutError:
-            self.writer.transport.abort()
+            reset_connection(self.writer.transport)
             raise ConnectionAbortedError from None
 
     async def give_way(self) -> None:
