@@ -1,4 +1,7 @@
-"""What every test has: examples without a deadline; documents have the demo hospital in their folder."""
+"""What every test has: examples without a deadline; documents have the demo hospital in their folder.
+
+Policies that a document shows with their file's name lie there too.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from hypothesis import settings
 settings.register_profile("sanql", deadline=None)  # a busy machine is no fault
 settings.register_profile("few", settings.get_profile("sanql"), max_examples=20)  # `make check`
 settings.load_profile("sanql")
+NAMED_FILE = re.compile(r"^```toml\n# (\w+\.toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SLOW_FILE = re.compile(rb"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 
 
@@ -58,13 +62,23 @@ def _registry_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(autouse=True)
 def _hospital_for_documents(request: pytest.FixtureRequest) -> None:
-    """Only documents have a folder made for them here: most tests need none."""
+    """Only documents have a folder made for them here: most tests need none.
+
+    What they ask is run in this process, but for the README: workers take a second to start.
+    """
     if request.node.path.suffix == ".md":
+        from sanql.engines.in_process.engine import InProcessEngine
+        from sanql.engines.open import ENGINE_KINDS, WORKERS
         from support.hospitals import hospital_in
 
         folder: Path = request.getfixturevalue("tmp_path")
         hospital_in(folder / "demo")
-        request.getfixturevalue("monkeypatch").chdir(folder)
+        for name, text in NAMED_FILE.findall(request.node.path.read_text("utf-8")):
+            (folder / name).write_text(text, "utf-8")
+        changed: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+        changed.chdir(folder)
+        if request.node.path.name != "README.md":
+            changed.setitem(ENGINE_KINDS, WORKERS, InProcessEngine)
         if request.node.path.name == "client.md":
             request.getfixturevalue("_hospital_served")
 

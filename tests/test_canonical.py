@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanql.canonical import ByName, Named, Shape, Word, canonical_text
+from sanql.canonical import (
+    ByName,
+    Named,
+    Shape,
+    Word,
+    WrittenOnce,
+    canonical_text,
+    first_text,
+    named_inside,
+)
 
 
 class Colour(StrEnum):
@@ -71,3 +80,15 @@ def test_a_shape_is_written_as_sorted_json(shape: Shape) -> None:
 def test_what_has_no_form_is_refused_by_its_type() -> None:
     with pytest.raises(TypeError, match="set has no canonical form"):
         canonical_text({1, 2})  # type: ignore[arg-type]
+
+
+def test_a_shape_that_is_written_once_reads_as_it_would_without() -> None:
+    low, high = Named("End", {"at": Fraction(1, 2)}), Named("End", {"at": 3})
+    plain_pair = Named("Pair", {"low": low, "high": (high, None)})
+    written = Named("Pair", {"low": WrittenOnce(low), "high": WrittenOnce((high, None))})
+    for _ in range(2):
+        assert canonical_text(written) == canonical_text(plain_pair)
+        assert first_text(written) == first_text(plain_pair)
+        assert sorted(map(repr, named_inside(written)[1:])) == sorted(
+            map(repr, named_inside(plain_pair)[1:])
+        )

@@ -18,7 +18,7 @@ import numpy as np
 
 from bench.accuracy import peers
 from bench.accuracy.shapes import Shape, shapes
-from sanql.answer.post_process import show
+from sanql.answer.estimates import value_of
 from sanql.ask import plan_request, read_request
 from sanql.compile.statement import compile_plan
 from sanql.mechanisms import ExactSampler
@@ -77,6 +77,8 @@ class QuestionText:
         if kind == "integer":
             with duckdb.connect(str(folder / "data.duckdb")) as connection:
                 connection.execute("ALTER TABLE t ALTER x TYPE BIGINT")
+        # the others take no value to be missing where they take the number of rows to be public
+        step += ", nullable = false" if neighbours == "change-one" else ""
         unit = '"row"' if rows == 1 else '"p"'
         limit = "" if rows == 1 else f"rows_per_unit_max = {rows}\n"
         (folder / "policy.toml").write_text(
@@ -87,17 +89,17 @@ class QuestionText:
         )
         self._san = San(load(folder / "policy.toml"))
 
-    def run(self, sql: str, epsilon: float) -> Callable[[], list[float]]:
+    def run(self, sql: str, epsilon: float, **options: int) -> Callable[[], list[float]]:
         """Return one noisy answer's numbers, drawn anew each time."""
-        request = read_request(Text(sql), self._san.analyst, {"epsilon": epsilon})
+        request = read_request(Text(sql), self._san.analyst, {"epsilon": epsilon, **options})
         (planned,) = plan_request(self._san.session, request).levels
         sent = compile_plan(planned, self._san.session.data.open().source, ExactSampler().secret())
         exact = self._san.session.data.open().workers.run(sent)
-        confidence = planned.priced.charge.epsilon / (planned.priced.charge.epsilon + 1)
 
         def once() -> list[float]:
-            shown = show(planned, add_noise(planned, exact, ExactSampler()), confidence)
-            return [float(column[0].as_py()) for column in shown.table.columns]
+            noisy = add_noise(planned, exact, ExactSampler())
+            places = range(len(planned.estimates))
+            return [float(value_of(planned, noisy, place)[0]) for place in places]
 
         return once
 
@@ -117,6 +119,7 @@ def error(run: Callable[[], list[float]] | None, truth: list[float], repeats: in
 
 def measure(epsilon: float, repeats: int) -> Iterator[list[str]]:
     """Yield a line for each statistic, shape and neighbour relation."""
+    many = 5 * repeats  # where a ratio is next to one, chance shows
     for shape in shapes():
         for neighbours in RELATIONS:
             asked = QuestionText(shape, neighbours)
@@ -130,9 +133,9 @@ def measure(epsilon: float, repeats: int) -> Iterator[list[str]]:
                 ]
                 yield line(shape, name, neighbours, ours, theirs)
             truth = [float(np.var(shape.values, ddof=1))]
-            ours = error(asked.run("SELECT VAR_SAMP(x) FROM t", epsilon), truth, repeats)
+            ours = error(asked.run("SELECT VAR_SAMP(x) FROM t", epsilon), truth, many)
             theirs = [
-                error(make(shape, epsilon, neighbours), truth, repeats)
+                error(make(shape, epsilon, neighbours), truth, many)
                 for make in (peers.opendp_variance, peers.diffprivlib_variance)
             ]
             yield line(shape, "variance", neighbours, ours, theirs)
@@ -140,10 +143,12 @@ def measure(epsilon: float, repeats: int) -> Iterator[list[str]]:
         for rows in (1, 5):
             asked = QuestionText(shape, "add-remove", rows)
             truth = [float(len(set(shape.values.tolist())))]
-            ours = error(asked.run("SELECT COUNT(DISTINCT x) FROM t", epsilon), truth, repeats)
-            theirs = [error(peers.opendp_distinct(shape, epsilon, rows), truth, repeats), None]
-            what = f"distinct values, {rows} row{'s' * (rows > 1)} a person"
-            yield line(shape, what, "add-remove", ours, theirs)
+            theirs = [error(peers.opendp_distinct(shape, epsilon, rows), truth, many), None]
+            for told in [{}] if rows == 1 else [{}, {"max_values_contributed": rows}]:
+                asking = asked.run("SELECT COUNT(DISTINCT x) FROM t", epsilon, **told)
+                what = f"distinct values, {rows} row{'s' * (rows > 1)} a person"
+                what += ", as many said to count" * bool(told)
+                yield line(shape, what, "add-remove", error(asking, truth, many), theirs)
             asked.close()
 
 

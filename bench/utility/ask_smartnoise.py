@@ -63,7 +63,7 @@ def main() -> None:
 def _ask(
     connection: Connection, given: dict[str, Any], job: dict[str, Any], epsilon: float
 ) -> list[dict[str, Any]]:
-    table = given["metadata"] | {"censor_dims": job["private_keys"]}
+    table = given["metadata"] | {"censor_dims": job["private_keys"], "max_ids": job["max_ids"]}
     metadata = {"": {"main": {"flights": table}}}
     delta = given["delta"]
 

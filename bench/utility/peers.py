@@ -32,6 +32,10 @@ NEEDED = {
 }
 PRIVATE = "dest"  # the one column whose values are not public
 RESERVED = ("month", "day", "hour")  # words that SmartNoise's grammar keeps for itself
+ROWS_OF_MEANS = {False: 128, True: 64}  # without keys, and with
+"""How many rows of a plane should count in a mean: as many as San chooses by the profile."""
+GROUPS = {("carrier",): 1, ("month",): 12}
+"""In how many groups a plane is counted, where the owner or a profile knows that it is in no more."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +150,10 @@ def _for_opendp(flights: Path, folder: Path) -> dict[str, Any]:
                     "bounds": job.bounds,
                     "limit": job.limit,
                     "public": _public(connection, job.keys),
-                    "rows": limits["rows_per_unit_max"],
-                    "groups": limits["groups_per_unit_max"],
+                    "rows": ROWS_OF_MEANS[bool(job.keys)]
+                    if job.kind == "mean"
+                    else limits["rows_per_unit_max"],
+                    "groups": GROUPS.get(job.keys, limits["groups_per_unit_max"]),
                 }
             )
     return {"jobs": jobs}
@@ -175,8 +181,7 @@ def _for_smartnoise(flights: Path) -> dict[str, Any]:
             else {"type": "string"}
         )
     limits = {
-        "max_ids": table["rows_per_unit_max"], "sample_max_ids": True, "clamp_counts": False,
-        "rows": 400_000,
+        "sample_max_ids": True, "clamp_counts": False, "rows": 400_000,
     }  # fmt: skip
     renamed = ", ".join(f"{name} AS {_spelled(name)}" for name in RESERVED)
     return {
@@ -187,6 +192,9 @@ def _for_smartnoise(flights: Path) -> dict[str, Any]:
                 "question": number,
                 "sql": _spelled(each.sql),
                 "private_keys": PRIVATE in each.key_columns,
+                "max_ids": ROWS_OF_MEANS[bool(each.key_columns)]
+                if "AVG(" in each.sql and "COUNT(*)" not in each.sql
+                else table["rows_per_unit_max"],
             }
             for number, each in _of_flights()
             if each.refusal is None and " JOIN " not in each.sql

@@ -38,18 +38,34 @@ class Score:
     """What the answers to one question at one epsilon are worth.
 
     `error` is the median over runs and cells; a key that is missing counts as an error of 1. `keys` is
-    the mean number of true keys that appear, `coverage` the share of intervals that hold the truth.
+    the mean number of true keys that appear, `coverage` the share of intervals that hold the truth;
+    where answers are `limited`, they say that intervals are of the noise alone. `by_run` has the
+    median over the cells of each run.
     """
 
     error: float | None
     keys: float = 0
     coverage: float | None = None
     refused: str | None = None
+    limited: bool = False
+    by_run: tuple[float, ...] = ()
 
     @property
     def is_useful(self) -> bool:
         """Whether half of the cells are within a tenth of the truth."""
         return self.error is not None and self.error < USEFUL
+
+
+def surely_ahead(ours: Score, other: Score) -> bool:
+    """Return whether another's runs have smaller errors than ours, and not by chance (at 5 %).
+
+    The rank sum of Mann and Whitney, with its normal approximation.
+    """
+    m, n = len(ours.by_run), len(other.by_run)
+    if not m or not n:
+        return False
+    smaller = sum((b < a) + (b == a) / 2 for a in ours.by_run for b in other.by_run)
+    return smaller - m * n / 2 > 1.645 * math.sqrt(m * n * (m + n + 1) / 12)
 
 
 class Truths:
@@ -80,19 +96,27 @@ def score(truth: Truth, answers: Sequence[Mapping[str, Any]]) -> Score:
     refused = next((answer["refused"] for answer in answers if "refused" in answer), None)
     if refused is not None:
         return Score(None, refused=refused)
-    errors: list[float] = []
+    errors: list[list[float]] = []
     found: list[int] = []
     holds: list[bool] = []
     for answer in answers:
         shown = {truth.split(row): row for row in answer["rows"]}
         found.append(sum(key in shown for key in truth.asked))
-        for key, true in truth.asked.items():
-            errors += _errors(truth.keys, true, shown.get(key))
+        errors.append(
+            [
+                error
+                for key, true in truth.asked.items()
+                for error in _errors(truth.keys, true, shown.get(key))
+            ]
+        )
         holds += _holds(truth, answer)
+    every = [error for run in errors for error in run]
     return Score(
-        statistics.median(errors) if errors else None,
+        statistics.median(every) if every else None,
         statistics.fmean(found),
         statistics.fmean(holds) if holds else None,
+        limited=any(answer.get("limited") for answer in answers),
+        by_run=tuple(statistics.median(run) for run in errors if run),
     )
 
 

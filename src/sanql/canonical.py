@@ -22,6 +22,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, assert_never
 
+from sanql.computed_once import computed_once
+
 DIGEST_FORM = 2
 """The number of the form that digests are made of now; it is part of each of them."""
 
@@ -52,8 +54,26 @@ class ByName:
     found: bool = False
 
 
+@dataclass(frozen=True)
+class WrittenOnce:
+    """A shape that comes again and again, and is written down once."""
+
+    shape: Shape
+
+    @computed_once
+    def text(self) -> str:
+        """Its canonical text."""
+        return canonical_text(self.shape)
+
+    @computed_once
+    def named(self) -> tuple[Named, ...]:
+        """Every named thing in it."""
+        return tuple(named_inside(self.shape))
+
+
 Shape = (
     Named
+    | WrittenOnce
     | Word
     | ByName
     | Sequence["Shape"]
@@ -143,6 +163,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     tuple: _sequence,
     list: _sequence,
     Named: _named,
+    WrittenOnce: lambda shape: shape.text,
     Word: _word,
     ByName: lambda shape: f'{{"table":{_by_label(shape.entries)}}}',
 }
@@ -165,6 +186,8 @@ def first_text(shape: Shape) -> str:
     'Pair(low=Fraction(1, 2), high=None)'
     """
     match shape:
+        case WrittenOnce(inside):
+            return first_text(inside)
         case Word(name, key, value):
             return f"<{name}.{key}: {value!r}>"
         case Named(name, parts, _):
@@ -192,23 +215,21 @@ def named_inside(shape: Shape) -> list[Named]:
     pending, found = [shape], []
     while pending:
         part = pending.pop()
-        if type(part) in _AS_THEY_ARE:
+        kind = type(part)
+        if kind in _AS_THEY_ARE:
             continue
-        match part:
-            case Named(_, parts, later) as named:
-                found.append(named)
-                pending += parts.values()
-                pending += later.values()
-            case ByName(entries):
-                pending += entries.values()
-            case str():
-                pass
-            case tuple() | list() | Sequence() as inside:
-                pending += inside
-            case _:
-                pass
+        if isinstance(part, Named):
+            found.append(part)
+            pending += part.parts.values()
+            pending += part.later.values()
+        elif isinstance(part, WrittenOnce):
+            found += part.named
+        elif isinstance(part, ByName):
+            pending += part.entries.values()
+        elif isinstance(part, Sequence) and not isinstance(part, str):
+            pending += part
     return found
 
 
-_AS_THEY_ARE = {type(None), bool, int, str}
+_AS_THEY_ARE = {type(None), bool, int, float, Fraction, str, date, datetime, Word}
 """The types of what has nothing inside."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from sanql.errors import Refused
 
@@ -79,7 +80,7 @@ def show_upper(value: Fraction, digits: int = 6) -> str:
     >>> show_upper(Fraction(1, 3))
     '0.333334'
     """
-    return _decimal_text(-_round_down(-value, digits))
+    return _show_upper(value, digits)
 
 
 def show_lower(value: Fraction, digits: int = 6) -> str:
@@ -88,7 +89,7 @@ def show_lower(value: Fraction, digits: int = 6) -> str:
     >>> show_lower(Fraction(2, 3), 2)
     '0.66'
     """
-    return _decimal_text(_round_down(value, digits))
+    return _show_lower(value, digits)
 
 
 def number_upper(value: Fraction) -> float:
@@ -97,8 +98,7 @@ def number_upper(value: Fraction) -> float:
     >>> number_upper(Fraction(7, 10)), number_upper(Fraction(2, 3))
     (0.7, 0.6666666666666667)
     """
-    nearest = float(value)
-    return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)
+    return _number_upper(value)
 
 
 def number_lower(value: Fraction) -> float:
@@ -182,6 +182,23 @@ def _quoted(typed: object) -> str:
         case _:
             text = f"of type {type(typed).__name__}"
     return text if len(text) <= _QUOTED_MAX else text[:_QUOTED_MAX] + "…"
+
+
+# the same prices are shown with every answer
+@lru_cache(maxsize=1024)
+def _show_upper(value: Fraction, digits: int) -> str:
+    return _decimal_text(-_round_down(-value, digits))
+
+
+@lru_cache(maxsize=1024)
+def _show_lower(value: Fraction, digits: int) -> str:
+    return _decimal_text(_round_down(value, digits))
+
+
+@lru_cache(maxsize=1024)
+def _number_upper(value: Fraction) -> float:
+    nearest = float(value)
+    return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)
 
 
 def _round_down(value: Fraction, digits: int) -> Fraction:

@@ -49,6 +49,7 @@ from sanql.results import (
     Suggestion,
     certificate_from_dict,
 )
+from sanql.sources import snapshot_frames
 
 
 class San:
@@ -172,13 +173,16 @@ class San:
         """Return the certificate that came with an answer, by its number in the history."""
         return certificate_from_dict(recorded_certificate(self.session, self.analyst, number))
 
-    def refresh(self) -> Version:
+    def refresh(self, tables: Mapping[str, object] | None = None) -> Version:
         """Open the next version of the data: from now on questions are about the source as it is.
 
         It is the owner's to say, whether or not anything has changed: what was answered before is of the
-        versions before, and whatever is asked again is charged again.
+        versions before, and whatever is asked again is charged again. Where the policy has its `tables`
+        passed, the next version's may be passed here.
         """
         self.session.check_open()
+        if tables is not None:
+            snapshot_frames(self.session.policy, tables)
         return self.session.data.refresh()
 
     def erase_texts(
@@ -258,11 +262,17 @@ def open_policy(
     policy: str | Path | Policy,
     analyst: str | None = None,
     *,
+    tables: Mapping[str, object] | None = None,
     progress: Callable[[str], None] | None = None,
     door: Door = "python",
 ) -> San:
-    """Return San for a policy file; `analyst` may be left out when the policy names at most one."""
+    """Return San for a policy file; `analyst` may be left out when the policy names at most one.
+
+    A policy that names no source has its `tables` passed: data frames by name, kept beside the ledger.
+    """
     loaded = policy if isinstance(policy, Policy) else load(policy)
+    if tables is not None:
+        snapshot_frames(loaded, tables)
     return San(loaded, analyst, progress=progress, door=door)
 
 

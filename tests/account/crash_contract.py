@@ -30,7 +30,7 @@ NewLedger = Callable[..., Policy]
 
 TERMS = {"neighbours": "add-remove"}
 GENEROUS = Budget(Fraction(1000), Fraction(0))
-FIRST = few_of(range(12), 1)  # at which line a stride begins
+FIRST = few_of(range(40), 1)  # at which line a stride begins
 
 
 def question(text: str) -> str:
@@ -87,7 +87,7 @@ class CrashContract:
     Lines are tried in strides; `make soak` tries those between them.
     """
 
-    STRIDE = 6
+    STRIDE = 20
 
     @pytest.fixture
     def new_ledger(self) -> NewLedger:
@@ -205,8 +205,9 @@ class CrashContract:
         assert verification.accounts[0].epsilon_spent_upper == 1
 
     @pytest.mark.slow
+    @pytest.mark.parametrize("turns", few_of([3, 8], 1))
     def test_eight_processes_killed_at_random_never_overspend_and_never_lose_a_charge(
-        self, new_ledger: NewLedger, laplace: Laplace
+        self, new_ledger: NewLedger, laplace: Laplace, turns: int
     ) -> None:
         seed = random.Random(20261115)
         policy = new_ledger(budget=Budget(Fraction(4), Fraction(0)))
@@ -222,7 +223,7 @@ class CrashContract:
                     say("reserved")
                     ledger.spend(reservation, b"answer")
 
-        for turn in range(8):
+        for turn in range(turns):
             children = [Child(work) for _ in range(8)]
             # at first before the budget can be spent, however quick the disk is
             time.sleep(seed.uniform(0.05, 0.15 if turn < 2 else 0.4))

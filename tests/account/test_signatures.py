@@ -24,6 +24,8 @@ from sanql.errors import LedgerError
 from sanql.policy.model import Analyst, Budget, Coalition, Policy
 from support.hospitals import hospital_in
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 MakePolicy = Callable[..., Policy]
 Laplace = Callable[[str], Charge]
 

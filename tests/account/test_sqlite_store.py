@@ -75,6 +75,8 @@ def test_a_reader_makes_nothing_and_holds_one_view(tmp_path: Path) -> None:
             "psycopg",
             {
                 "account/stores/postgres_connection.py",
+                "sources/snapshots/postgres.py",  # data, not an account
+                "sources/snapshots/postgres_session.py",
                 "server/wire/catalogue/asking.py",  # which is about empty tables, and holds nothing
                 "server/wire/catalogue/cluster.py",
                 "server/wire/catalogue/shape.py",

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pytest
 
 from sanql.answer.post_process import show
-from sanql.measurements.measurement import Measured
 from sanql.noise.cells import add_noise
 from sanql.plan.level import Level
 from sanql.results.answer import Answer
+from support.exact_cells import cell_of
 from support.samplers import SilentSampler
 
 Planned = Callable[..., Level]
@@ -107,9 +107,8 @@ def averages(planned: Planned, text: str, rows: list[int]) -> tuple[list[object]
     plan = planned(sql, "1")
     exact = [*rows, *[0] * (121 - len(rows))]
     cells: dict[str, list[int]] = {"k0": list(range(121))}
-    for index, part in enumerate(plan.measurements):
-        summed = part.kind is Measured.SUM
-        cells[f"m{index}"] = [n * (10_000 - part.centre) if summed else n for n in exact]
+    for index, part in enumerate(plan.computed):
+        cells[f"m{index}"] = [cell_of(part, n * 10_000, n) for n in exact]
     shown = show(plan, add_noise(plan, pa.table(cells), SilentSampler()), Fraction(95, 100))
     ends = np.array(shown.intervals["y"], dtype=float)[:, : len(rows)]
     return shown.table.column("y").to_pylist()[: len(rows)], ends

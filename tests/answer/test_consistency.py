@@ -18,16 +18,15 @@ from scipy.stats import binom
 
 from sanql.answer.levels import LevelCells, add_noise_to_levels, show_levels
 from sanql.answer.reconcile import fitted
-from sanql.measurements.measurement import Measured
-from sanql.measurements.noisy_cells import NoisyCells
-from sanql.mechanisms import ExactSampler
+from sanql.mechanisms import ExactSampler, Sampler
 from sanql.plan.keys import OneGroup, PublicKeys
 from sanql.plan.plan import Plan
 from sanql.plan.reconcilable import shared_measurements
 from sanql.policy.model import ColumnUnit, Table
 from support.by_hand import TABLES
 from support.cells import priced
-from support.samplers import ExtremeSampler
+from support.exact_cells import cell_of
+from support.samplers import ExtremeSampler, SilentSampler
 
 pytestmark = pytest.mark.slow
 
@@ -76,16 +75,16 @@ def exact_cells(plan: Plan, most: int = 300) -> list[pa.Table]:
             f"k{n}": [domains[key][i] for i in np.unravel_index(np.arange(size), shape)[n]]
             for n, key in enumerate(own)
         }
-        for index, part in enumerate(level.measurements):
-            values = rows if part.kind is not Measured.SUM else rows * (part.high // 3)
-            total = np.zeros(size, dtype=np.int64)
-            np.add.at(total, place, values)
-            columns[f"m{index}"] = total * part.scale
+        counts = np.zeros(size, dtype=np.int64)
+        np.add.at(counts, place, rows)
+        for index, part in enumerate(level.computed):
+            value = part.centre + part.low + 2 * (part.high - part.low) // 3
+            columns[f"m{index}"] = cell_of(part, counts * value, counts)
         tables.append(pa.table(columns))
     return tables
 
 
-def noisy(plan: Plan, exact: list[pa.Table], sampler: ExactSampler) -> LevelCells:
+def noisy(plan: Plan, exact: list[pa.Table], sampler: Sampler) -> LevelCells:
     return add_noise_to_levels(plan, exact, sampler)
 
 
@@ -126,7 +125,7 @@ def test_intervals_hold_as_often_as_they_say_and_hold_what_is_shown(
 ) -> None:
     plan = planned(SQL.format(table), epsilon, delta)
     exact = exact_cells(plan)
-    truth = show_levels(plan, LevelCells(tuple(map(NoisyCells, exact))), confidence).table
+    truth = show_levels(plan, noisy(plan, exact, SilentSampler()), confidence).table
     shown = show_levels(plan, noisy(plan, exact, ExactSampler()), confidence)
     levels = truth.column("level").to_numpy()
     for name, (lows, highs) in shown.intervals.items():
@@ -185,8 +184,8 @@ def test_fitted_levels_err_less_than_levels_by_themselves(
 def test_cells_without_noise_are_shown_as_they_are() -> None:
     plan = planned(SQL.format("rows"), "0.5")
     exact = exact_cells(plan)
-    fit = fitted(plan, tuple(map(NoisyCells, exact)))
-    assert [cells.table for cells in fit] == exact
+    cells = noisy(plan, exact, SilentSampler()).levels
+    assert [fit.table for fit in fitted(plan, cells)] == [each.table for each in cells]
 
 
 def kinds(sql: str, delta: str = "0") -> list[tuple[str, int]]:

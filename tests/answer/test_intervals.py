@@ -21,6 +21,7 @@ from sanql.mechanisms import ExactSampler
 from sanql.noise.cells import add_noise
 from sanql.plan.accuracy import half_width
 from sanql.plan.level import Level
+from support.exact_cells import cell_of
 
 pytestmark = pytest.mark.slow
 
@@ -34,14 +35,14 @@ def exact_cells(plan: Level, small: bool) -> tuple[pa.Table, np.ndarray, np.ndar
     """Return cells for every key, with their row counts and sums of income in grid steps."""
     numbers = np.random.default_rng(7)
     rows = numbers.integers(1, 4 if small else 3000, CELLS)
-    part = next(m for m in plan.measurements if m.kind is Measured.SUM)
+    part = next(m for m in plan.computed if m.kind is Measured.SUM)
     centred = np.array([numbers.integers(part.low * n, part.high * n + 1) for n in rows])
     ages, scores = np.divmod(np.arange(CELLS), 41)
     columns = {"k0": ages, "k1": scores - 10}
-    for index, measurement in enumerate(plan.measurements):
-        steps = centred if measurement.kind is Measured.SUM else rows
-        columns[f"m{index}"] = steps * measurement.scale
-    return pa.table(columns), rows, centred + part.centre * rows
+    steps = centred + part.centre * rows
+    for index, measurement in enumerate(plan.computed):
+        columns[f"m{index}"] = cell_of(measurement, steps, rows)
+    return pa.table(columns), rows, steps
 
 
 def misses(plan: Level, small: bool, confidence: Fraction) -> dict[str, int]:

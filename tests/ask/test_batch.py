@@ -45,7 +45,7 @@ BY_BAND = f"SELECT {BAND} AS band, COUNT(*) AS n, SUM(age) AS years FROM people 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
 BY_KIND = "SELECT kind, COUNT(*) AS n, AVG(price) AS mean FROM bought GROUP BY kind"
 QUESTIONS = [COUNT, BY_BAND, BY_SEX, f"{BY_SEX} ORDER BY n DESC", BY_KIND]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 def opened(folder: Path, sampler: SilentSampler | None = None) -> San:

@@ -33,7 +33,7 @@ LATE = "SELECT dest, COUNT(*) AS n FROM flights WHERE delay > 20 GROUP BY dest"
 BY_ORIGIN = "SELECT origin, COUNT(*) AS n FROM flights GROUP BY origin"
 QUESTIONS = [LIST, LATE, BY_ORIGIN, f"{LIST} ORDER BY n DESC LIMIT 3"]
 PLANES, DESTS = 3000, 40
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 def opened(folder: Path, sampler: SilentSampler | None = None) -> San:

@@ -25,7 +25,7 @@ kind = { type = "text", domain = ["a", "b"] }
 """
 )
 ROWS = {1: 1, 2: 3, 3: 20}  # of each unit, half of them of either kind but for the first
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ sex = { type = "text", domain = ["F", "M"] }
 SIZES = {"Oslo": 400, "Bergen": 60, "Tromsø": 59, "Alta": 20}
 SQL = "SELECT city, COUNT(*) AS n FROM people GROUP BY city ORDER BY n DESC"
 PRICE = {"epsilon": 10, "delta": "1e-6"}
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ sex = { type = "text", domain = ["F", "M"] }
 age = { type = "integer", bounds = [0, 100] }
 """
 )
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 @pytest.fixture

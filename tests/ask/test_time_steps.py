@@ -13,6 +13,8 @@ from sanql.policy import load
 from sanql.san import San
 from support.hospitals import hospital_in
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 class Clock:
     """A clock that goes on by what is slept, and by what is done."""

@@ -16,7 +16,7 @@ SELECT COUNT(*) AS n FROM people;
 SELECT kind, COUNT(*) AS n FROM visits WHERE kind <> ';' GROUP BY kind;
 SELECT kind, COUNT(*) AS n FROM visits WHERE kind <> ';' GROUP BY kind ORDER BY n
 """
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 @pytest.fixture

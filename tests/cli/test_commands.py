@@ -15,7 +15,7 @@ from support.commands import run, run_process
 from support.hospitals import hospital_in
 from support.policies import dataset
 
-pytestmark = pytest.mark.slow  # each asks the demo hospital
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 HEAVY = ("duckdb", "sqlglot", "pyarrow", "numpy", "scipy", "rich", "dp_accounting")
 
 

@@ -13,6 +13,8 @@ from sanql.policy import load
 from support.commands import run
 from support.hospitals import hospital_in
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 TOKEN = re.compile(r"san_[a-z2-7]{12}_[a-z2-7]{52}")
 
 

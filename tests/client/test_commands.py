@@ -14,7 +14,7 @@ import sanql
 from support.commands import run
 from support.serving import Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 COUNT = "SELECT COUNT(*) AS n FROM people"
 BY_REGION = "SELECT region, COUNT(*) AS n, AVG(score) AS mean FROM people GROUP BY region"
 HEAVY = ("duckdb", "flint", "numpy", "pandas", "polars", "pyarrow", "scipy", "sqlglot")

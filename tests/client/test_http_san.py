@@ -12,7 +12,7 @@ from client.together_contract import ServedContract
 from client.town import POOR
 from support.serving import Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 class TestHttp(SanContract, ServedContract):

@@ -14,7 +14,7 @@ from sanql.errors import AccessDenied, Refused
 from support.commands import run
 from support.serving import Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 TYPED = "SELECT COUNT(*) FROM people WHERE region = 'north\u202e[red]'"
 
 

@@ -16,7 +16,7 @@ from sanql.results import Answer, Explanation
 from support.interrupts import interrupted_at
 from support.serving import Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 BY_REGION = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 
 

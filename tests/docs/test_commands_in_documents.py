@@ -13,6 +13,8 @@ from support.commands import run
 from support.hospitals import hospital_in
 from support.serving import Served, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = [

@@ -10,8 +10,8 @@ import pytest
 
 from account.store_contract import after
 from sanql.account.stores.postgres import PostgresStore
-from sanql.account.stores.postgres_connection import _IDLE_SECONDS, _VERSION_LEAST
-from sanql.policy.ledger_address import _PARAMETERS, _SSL_MODES
+from sanql.policy.postgres_address import _LEDGER, _PARAMETERS, _SSL_MODES
+from sanql.postgres_driver import IDLE_SECONDS, POSTGRES_LEAST
 from support.postgres import ledger_in, postgres_server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "postgres.md").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_the_administrators_statements_are_all_that_is_needed() -> None:
 
 def test_the_page_names_what_an_address_may_have() -> None:
     written = set(re.findall(r"[?&](\w+)=", PAGE)) | {"port"}
-    assert written == set(_PARAMETERS)
+    assert written == {*_LEDGER.parameters, *_PARAMETERS}
     assert all(f"`{mode}`" in PAGE for mode in _SSL_MODES)
-    assert f"PostgreSQL {_VERSION_LEAST} or newer" in PAGE
-    assert f"after {_IDLE_SECONDS} seconds" in PAGE
+    assert f"PostgreSQL {POSTGRES_LEAST} or newer" in PAGE
+    assert f"after {IDLE_SECONDS} seconds" in PAGE

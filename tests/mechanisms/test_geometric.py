@@ -15,7 +15,7 @@ from scipy import stats
 
 from sanql.errors import Refused
 from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, ExactSampler, Geometric, NoNoise
-from sanql.mechanisms.deviations import deviation_upper
+from sanql.mechanisms.deviations import deviation_upper, quantile_upper
 
 FALSE_ALARM = 1e-9
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(1000), Fraction(2**40) / 3]
@@ -103,6 +103,9 @@ def test_sums_of_laplace_noise_reach_as_rarely_as_stated(weights: list[int]) -> 
         assert tails[math.ceil(x)] <= probability
         true = int(np.argmax(tails <= probability))
         assert x <= 2 * true + 2  # and it is of some use
+        nearer = quantile_upper(DiscreteLaplace(scale), counted, probability)
+        assert tails[math.ceil(nearer)] <= probability
+        assert nearer <= 1.01 * true + 1
 
 
 def test_sums_of_gaussian_noise_are_those_of_one_gaussian() -> None:

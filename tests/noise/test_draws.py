@@ -13,7 +13,7 @@ import pytest
 from sanql.answer.levels import add_noise_to_levels
 from sanql.measurements.measurement import Measured
 from sanql.measurements.noisy_cells import NoisyCells
-from sanql.mechanisms import Noise
+from sanql.mechanisms import Candidates, Geometric, Noise
 from sanql.plan.level import Level
 from sanql.plan.plan import Plan
 from support.by_hand import TABLES
@@ -44,6 +44,10 @@ class Numbered:
     def sample(self, noise: Noise, count: int) -> np.ndarray:
         self.given += count
         return np.arange(self.given - count, self.given)
+
+    def choose(self, noise: Geometric, candidates: Candidates) -> int:
+        self.given += 1
+        return candidates.runs(0).starts[0]
 
     def secret(self) -> int:
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -12,6 +13,7 @@ from sanql.measurements.limits import ContributionLimits
 from sanql.measurements.quantile_picks import (
     ROW,
     QuantileBins,
+    Turn,
     ladder,
     make_quantile_bins,
     pick_levels,
@@ -19,8 +21,9 @@ from sanql.measurements.quantile_picks import (
     sensitivity_of_picks,
 )
 from sanql.measurements.sensitivity import SensitivitySetting
-from sanql.noise.picks import score, spread
+from sanql.noise.places import PlacesBetween, RankedPlaces
 from sanql.policy.model import Neighbours
+from support.places import score, spread
 
 pytestmark = pytest.mark.slow
 
@@ -143,6 +146,75 @@ def test_bins_cover_the_bounds_and_stay_few(points: int, groups: int | None, sev
     bins = make_quantile_bins(Fraction(1), -7, points - 8, several, groups)
     assert bins.bottom + bins.count * bins.width > bins.top
     assert bins.bottom + (bins.count - 1) * bins.width <= bins.top
-    assert bins.places <= 2**18
-    assert bins.splits & (bins.splits - 1) == 0
-    assert (groups or 256) * bins.places <= max(2**20, (groups or 256) * 2**8)
+    assert bins.count <= 2**16
+    assert (bins.splits == 1) == (bins.width == 1 and not several)
+    assert (groups or 256) * bins.count <= max(2**20, (groups or 256) * 2**8)
+
+
+def test_runs_are_what_writing_every_place_down_gives() -> None:
+    numbers = np.random.default_rng(4)
+    for _ in range(400):
+        bins, splits = int(numbers.integers(1, 6)), 2 ** int(numbers.integers(0, 4))
+        rows = numbers.integers(0, 2 * splits + 2, bins) * (numbers.random(bins) < 0.6)
+        ranked, before = RankedPlaces(rows, splits), spread(rows, splits)
+        assert [ranked.before(place) for place in range(before.size)] == before.tolist()
+        start = int(numbers.integers(0, bins * splits))
+        stop = int(numbers.integers(start, bins * splits + 1))
+        turn = Turn(0, int(numbers.integers(0, ROW + 1)), None, None)
+        aim = int(numbers.integers(-3 * ROW, 3 * ROW + 1)) * int(numbers.integers(0, 2))
+        scores = score(before, start, stop, turn, aim)
+        candidates = PlacesBetween(ranked, start, stop, turn.share, aim)
+        assert candidates.count == scores.size
+        for reach in (None, 0, ROW, 3 * ROW):
+            runs = candidates.runs(reach)
+            found = {
+                place: distance
+                for first, size, distance in zip(
+                    runs.starts, runs.sizes, runs.distances, strict=True
+                )
+                for place in range(first, first + size)
+            }
+            away = dict(enumerate((scores.max() - scores).tolist(), start))
+            assert found == {p: d for p, d in away.items() if reach is None or d <= reach}
+            assert sum(runs.sizes) == len(found) == candidates.count - runs.others
+            assert list(runs.distances) == sorted(runs.distances)
+
+
+def all_picks(
+    rows: np.ndarray, fractions: tuple[Fraction, ...], splits: int, scale: float
+) -> dict[tuple[int, ...], float]:
+    """Return how likely all quantiles are picked at each of all places, by the exponential mechanism."""
+    before = spread(rows, splits)
+    likely: dict[tuple[tuple[int, int], ...], float] = {(): 1.0}
+    for turn in (turn for level in pick_levels(fractions) for turn in level):
+        further = {}
+        for picked, chance in likely.items():
+            known = dict(picked)
+            start = known[turn.after] if turn.after is not None else 0
+            stop = known[turn.before] if turn.before is not None else before.size - 1
+            weights = np.exp(score(before, start, stop, turn, 0) / scale)
+            for place, weight in enumerate(weights / weights.sum(), start):
+                further[(*picked, (turn.index, place))] = chance * float(weight)
+        likely = further
+    return {tuple(place for _, place in sorted(picked)): p for picked, p in likely.items()}
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
+@pytest.mark.parametrize("fractions", [(Fraction(1, 2),), (Fraction(9, 10),), QUARTILES], ids=str)
+def test_picks_of_all_neighbours_are_as_likely_as_epsilon_says(
+    neighbours: Neighbours, fractions: tuple[Fraction, ...]
+) -> None:
+    """Every database of up to three rows in two bins of two places, every neighbour, every outcome."""
+    epsilon, splits, bins = 1.0, 2, 2
+    setting = SensitivitySetting(neighbours, ContributionLimits(1, 1, 1), True, False)
+    scale = 2 * sensitivity_of_picks(setting, fractions).l1 / epsilon
+    held = [np.array(rows) for rows in product(range(4), repeat=bins) if sum(rows) <= 3]
+    likely = [all_picks(rows, fractions, splits, scale) for rows in held]
+    steps = {(1, 0)} if neighbours == "add-remove" else {(1, 0), (1, 1)}
+    reached = 0.0
+    for (a, ours), (b, theirs) in product(zip(held, likely, strict=True), repeat=2):
+        apart = int(np.maximum(a - b, 0).sum()), int(np.maximum(b - a, 0).sum())
+        if tuple(sorted(apart, reverse=True)) in steps:
+            ratios = [math.log(ours[place] / theirs[place]) for place in ours]
+            reached = max(reached, *map(abs, ratios))
+    assert 0.3 * epsilon < reached <= epsilon * (1 + 1e-9)

@@ -21,7 +21,7 @@ import pytest
 import sanql
 from plan.golden import DECLARATIONS, QUESTIONS, TABLES, digests, planned
 from sanql.account.events import Event
-from sanql.mechanisms import Noise, SummedNoise
+from sanql.mechanisms import Noise
 from sanql.parse.question import parse
 from sanql.plan import price
 from sanql.plan.digest import question_digest
@@ -63,6 +63,7 @@ NO_PART = {
     "LevelOutline.values_asked": "the measurements say how many values of a unit count",
     "LevelOutline.by_weights": "a way to measure that was not taken",
     "Measuring.limits": "the level's own limits, by which its error is judged",
+    "Measuring.setting": "a measurement has the sensitivity that follows from it",
     "Measuring.other_groups": "follows from `other` and the measurements",
     "Measuring.unit_norms": "follows from limits, keys and neighbours; a measurement has its own norm",
     "Priced.mechanism": "words for what the noises are",
@@ -75,7 +76,7 @@ NO_PART = {
     "Query.distinct": "computed from noisy cells",
     "Query.sets": "each set is a level of its own",
 }
-SEEN_OUTSIDE_ONLY = {AggregateRef, Grouping, IntervalEnd, SummedNoise}
+SEEN_OUTSIDE_ONLY = {AggregateRef, Grouping, IntervalEnd}
 
 
 def test_digests_are_what_they_have_always_been() -> None:

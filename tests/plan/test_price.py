@@ -20,12 +20,14 @@ from sanql.mechanisms import (
     DiscreteLaplace,
     Geometric,
     NoNoise,
+    SummedNoise,
     TruncatedGeometric,
 )
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.mechanism import Priced, split
 from sanql.plan.norms import bounded_by_norm
+from sanql.plan.pairs import suited
 from sanql.plan.pricing import expected_error
 from sanql.statistics import Measuring
 from sanql.statistics.average import AverageOf
@@ -109,7 +111,7 @@ def test_the_mechanism_with_the_smaller_expected_error_is_taken(
 ) -> None:
     plan, outline = planned(sql, epsilon, delta), outlined(sql)
     price = Fraction(epsilon), Fraction(delta)
-    in_l1 = bounded_by_norm(outline.measuring, 1)
+    in_l1 = suited(outline.measuring, 1)
     ways = [(in_l1, laplace_of(in_l1, *price))]
     for measuring in filter(None, (outline.measuring, outline.by_weights)):
         in_l2 = bounded_by_norm(measuring, 2)
@@ -154,7 +156,9 @@ def test_both_mechanisms_have_their_use(planned: Planned) -> None:
 def test_without_delta_noise_is_never_gaussian(planned: Planned, sql: str) -> None:
     plan = planned(sql, "1", "0")
     assert plan.charge.delta == 0
-    assert all(isinstance(noise, DiscreteLaplace | Geometric) for noise in plan.noises)
+    assert all(
+        isinstance(noise, DiscreteLaplace | Geometric | SummedNoise) for noise in plan.noises
+    )
 
 
 def test_a_delta_that_is_not_needed_is_not_charged(planned: Planned) -> None:

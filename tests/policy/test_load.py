@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sanql.policy import load
+from sanql.errors import PolicyError
+from sanql.policy import PassedTables, SourceDatabase, load
 from sanql.policy.model import (
     Analyst,
     Budget,
@@ -256,3 +257,40 @@ def test_a_relative_path_to_the_policy_is_made_absolute(
 def test_a_policy_can_be_handed_to_another_process(write: Write) -> None:
     policy = load(write(WHOLE))
     assert pickle.loads(pickle.dumps(policy)) == policy
+
+
+def test_a_policy_without_a_source_reads_tables_that_are_passed_beside_its_ledger(
+    write: Write, policy_text: Text, tmp_path: Path
+) -> None:
+    passed = load(write(policy_text({"source": None, "ledger": '"books/own.ledger"'})))
+    assert (passed.origin, passed.source) == (
+        PassedTables(),
+        str(tmp_path / "books" / "own.tables"),
+    )
+    rehearsed = load(write(policy_text({"source": None, "scratch": "true"})))
+    assert rehearsed.source == str(tmp_path / f"{rehearsed.name}.tables"), "those of the account"
+    assert load(write(policy_text({}))).origin is None
+
+
+def test_a_database_is_a_source_with_a_snapshot_beside_the_ledger(
+    write: Write, policy_text: Text, tmp_path: Path
+) -> None:
+    address = '"postgresql://reader@db.example/clinic?sslrootcert=ca.pem"'
+    more = {"schemas": '["b", "a"]', "source_password_file": '"secret"'}
+    policy = load(write(policy_text({"source": address} | more)))
+    place = policy.origin
+    assert place == SourceDatabase("db.example", 5432, "clinic", ("b", "a"))
+    assert isinstance(place, SourceDatabase) and place.password_file == tmp_path / "secret"
+    assert (place.user, dict(place.tls)) == (
+        "reader",
+        {"sslmode": "verify-full", "sslrootcert": str(tmp_path / "ca.pem")},
+    )
+    assert policy.source == str(tmp_path / f"{policy.name}.tables")
+    assert pickle.loads(pickle.dumps(policy)) == policy
+
+
+@pytest.mark.parametrize("schemas", ["[]", '"public"', "[1]", '["a", "a"]', "['a\"b']"])
+def test_schemas_are_a_list_of_names(write: Write, policy_text: Text, schemas: str) -> None:
+    text = policy_text({"source": '"postgresql://db.example/clinic"', "schemas": schemas})
+    with pytest.raises(PolicyError, match="schemas"):
+        load(write(text))

@@ -15,6 +15,8 @@ from sanql.policy import load
 from sanql.policy.model import ColumnUnit, RowUnit
 from sanql.policy.smartnoise import from_smartnoise
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 METADATA = """
 engine: postgres
 clinic:

@@ -39,6 +39,7 @@ from sanql.plan.level import Level
 
 Groups = dict[Key, list[Any]]
 BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM)
+SUMS = (Measured.SUM, Measured.BELOW)
 
 
 class Violation(AssertionError):
@@ -59,7 +60,7 @@ def check_sum(plan: Level, whole: pa.Table, parts: Sequence[pa.Table]) -> int:
         for part in some:
             if part.keys() != every.keys():
                 raise Violation("the set of groups depends on the data")
-    for index, part in enumerate(plan.measurements):
+    for index, part in enumerate(plan.computed):
         if part.kind is Measured.OTHER_GROUPS:
             continue
         if part.choices or part.kind is Measured.CHOICE:
@@ -112,9 +113,9 @@ def _adds_up(kind: Measured, whole: Any, parts: list[Any]) -> bool:
         return Counter(whole) == sum(map(Counter, parts), Counter())
     if kind is Measured.DISTINCT:
         return bool(max(parts, default=0) <= whole)
-    if kind is Measured.SUM and any(abs(part) >= CELL_LIMIT for part in parts):
+    if kind in SUMS and any(abs(part) >= CELL_LIMIT for part in parts):
         return True
-    if kind is Measured.SUM:
+    if kind in SUMS:
         return bool(whole == max(-CELL_LIMIT, min(CELL_LIMIT, sum(parts))))
     return bool(whole == sum(parts))
 

@@ -38,15 +38,20 @@ EPSILON, DELTA = Fraction(1), Fraction(1, 1000)
 GROUPS_MAX = 60  # more public keys than these, and longer statements, only cost time
 LENGTH_MAX = 20_000
 ALTERED = 4  # engines with settings drawn at random
+UNIT_PARTS = 3  # that units are taken in, one after the other
 COMPARED = 1  # other engines that one question is put to
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question as it is sent: each level with its statement."""
+    """A question as it is sent: each level with its statement.
+
+    `in_parts` are the same levels with units taken in parts, which gives the same cells.
+    """
 
     sql: str
     levels: tuple[tuple[Level, Statement], ...]
+    in_parts: tuple[Statement, ...]
 
     @property
     def large(self) -> str | None:
@@ -70,10 +75,13 @@ def ask(
         query = parse(sql, tables).query
         outlined = outline(query, tables, policy.neighbours, groups)
         planned = price(outlined, EPSILON, DELTA)
-        sent = [compile_plan(level, source, secret) for level in planned.levels]
+        sent, in_parts = (
+            [compile_plan(level, layout, secret) for level in planned.levels]
+            for layout in (source, replace(source, parts=UNIT_PARTS))
+        )
     except Refused as refused:
         return refused.code
-    return Asked(sql, tuple(zip(planned.levels, sent, strict=True)))
+    return Asked(sql, tuple(zip(planned.levels, sent, strict=True)), tuple(in_parts))
 
 
 class Examination:
@@ -96,14 +104,22 @@ class Examination:
 
     def examine(self, asked: Asked) -> int:
         """Put a question to both oracles; return how many comparisons were made, or raise a Violation."""
-        return sum(self._examine(plan, sent) for plan, sent in asked.levels)
+        compared = 0
+        for (plan, sent), in_parts in zip(asked.levels, asked.in_parts, strict=True):
+            compared += self._examine(plan, sent, in_parts)
+        return compared
 
     def cells(self, sent: Statement) -> tuple[pa.Table, list[pa.Table]]:
         """Return the exact cells of the whole and of each part."""
         return _cells(self._whole, sent), [_cells(engine, sent) for engine in self._parts]
 
-    def _examine(self, plan: Level, sent: Statement) -> int:
+    def _examine(self, plan: Level, sent: Statement, in_parts: Statement) -> int:
         whole, parts = self.cells(sent)
+        if in_parts.parts > 1:
+            try:
+                check_same(plan, whole, _cells(self._whole, in_parts))
+            except Violation as violation:
+                raise Violation(f"in parts: {violation}") from None
         compared = check_sum(plan, whole, parts)
         rows = isinstance(plan.outline.table.unit, RowUnit)
         compared += check_units(plan, parts[: self._singles], rows=rows)

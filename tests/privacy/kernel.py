@@ -150,7 +150,7 @@ def source_of(policy: Policy, schema: Schema) -> PreparedSource:
     path = policy.ledger.parent / str(policy.source)
     if not path.exists():
         write_database(path, schema, {})
-    return prepare(policy)
+    return prepare(policy, engine=InProcessEngine())
 
 
 def optimizer_rules() -> list[str]:

@@ -175,7 +175,7 @@ ACCOUNTS = (
     Mutant(
         "an account that nobody could find again is refused",
         "account/claims/claims.py",
-        "if not at_home and beside < len(self._places):",
+        "if not at_home and (self._site.origins.claimed or beside < len(self._places)):",
         "if False:",
         "account/test_claims.py::test_an_account_that_can_be_claimed_nowhere_is_refused",
     ),
@@ -267,7 +267,7 @@ ACCOUNTS = (
     Mutant(
         "a file that is written to during a question gives no answer",
         "ask/data.py",
-        "if written and not opened.version.holds(self._look(locate(self._policy))[0].hashes):",
+        "if is_copy or not opened.version.holds(self._look(source)[0].hashes):",
         "if False:",
         f"{CHANGED}test_a_file_written_to_during_a_question_gives_no_answer",
     ),

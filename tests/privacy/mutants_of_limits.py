@@ -7,6 +7,8 @@ from privacy.mutation import Mutant
 BOUNDING = "privacy/test_bounding.py::"
 DISTINCT = "privacy/test_distinct_values.py::"
 CHOICE = "privacy/test_value_choice.py::"
+AROUND = "statistics/test_variance_around.py::"
+CHOSEN = "mechanisms/test_choice.py::"
 LEVELS = "plan/test_levels.py::"
 MOVED = "plan/test_sensitivity.py::"
 BY_VALUE = "statistics/test_by_value.py::"
@@ -16,11 +18,41 @@ PICKS = "noise/test_picks.py::"
 NEW = "privacy/test_relations.py::"
 SHARES = "privacy/test_shares.py::"
 NORMS = "privacy/test_norms.py::"
+PAIRS = "privacy/test_pairs.py::"
 NORMS_COUNTED = (
     f"{NORMS}test_counts_of_every_unit_are_scaled_by_the_rule_and_move_no_further_than_declared"
 )
 
 LIMITS = (
+    # ---- averages in pairs
+    Mutant(
+        "both sides of a pair have noise for what a row adds to the two of them",
+        "measurements/pairs.py",
+        "return Sensitivity(sides * total * width,",
+        "return Sensitivity(sides * total * width // 2,",
+        f"{PAIRS}test_a_unit_at_one_end_moves_the_pair_by_all_that_is_declared",
+    ),
+    Mutant(
+        "a unit that changes leaves one side of a pair and comes to the other",
+        "measurements/pairs.py",
+        'sides = 1 if setting.neighbours == "add-remove" else 2',
+        "sides = 1",
+        f"{PAIRS}test_a_unit_at_one_end_moves_the_pair_by_all_that_is_declared",
+    ),
+    Mutant(
+        "what values are below their upper bound is of the values that count",
+        "compile/cells.py",
+        'counts = f"system.main.sum(w{column})"',
+        'counts = f"system.main.sum(w{column} + 1)"',
+        f"{PAIRS}test_a_unit_at_one_end_moves_the_pair_by_all_that_is_declared",
+    ),
+    Mutant(
+        "one event is charged for both sides, of the noise that they have",
+        "plan/laplace.py",
+        "noises.append(SummedNoise(DiscreteLaplace(bounds.l1 / (epsilon * paired)), 2))",
+        "noises.append(SummedNoise(DiscreteLaplace(bounds.l1 / (2 * epsilon * paired)), 2))",
+        f"{PAIRS}test_one_event_is_charged_for_both_sides_with_the_noise_that_they_have",
+    ),
     # ---- what one unit may add
     Mutant(
         "a unit is in no more groups than it may",
@@ -240,6 +272,41 @@ LIMITS = (
         "here = setting if number == 0 else replace(setting, one_group=False)",
         "here = setting",
         f"{SHARES}test_a_row_moves_from_one_side_of_a_pick_to_the_other",
+    ),
+    Mutant(
+        "squares answer for the end that is further from the noisy mean",
+        "measurements/squares.py",
+        "max(mean - first.low, first.high - mean)",
+        "min(mean - first.low, first.high - mean) + Fraction(1, 2)",
+        f"{AROUND}test_squares_of_every_neighbour_move_no_further_than_declared",
+    ),
+    Mutant(
+        "squares are around a mean where both sums are surely of one value",
+        "statistics/variance.py",
+        "stored = isinstance(argument, ColumnRef) and argument.stored",
+        "stored = True",
+        f"{AROUND}test_squares_are_around_zero_where_anything_is_not_sure",
+    ),
+    Mutant(
+        "a row of a bin is in one of its places, and in no other",
+        "noise/places.py",
+        "np.count_nonzero(self._order[:left] < split)",
+        "np.count_nonzero(self._order[:left] <= split)",
+        f"{PICKS}test_runs_are_what_writing_every_place_down_gives",
+    ),
+    Mutant(
+        "what a choice leaves out at first weighs next to nothing",
+        "mechanisms/choice.py",
+        "candidates.count.bit_length()) * Fraction(7, 10)",
+        "candidates.count.bit_length()) * Fraction(1, 10)",
+        f"{CHOSEN}test_what_was_left_out_comes_up_where_the_digits_say_so",
+    ),
+    Mutant(
+        "candidates at one distance are as likely as they are many",
+        "mechanisms/choice.py",
+        "sizes[distance] = sizes.get(distance, 0) + size",
+        "sizes[distance] = size",
+        f"{CHOSEN}test_candidates_come_up_as_often_as_their_weights_say",
     ),
     Mutant(
         "a pick answers for scores that move both ways",

@@ -87,8 +87,8 @@ RELEASE = (
     Mutant(
         "every cell of every piece has a draw of its own",
         "noise/cells.py",
-        "drawn = self._sampler.sample(self._level.noises[index], len(values))",
-        "drawn = self._sampler.sample(self._level.noises[index], min(1, len(values)))",
+        "self._sampler.sample(noise, len(values))",
+        "self._sampler.sample(noise, min(1, len(values)))",
         f"{BATCHES}test_no_draw_serves_two_cells_of_different_batches",
     ),
     Mutant(

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from sanql.catalog.description import PreparedSource
+from sanql.engines.in_process.engine import InProcessEngine
 from sanql.engines.preparation import prepare
 from sanql.kernel import Statement
 from sanql.kernel.lockdown import attach, connect, limit, lock, question_cursor
@@ -33,7 +34,7 @@ class Asked:
     def __init__(self, policy: Path) -> None:
         """Prepare the source of a policy file."""
         self.policy: Policy = load(policy)
-        self.source: PreparedSource = prepare(self.policy)
+        self.source: PreparedSource = prepare(self.policy, engine=InProcessEngine())
 
     def cells_of(
         self, questions: Sequence[str], file: Path, threads: int = 2

@@ -19,6 +19,7 @@ from privacy.equal_pairs import Pairs
 from privacy.kernel import Kernel
 from privacy.native_storage import HEAD
 from sanql.compile.statement import compile_plan
+from sanql.engines.in_process.engine import InProcessEngine
 from sanql.engines.preparation import prepare
 from sanql.policy import load
 from support.cells import SECRET, priced
@@ -57,7 +58,7 @@ class PairWorlds:
             policy = folder / world / "policy.toml"
             policy.write_text(HEAD.replace("data.duckdb", source) + _POLICY + "".join(declared))
             self._policy = load(policy)
-            self._source = prepare(self._policy)
+            self._source = prepare(self._policy, engine=InProcessEngine())
             self._kernels[world] = Kernel(self._source.database)
 
     def cells(self, question: str) -> dict[str, Cells]:

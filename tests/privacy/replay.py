@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +13,14 @@ import pyarrow as pa
 
 from sanql.measurements.measurement import Measured, Measurement
 from sanql.measurements.quantile_picks import ROW, QuantileBins, ladder, pick_levels
+from sanql.measurements.squares import squares_around
 from sanql.measurements.value_choice import choice_scores
-from sanql.noise.picks import score, spread
 from sanql.plan.keys import PrivateKeys, PublicKeys
 from sanql.plan.level import Level
+from support.places import few_splits, score, spread
 
 Key = tuple[Any, ...]
+ROWS = (Measured.ROWS, Measured.UNITS)
 BY_BINS = (Measured.PICKS, Measured.LADDER, Measured.HISTOGRAM)
 
 
@@ -28,6 +31,11 @@ class Distance:
     l1: int
     linf: int
     l2_squared: int
+
+    def __add__(self, other: Distance) -> Distance:
+        """Return how far two measurements together differ."""
+        linf = max(self.linf, other.linf)
+        return Distance(self.l1 + other.l1, linf, self.l2_squared + other.l2_squared)
 
 
 def keyed(plan: Level, cells: pa.Table) -> dict[Key, list[Any]]:
@@ -80,7 +88,7 @@ def check(plan: Level, left: pa.Table, right: pa.Table) -> list[bool]:
             scaled = any(part.norm for part in plan.measurements)
             assert group[selection] >= (0 if scaled else 1), "a group appears that no unit is in"
     attained = []
-    for index, part in enumerate(plan.measurements):
+    for index, part in enumerate(plan.computed):
         if part.kind is Measured.PICKS:
             found = scores_distance(part, ours, theirs, index)
         elif part.kind is Measured.LADDER:
@@ -89,6 +97,8 @@ def check(plan: Level, left: pa.Table, right: pa.Table) -> list[bool]:
             found = histogram_distance(part, ours, theirs, index)
         elif part.kind is Measured.CHOICE:
             found = choice_distance(plan, part, ours, theirs, index)
+        elif part.around is not None:
+            found = squares_distance(plan, part, ours, theirs, index)
         elif part.choices:
             found = choices_distance(part, ours, theirs, index)
         elif part.kind is Measured.DISTINCT and ours and theirs:
@@ -97,6 +107,9 @@ def check(plan: Level, left: pa.Table, right: pa.Table) -> list[bool]:
             found = distance(
                 {key: ours[key] for key in both}, {key: theirs[key] for key in both}, index
             )
+        elif part.pair is not None and part.kind is Measured.SUM:
+            # one noise is for both sides together
+            found = distance(ours, theirs, index) + distance(ours, theirs, part.pair.partner)
         else:
             found = distance(ours, theirs, index)
         declared = part.sensitivity
@@ -128,6 +141,27 @@ def check_apart(plan: Level, whole: pa.Table, without: pa.Table, alone: pa.Table
                 assert counts[0] == counts[1], (key, part, cells)
             else:
                 assert cells[0] == cells[1] + cells[2], (key, part, cells)
+
+
+def squares_distance(
+    plan: Level, part: Measurement, ours: dict[Key, list[Any]], theirs: dict[Key, list[Any]], index: int
+) -> Distance:  # fmt: skip
+    """Return how far squares move around any mean that noise might say, of the only group there is."""
+    assert part.around is not None
+    first = plan.measurements[part.around]
+    (left,), (right,) = ours.values(), theirs.values()
+    (count,) = (i for i, p in enumerate(plan.measurements) if p.sensitivity.zero and p.kind in ROWS)
+    assert left[count] == right[count], "the number of rows is public"
+    moved = 0
+    for mean in (first.low, Fraction(first.low + 3 * first.high, 4), 0, first.high):
+        one, other = (
+            squares_around(
+                first, part, Fraction(mean), (side[part.around], side[index]), side[count]
+            )
+            for side in (left, right)
+        )
+        moved = max(moved, abs(one - other))
+    return Distance(moved, moved, moved**2)
 
 
 def choices_distance(
@@ -174,23 +208,20 @@ def scores_distance(
     The places are those of our data without noise and, once more, some far from them.
     """
     assert part.quantile_bins is not None
-    found = []
-    for shift in (0, part.quantile_bins.places // 3):
+    found, splits = [], few_splits(part.quantile_bins)
+    places = part.quantile_bins.count * splits
+    for shift in (0, places // 3):
         total = 0
         for key in ours.keys() | theirs.keys():
             sides = [
                 _rows_in_bins(part.quantile_bins, side.get(key), index) for side in (ours, theirs)
             ]
-            before = [spread(rows, part.quantile_bins.splits) for rows in sides]
+            before = [spread(rows, splits) for rows in sides]
             picked: dict[int, int] = {}
             for level in pick_levels(part.fractions):
                 for turn in level:
                     start = picked[turn.after] if turn.after is not None else 0
-                    stop = (
-                        picked[turn.before]
-                        if turn.before is not None
-                        else part.quantile_bins.places
-                    )
+                    stop = picked[turn.before] if turn.before is not None else places
                     left, right = (score(side, start, stop, turn, 0) for side in before)
                     total += int(np.abs(left - right).max())
                     best = int(np.argmax(left)) + shift

@@ -134,7 +134,7 @@ def test_averages_of_values_of_which_some_are_no_numbers_are_scaled_by_the_same_
     def temp_of(row: Row) -> int | None:
         if row["temp"] is None or not math.isfinite(row["temp"]):
             return None
-        return math.floor(max(low, min(high, row["temp"])) / float(summed.grid) + 0.5)
+        return math.floor(max(low, min(high, row["temp"])) / float(summed.value_grid) + 0.5)
 
     expected = {sex: [0, 0] for sex in ("F", "M", "it's")}
     listed = [row for row in rows if row["sex"] in expected]
@@ -142,8 +142,10 @@ def test_averages_of_values_of_which_some_are_no_numbers_are_scaled_by_the_same_
         for (sex,), (_, values, steps) in contribution(
             unit, groups, bounding, temp_of, Drawn(12)
         ).items():
-            assert values * summed.low <= steps - values * summed.centre <= values * summed.high
-            expected[sex][0] += steps - values * summed.centre
+            # as a pair, sums are in half steps
+            centred = 2 * steps - values * summed.centre
+            assert summed.pair and values * summed.low <= centred <= values * summed.high
+            expected[sex][0] += centred
             expected[sex][1] += values
     assert summed.centre != 0
     assert counted.kind == "rows with a value"
@@ -183,15 +185,16 @@ def test_averages_survive_limits_that_bind(exact: Exact) -> None:
     )
     (summed,) = [i for i, part in enumerate(plan.measurements) if part.kind == "sum"]
     (counted,) = [i for i, p in enumerate(plan.measurements) if p.kind == "rows with a value"]
-    centre = plan.measurements[summed].centre
+    part = plan.measurements[summed]
+    centre = part.centre * part.grid
     found = {cell["k0"]: cell for cell in cells}
     # everybody's five rows are scaled down together: each sex keeps its share
     assert 0 < found["F"]["m0"] < 200
     assert float(found["M"]["m0"] / found["F"]["m0"]) == pytest.approx(4, rel=1e-4)
     for sex in ("F", "M"):
         cell = found[sex]
-        mean = cell[f"m{summed}"] / cell[f"m{counted}"]
-        assert float(mean) == pytest.approx(13 - centre, rel=1e-4)
+        mean = cell[f"m{summed}"] * part.grid / cell[f"m{counted}"]
+        assert float(mean) == pytest.approx(float(13 - centre), rel=1e-4)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3])

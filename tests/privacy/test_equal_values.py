@@ -27,6 +27,7 @@ from sanql.kernel import lockdown
 from sanql.kernel.stored_types import CANONICAL, convert, family
 from sanql.question.expressions import Type
 from support.scalar_expressions import EXPRESSIONS
+from support.volume import few_of
 
 pytestmark = pytest.mark.slow
 
@@ -189,6 +190,7 @@ CHOSEN = (
     "FROM t) AS w GROUP BY 1, 2",
     "SELECT j, g, COUNT(*) FROM (SELECT DISTINCT id, j, {c} AS g FROM t) AS w GROUP BY 1, 2",
 )
+SHARES = 5  # of all that is asked about the columns of a storage; one at a time
 STORAGES = {
     "database": (pair_worlds.database, equal_pairs.of_database()),
     "csv": (pair_worlds.csv, equal_pairs.of_csv()),
@@ -210,7 +212,19 @@ def check(found: dict[str, Cells], column: Pairs) -> None:
             assert {value: count * MANY // 2 for value, count in two.items()} == most, pair
 
 
+def asked_of(columns: list[Pairs], chosen: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield which column is asked about, and in which form: of each declared type one in all of them."""
+    seen: set[str] = set()
+    for place, column in enumerate(columns):
+        for form in (SHARED,) if column.declared in seen else (SHARED, *chosen):
+            if form == CHOSEN[-1] and SPELLED_AS[column.declared] == "real":
+                continue  # keys without a precision are refused
+            yield place, form
+        seen.add(column.declared)
+
+
 # What the engine chooses it chooses in a copy that is the same whoever wrote the Parquet file.
+@pytest.mark.parametrize("share", few_of(range(SHARES), 1))
 @pytest.mark.parametrize(
     ("storage", "chosen"),
     [
@@ -224,21 +238,17 @@ def check(found: dict[str, Cells], column: Pairs) -> None:
     ],
 )
 def test_nothing_tells_the_values_of_a_pair_apart(
-    storage: str, chosen: tuple[str, ...], tmp_path: Path
+    storage: str, chosen: tuple[str, ...], share: int, tmp_path: Path
 ) -> None:
     """Nor does it, where they are two values, make one of them the other for anybody else."""
-    write, columns = STORAGES[storage]
-    worlds: PairWorlds = write(tmp_path, columns)
-    seen: set[str] = set()
-    for n, column in enumerate(columns):
-        spelled = SPELLED[SPELLED_AS[column.declared]]
+    write, every = STORAGES[storage]
+    asked = [*asked_of(every, chosen)][share::SHARES]
+    places = sorted({place for place, _ in asked})
+    worlds: PairWorlds = write(tmp_path, [every[place] for place in places])
+    for place, form in asked:
+        spelled, n = SPELLED[SPELLED_AS[every[place].declared]], places.index(place)
         own, inner = spelled.format(f"t.c{n}"), spelled.format("t.c")
-        forms = (SHARED,) if column.declared in seen else (SHARED, *chosen)
-        seen.add(column.declared)
-        for form in forms:
-            if form == CHOSEN[-1] and SPELLED_AS[column.declared] == "real":
-                continue  # keys without a precision are refused
-            check(worlds.cells(form.format(own=own, inner=inner, c=f"c{n}")), column)
+        check(worlds.cells(form.format(own=own, inner=inner, c=f"c{n}")), every[place])
 
 
 def test_values_that_are_two_are_two_in_the_cells(tmp_path: Path) -> None:

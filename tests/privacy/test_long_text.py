@@ -238,8 +238,12 @@ def test_a_long_identifier_is_never_taken_for_another_one(
         + 'person = { type = "text", bytes_max = 4096 }\n' * declared
     )
     policy = load(path)
-    found = [row[0] for row in rows_of(prepare(policy), policy)]
+    prepared = prepare(policy)
+    found = [row[0] for row in rows_of(prepared, policy)]
     short = [unit for unit in UNITS if len(unit.encode()) <= TEXT_BYTES_DEFAULT]
     told = [unit.decode() if isinstance(unit, bytes) else unit for unit in found if unit]
     assert sorted(told) == sorted(short)
-    assert found.count(None) == len(UNITS) - len(short)
+    # a row that is nobody's is not in a copy, and is read as nobody's where it is read in place
+    copied = prepared.database != tmp_path / name
+    assert copied or form not in ("parquet", "csv")
+    assert found.count(None) == (0 if copied else len(UNITS) - len(short))

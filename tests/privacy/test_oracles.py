@@ -92,7 +92,7 @@ def test_a_question_the_engine_cannot_run_is_a_violation(town: Town) -> None:
     ((plan, sent),) = asked.levels
     broken = type(sent)("SELECT no_such_column", (), sent.public)
     with pytest.raises(Violation):
-        town.engines.examine(Asked(COUNTED, ((plan, broken),)))
+        town.engines.examine(Asked(COUNTED, ((plan, broken),), asked.in_parts))
 
 
 @pytest.mark.parametrize("first", few_of(range(6), 1))

@@ -18,7 +18,7 @@ from sanql.san import San
 from support.plans import plan_of
 from support.samplers import SilentSampler
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 ROWS = {table: orderly_rows(random.Random(4), table) for table in UNITS}
 ADDED = "COUNT(*), COUNT(age), SUM(age), AVG(income), SUM(swing), VAR_POP(age), CORR(age, temp)"

@@ -34,7 +34,7 @@ from sanql.plan.level import Level
 from sanql.plan.plan import Plan
 from sanql.plan.unit_sizes import SIZE_EDGES, grouping_column, groups_of_units, rows_of_units
 from sanql.policy.model import Neighbours, Policy
-from support.volume import few_of
+from support.volume import few_rows_of
 
 pytestmark = pytest.mark.slow
 
@@ -71,8 +71,14 @@ def of_groups(policy: Policy, table: str, rng: random.Random) -> Level:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbours", RELATIONS)
-@pytest.mark.parametrize("ask", [of_a_column, of_rows, of_groups])
-@pytest.mark.parametrize("number", few_of([4, 6], 1))
+@pytest.mark.parametrize(
+    ("ask", "number"),
+    few_rows_of(
+        [(of_a_column, 2), (of_rows, 4), (of_groups, 4)]
+        + [(ask, 6) for ask in (of_a_column, of_rows, of_groups)],
+        3,
+    ),
+)
 def test_a_unit_moves_no_more_than_its_own_bins(
     tmp_path: Path,
     neighbours: Neighbours,

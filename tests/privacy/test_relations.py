@@ -17,11 +17,11 @@ from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
 from sanql.measurements.quantile_picks import pick_levels
 from sanql.mechanisms import Geometric
-from sanql.noise.picks import score, spread
 from sanql.plan.level import Level
 from sanql.policy import load
 from sanql.policy.model import Neighbours, Policy
 from support.cells import cells_of, priced
+from support.places import few_splits, score, spread
 
 pytestmark = pytest.mark.slow
 
@@ -366,8 +366,8 @@ def test_a_pick_is_no_likelier_among_neighbours_than_its_epsilon_says(
         rows = np.full(part.quantile_bins.count, 3)
         scores = []
         for _ in range(2):
-            before = spread(rows, part.quantile_bins.splits)
-            scores.append(score(before, 0, part.quantile_bins.places, turn, 0))
+            before = spread(rows, few_splits(part.quantile_bins))
+            scores.append(score(before, 0, before.size - 1, turn, 0))
             rows[leaf] += 1
         moved = scores[1] - scores[0]
         apart.append(int(moved.max() - moved.min()))

@@ -111,7 +111,7 @@ def replay_stream(seed: int, count: int, folder: Path) -> None:
         except Exception as error:
             limits, order = each.plan.outline.limits, each.plan.outline.neighbours
             raise AssertionError(f"question {number}, {order}, {limits}: {each.sql}") from error
-        for part, full in zip(each.plan.measurements, reached, strict=True):
+        for part, full in zip(each.plan.computed, reached, strict=True):
             attained[part.kind] += full
     del attained[Measured.PICKS]  # a level's bound is of all its turns at their worst
     del attained[Measured.OTHER_GROUPS]  # test_other_groups_replay.py

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -12,8 +11,8 @@ import pytest
 from sanql.mechanisms.noise import DiscreteLaplace
 from sanql.mechanisms.sampler import ExactSampler
 from sanql.plan.unit_spread import OCTAVES, PLACES, base_and_width
-from sanql.profile.histogram import UnitSpread
-from sanql.profile.norms import UnitLengths, shortest_norm
+from sanql.profile.histogram import SizeCounts, UnitSpread
+from sanql.profile.norms import lengths_of, lengths_of_rows
 
 SEEDED = np.random.default_rng(20)
 GEOMETRIC = SEEDED.geometric(0.05, 3000)
@@ -122,11 +121,26 @@ def test_the_average_size_in_a_bin_is_known_by_places() -> None:
     assert abs(float(spread.sizes[bin_of(8)]) - 6.5) < 0.02
 
 
-def test_the_good_norm_loses_a_twentieth_by_hand() -> None:
-    many, few = UnitLengths(1000, 2.0, 2.0), UnitLengths(10, 64.0, 64.0)
-    # of 2,640 rows 132 may be lost: of 640 those above 1 - 132 / 640 of the length 64
-    assert shortest_norm([many, few]) == math.ceil(64 * (1 - 132 / 640)) == 51
-    assert shortest_norm([many]) == 2
+def test_lengths_are_those_of_the_units_that_are_told_from_noise() -> None:
+    rows = spread_of([4] * 300 + [64] * 100)
+    found = {round(each.length): (each.units, each.rows) for each in lengths_of(rows)}
+    assert found == {4: (300, 4.0), 64: (100, 64.0)}
+    # in L2 they are half as long, and have as many rows for their length as all together
+    norms = SizeCounts((1, 2, 3), (0, 400, 0), DiscreteLaplace(Fraction(1, 10**6)))
+    (each,) = lengths_of_rows(norms, rows)
+    assert (each.units, each.length) == (400, 2.0)
+    assert each.rows == pytest.approx((300 * 4 + 100 * 64) / 400)
+
+
+def test_noise_in_a_bin_far_from_all_others_is_not_taken_for_units() -> None:
+    """A hundred units of 2^20 rows would have more than all others; noise can look like them."""
+    noise = DiscreteLaplace(Fraction(13))
+    counts = [0] * len(OCTAVES)
+    counts[3:8] = [400, 900, 700, 0, 120]
+    counts[-1] = 110
+    near = lengths_of(SizeCounts(OCTAVES, tuple(counts), noise))
+    assert max(each.length for each in near) < 128
+    counts[-1] = 600  # beyond any doubt
     assert (
-        shortest_norm([UnitLengths(10_000, 2.0, 2.0), few]) == 2
-    )  # they have too few rows to matter
+        max(each.length for each in lengths_of(SizeCounts(OCTAVES, tuple(counts), noise))) > 2**18
+    )

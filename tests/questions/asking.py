@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -35,20 +35,29 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Shape:
-    """The data of one shape: behind a policy, and bare."""
+    """The data of one shape, which do not change: behind a policy, and bare.
+
+    Several tests ask the same questions: what was planned and run for one of them is there for the next.
+    """
 
     policy: Policy
     san: San
     engine: Pool
     plain: duckdb.DuckDBPyConnection
+    _planned: dict[str, Plan | PublicQuery] = field(default_factory=dict)
+    _ran: dict[str, pa.Table] = field(default_factory=dict)
 
     def plan(self, sql: str) -> Plan | PublicQuery:
         """Return the plan of a question, or the question itself where it reads nobody's data."""
-        tables = self.san.session.tables
-        query = parse(sql, tables).query
-        if isinstance(query, PublicQuery):
-            return query
-        return price(outline(query, tables, self.policy.neighbours), EPSILON, DELTA)
+        if sql not in self._planned:
+            tables = self.san.session.tables
+            query = parse(sql, tables).query
+            self._planned[sql] = (
+                query
+                if isinstance(query, PublicQuery)
+                else price(outline(query, tables, self.policy.neighbours), EPSILON, DELTA)
+            )
+        return self._planned[sql]
 
     def answer(self, planned: Plan | PublicQuery) -> Rows:
         """Return the rows of an answer whose noise is zero."""
@@ -60,7 +69,13 @@ class Shape:
 
     def cells(self, planned: Plan | PublicQuery) -> list[pa.Table]:
         """Return exact cells, one table a statement."""
-        return [self.engine.run(sent) for sent in self.write(planned)]
+        return [self._run(sent) for sent in self.write(planned)]
+
+    def _run(self, sent: Statement) -> pa.Table:
+        written = repr(sent)
+        if written not in self._ran:
+            self._ran[written] = self.engine.run(sent)
+        return self._ran[written]
 
     def write(self, planned: Plan | PublicQuery) -> list[Statement]:
         """Return what the engine is asked."""

@@ -13,7 +13,7 @@ from sanql.san import San
 from support.policies import dataset
 from support.samplers import SilentSampler
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 CARRIERS = ["9E", "AA", "B6", "DL", "UA", "a%b", "ua", "é"]
 POLICY = (

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from types import FrameType
 from typing import Any, Protocol
 
 import httpx
@@ -272,6 +273,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=14)
     parser.add_argument("--summary", type=Path)
     arguments = parser.parse_args()
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # a shell has what it starts with & ignore SIGINT
+        signal.signal(number, _end)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as held:
         os.environ["XDG_DATA_HOME"] = folder
@@ -282,6 +288,11 @@ def main() -> None:
     print(text)
     if arguments.summary is not None:
         arguments.summary.write_text(text, encoding="utf-8")
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """Leave as after Ctrl-C: servers, their database and the folder go too."""
+    raise SystemExit(128 + number)
 
 
 def _progress(line: str) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
+
 from support.serving import COUNT, served
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 
 def test_analysts_are_not_told_where_the_account_is_kept_and_officers_are(policy: Path) -> None:

@@ -20,7 +20,7 @@ from sanql.server.http.openapi import describe_api
 from support.hospitals import hospital_in
 from support.serving import Served, served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 PEOPLE: dict[str, Role] = {"ana": "analyst", "olga": "officer", "otto": "owner"}
 MANY = RequestLimits(failed_sign_ins_per_minute=1e9, requests_per_second=1e9)
@@ -72,7 +72,7 @@ def bounded(examples: int, *, seeded: bool = False) -> Any:
 
 
 @API.parametrize()
-@bounded(10, seeded=True)
+@bounded(4, seeded=True)
 def test_every_answer_to_an_analyst_is_as_described(case: Any, town: Served) -> None:
     ask(case, town, "ana")
 
@@ -81,7 +81,7 @@ def test_every_answer_to_an_analyst_is_as_described(case: Any, town: Served) -> 
 @API.include(
     path_regex="^/(metrics|v1/(budget|profile|ledger|verify|refresh|reload))"
 ).parametrize()
-@bounded(10, seeded=True)
+@bounded(4, seeded=True)
 def test_every_answer_to_others_is_as_described(case: Any, town: Served, who: str) -> None:
     ask(case, town, who)
 

@@ -15,7 +15,7 @@ from sanql.account.stores.memory import MemoryStore
 from support.hospitals import hospital_in
 from support.serving import COUNT, Served, served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 @pytest.fixture(scope="module")

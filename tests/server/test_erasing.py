@@ -12,6 +12,8 @@ from support.commands import run
 from support.hospitals import hospital_in
 from support.serving import COUNT, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 NAMED = COUNT + " WHERE sex = 'miriam'"
 
 

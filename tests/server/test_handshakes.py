@@ -22,6 +22,8 @@ from sanql.server.settings import RequestLimits
 from support.commands import run_process
 from support.serving import COUNT
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SECONDS = 60.0
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from support.serving import COUNT, Served, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 def ask(
     client: object, sql: str = COUNT, epsilon: float = 0.1, **headers: str

@@ -12,6 +12,8 @@ from support.hospitals import hospital_in
 from support.raw_http import RawReply, raw_connection, raw_question
 from support.serving import COUNT, Served, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 OURS = {"sql": COUNT, "epsilon": 0.1}
 
 

@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from server.killing import campaign
 from support.postgres import postgres_server
+from support.volume import few_rows_of
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("kills", "seed"), few_rows_of([(2, 2), (4, 3)], 1))
 def test_a_server_that_is_killed_under_load_loses_nothing_and_overspends_nothing(
-    tmp_path: Path,
+    kills: int, seed: int, tmp_path: Path
 ) -> None:
-    done, told = campaign(4, 3, tmp_path)
-    assert sum(done.values()) == 4 and told["answered"] > 0
+    done, told = campaign(kills, seed, tmp_path)
+    assert {*done} == {"server", "worker"}
+    assert sum(done.values()) == kills and told["answered"] > 0
 
 
 @pytest.mark.slow
-def test_neither_does_one_whose_ledger_is_in_a_database_that_is_killed_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kills", "seed"), few_rows_of([(3, 7), (5, 5)], 1))
+def test_neither_does_one_whose_ledger_is_in_a_database_that_is_killed_too(
+    kills: int, seed: int, tmp_path: Path
+) -> None:
     with postgres_server() as database:
-        done, told = campaign(5, 5, tmp_path, database, first_in_database=True)
-    assert sum(done.values()) == 5 and told["answered"] > 0
+        done, told = campaign(kills, seed, tmp_path, database, first_in_database=True)
+    assert "database" in done
+    assert sum(done.values()) == kills and told["answered"] > 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_campaign_that_is_told_to_end_ends_and_leaves_nothing_behind(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    """Started as a shell starts what is followed by an &, which has it ignore SIGINT."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "server.killing", "--kills", "1000"],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
+    ) as started:
+        try:
+            assert started.stderr is not None and "1 kills" in started.stderr.readline()
+            started.send_signal(number)
+            said = started.communicate(timeout=120)[1]
+        finally:
+            started.kill()
+    assert started.returncode == 128 + number, said
+    left = [path.name for path in tmp_path.iterdir()]
+    assert all(name.startswith("sanql-spill-") for name in left)  # which the next start sweeps
+    assert not [
+        path
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if str(tmp_path).encode() in path.read_bytes()
+    ]

@@ -17,6 +17,8 @@ from sanql.server import check_permissions
 from support.commands import run
 from support.hospitals import hospital_in
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 @pytest.fixture
 def policy() -> Iterator[Path]:

@@ -20,7 +20,7 @@ from support.hospitals import hospital_in
 from support.raw_http import RawConnection, raw_connection, raw_question, raw_request
 from support.serving import COUNT, Served, served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 LIMITS = RequestLimits(
     header_bytes=2_000,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from sanql.account import People, open_store
 from sanql.server.signing_in import RECENT_SECONDS
 from support.serving import Served
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 
 def test_whoever_is_revoked_by_this_server_is_refused_by_the_next_request(hospital: Served) -> None:

@@ -21,6 +21,8 @@ from support.hospitals import hospital_in
 from support.identity_provider import Provider, SigningKey, ec_key, ed_key, provided, rsa_key
 from support.serving import served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 KEYS = [rsa_key("rsa"), rsa_key("pss", "PS256"), ec_key("ec"), ed_key("ed")]
 RSA, OTHER = KEYS[0], rsa_key("rsa")  # another with the same name
 

@@ -19,7 +19,7 @@ from support.hospitals import hospital_in
 from support.raw_http import raw_connection, raw_request
 from support.serving import Served, served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 HEADER = "x-remote-user"
 ROUTES = [

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
+
 from support.serving import COUNT, Served
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 SAMPLE = re.compile(
     r'^(?P<name>[a-z_]+)(?P<labels>\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? (?P<value>\S+)$'

@@ -45,6 +45,10 @@ class SourceContract:
         """Write people (person_id, age) and three cities (name)."""
         raise NotImplementedError
 
+    def text(self) -> str:
+        """Return the policy's text."""
+        return POLICY.format(source=self.name)
+
     def private_files(self, place: Path) -> set[Path]:
         """Return the files with rows of people."""
         raise NotImplementedError
@@ -52,7 +56,7 @@ class SourceContract:
     @pytest.fixture
     def policy(self, tmp_path: Path) -> Policy:
         self.write(tmp_path / self.name)
-        (tmp_path / "policy.toml").write_text(POLICY.format(source=self.name))
+        (tmp_path / "policy.toml").write_text(self.text())
         return load(tmp_path / "policy.toml")
 
     @pytest.fixture
@@ -115,7 +119,8 @@ class SourceContract:
             assert source.is_copied(bound, schema)
         target = policy.path.parent / "copy.duckdb"
         begun: list[str] = []
-        copied = open_engine("in_process").copy(source.copying(policy, bound, target), begun.append)
+        request = source.copying(policy, bound, schema, target)
+        copied = open_engine("in_process").copy(request, begun.append)
         assert copied is not None
         assert begun == ["people", "cities"]
         assert target.is_file()
@@ -136,7 +141,7 @@ class SourceContract:
         assert local == confined
 
     def test_what_the_policy_does_not_find_is_named(self, policy: Policy, tmp_path: Path) -> None:
-        text = POLICY.format(source=self.name).replace("[table.cities", "[table.towns")
+        text = self.text().replace("[table.cities", "[table.towns")
         (tmp_path / "other.toml").write_text(text)
         with pytest.raises(PolicyError) as caught:
             describe(load(tmp_path / "other.toml"), engine=open_engine("in_process"))

@@ -135,6 +135,9 @@ def test_hostile_parquet_values_are_read_as_null_or_as_they_are(
     )
     columns = {name: type_ for name, type_ in TYPED.items() if name != "person_id"}
     policy = make_policy({"people": ("person_id", columns)})
+    kept = read(prepare(policy), policy)["people"]
+    assert sorted(row["person_id"] for row in kept) == ["", "a\x00b", "ok"], "others are nobody"
+    policy = make_policy({"people": ("row", columns | {"person_id": "text"})})
     rows = read(prepare(policy), policy)["people"]
     assert [row["person_id"] for row in rows] == ["ok", None, None, "a\x00b", ""]
     assert [row["city"] for row in rows] == ["ok", None, None, "a\x00b", ""]

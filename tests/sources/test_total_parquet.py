@@ -142,7 +142,8 @@ EXPECTED: dict[ColumnType, tuple[Any, ...]] = {
 def read(source: PreparedSource, policy: Policy, table: str) -> list[dict[str, Any]]:
     columns = ", ".join(f'{sql} AS "{name}"' for name, sql in source.scans[table].items())
     with Pool(source, policy.engine, WorkerEngine()) as workers:
-        found = workers.run(Statement(f"SELECT {columns} FROM {source.relations[table]}"))
+        rows = f"SELECT {columns} FROM {source.relations[table]} ORDER BY 1"
+        found = workers.run(Statement(rows))
     return list(found.to_pylist())
 
 

@@ -24,6 +24,8 @@ from support.cells import priced
 from support.policies import dataset
 from support.samplers import SilentSampler
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 PLANES, AIRPORTS, ROWS_MAX = 4_043, 104, 256
 COUNTED = "SELECT COUNT(DISTINCT dest) AS n FROM flights"
 BY_MONTH = "SELECT month, COUNT(DISTINCT dest) AS n FROM flights GROUP BY month"

@@ -30,6 +30,7 @@ from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.level import Level
 from sanql.plan.plan import price
 from support.by_hand import TABLES, level_of
+from support.exact_cells import cell_of
 from support.one_level import plan_of
 from support.seeded import seeded
 from support.without_noise import answer_without_noise
@@ -42,11 +43,11 @@ FALSE_ALARM = 1e-9
 def exact_cells(level: Level, groups: list[np.ndarray]) -> pa.Table:
     """Return the cells of some values above zero, by plain arithmetic."""
     columns = {}
-    for index, part in enumerate(level.measurements):
+    for index, part in enumerate(level.computed):
         cells = []
         for values in groups:
-            steps = np.floor(np.log(values) / float(part.grid) + 0.5).astype(np.int64) - part.centre
-            cells.append(int(steps.sum()) if part.kind is Measured.SUM else len(values))
+            steps = np.floor(np.log(values) / float(part.grid) + 0.5).astype(np.int64)
+            cells.append(cell_of(part, int(steps.sum()), len(values)))
         columns[f"m{index}"] = cells
     return pa.table(columns)
 

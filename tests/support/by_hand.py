@@ -15,7 +15,7 @@ from sanql.answer.content import MeasuredContent
 from sanql.answer.post_process import show
 from sanql.certificate.certificate import certify
 from sanql.measurements.noisy_cells import NoisyCells
-from sanql.mechanisms import ExactSampler, Noise
+from sanql.mechanisms import Candidates, ExactSampler, Geometric, Noise
 from sanql.noise.cells import add_noise
 from sanql.plan.level import Level
 from sanql.policy.model import (
@@ -62,6 +62,10 @@ class Watched:
     def sample(self, noise: Noise, count: int) -> np.ndarray:
         self.asked.append(count)
         return ExactSampler().sample(noise, count)
+
+    def choose(self, noise: Geometric, candidates: Candidates) -> int:
+        self.asked.append(1)
+        return ExactSampler().choose(noise, candidates)
 
     def secret(self) -> int:
         return 1

@@ -12,6 +12,7 @@ import pyarrow as pa
 from sanql.catalog import Layout
 from sanql.compile import compile_plan
 from sanql.kernel import Statement
+from sanql.measurements import Measured
 from sanql.parse import parse
 from sanql.plan import Level, Plan, outline, price
 from sanql.policy import Neighbours, Policy, Table
@@ -50,9 +51,19 @@ def priced_dropping(
     return price(replace(outlined, levels=dropping), Fraction(1), Fraction(1, 1000))
 
 
-def in_grid(level: Level, cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return exact cells in steps of each measurement's grid, whatever the cells themselves count."""
+def in_grid(level: Level, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return exact cells in steps of each measurement's grid, whatever the cells themselves count.
+
+    Those of a pair are read off its two sides.
+    """
     scales = {f"m{place}": part.scale for place, part in enumerate(level.measurements)}
+    for place, part in enumerate(level.measurements):
+        if part.pair is not None and part.kind is Measured.SUM:
+            sides = f"m{place}", f"m{part.pair.partner}"
+            cells = [
+                row | dict(zip(sides, _read_off(*(row[s] for s in sides)), strict=True))
+                for row in cells
+            ]
     return [
         {
             name: _whole(Fraction(value, scales[name])) if scales.get(name, 1) > 1 else value
@@ -60,6 +71,10 @@ def in_grid(level: Level, cells: Sequence[Mapping[str, Any]]) -> list[dict[str, 
         }
         for row in cells
     ]
+
+
+def _read_off(above: int, below: int) -> tuple[int, int]:
+    return above - below, above + below
 
 
 def _whole(value: Fraction) -> int | Fraction:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sanql.mechanisms import ExactSampler, Noise
+from sanql.mechanisms import Candidates, ExactSampler, Geometric, Noise
 
 SECRET = 1_234_567_890_123
 
@@ -23,6 +23,11 @@ class SilentSampler:
         """Return no noise at all."""
         self.asked.append((noise, count))
         return np.zeros(count, dtype=np.int64)
+
+    def choose(self, noise: Geometric, candidates: Candidates) -> int:
+        """Return the first of the best."""
+        self.asked.append((noise, 1))
+        return candidates.runs(0).starts[0]
 
     def secret(self) -> int:
         """Return the same key every time."""
@@ -40,6 +45,12 @@ class TamperedSampler:
         """Return draws of the changed noise."""
         return self.exact.sample(self.change(noise), count)
 
+    def choose(self, noise: Geometric, candidates: Candidates) -> int:
+        """Return a candidate chosen with the changed noise."""
+        changed = self.change(noise)
+        assert isinstance(changed, Geometric)
+        return self.exact.choose(changed, candidates)
+
     def secret(self) -> int:
         """Return a fresh key."""
         return self.exact.secret()
@@ -52,6 +63,11 @@ class ExtremeSampler:
     def sample(self, noise: Noise, count: int) -> NDArray[np.int64]:
         """Return the two ends and zero in turn."""
         return np.resize(np.array([2**62, -(2**62), 0], dtype=np.int64), count)
+
+    def choose(self, noise: Geometric, candidates: Candidates) -> int:
+        """Return the last of the worst."""
+        runs = candidates.runs(None)
+        return runs.starts[-1] + runs.sizes[-1] - 1
 
     def secret(self) -> int:
         """Return the same key every time."""

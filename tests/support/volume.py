@@ -16,3 +16,10 @@ def few_of(values: Iterable[Any], few: int) -> list[Any]:
     values = list(values)
     rest = (pytest.param(value, marks=pytest.mark.soak) for value in values[few:])
     return [*values[:few], *rest]
+
+
+def few_rows_of(rows: Iterable[tuple[Any, ...]], few: int) -> list[Any]:
+    """Return the same for several parameters, whose values each row has."""
+    rows = list(rows)
+    rest = (pytest.param(*row, marks=pytest.mark.soak) for row in rows[few:])
+    return [*rows[:few], *rest]

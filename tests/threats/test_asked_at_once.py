@@ -86,7 +86,7 @@ def test_two_hundred_repeats_from_threads_are_one_charge(policy: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", few_of([3, 6], 1))
+@pytest.mark.parametrize("processes", few_of([2, 6], 1))
 def test_repeats_from_processes_are_one_charge(policy: Path, processes: int) -> None:
     command = [sys.executable, "-c", ASK, str(policy), QUESTION]
     started = [

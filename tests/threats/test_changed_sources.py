@@ -25,7 +25,9 @@ from sanql.account.ledger.versions import Version
 from sanql.ask.measure import recorded
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
+from sanql.engines.in_process.engine import InProcessEngine
 from sanql.engines.leases import Lease
+from sanql.engines.open import ENGINE_KINDS, WORKERS
 from sanql.engines.preparation import first_fingerprint
 from sanql.errors import PolicyError, Refused, SanqlError, Unavailable
 from sanql.policy import load
@@ -90,7 +92,12 @@ class Place:
 
 
 @pytest.fixture(params=SOURCES)
-def place(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
+def place(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Place]:
+    """What is copied first is asked of this process; workers take a second to start."""
+    if request.param != "people.duckdb":
+        monkeypatch.setitem(ENGINE_KINDS, WORKERS, InProcessEngine)
     with ExitStack() as opened:
         made = Place(tmp_path, request.param, opened)
         made.write(20)

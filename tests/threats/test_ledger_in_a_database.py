@@ -15,7 +15,7 @@ from support.commands import run
 from support.policies import dataset
 from support.postgres import PostgresServer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 PEOPLE = '[table.people]\nprivacy_unit = "id"\nunique = true\n[table.people.column]\n'
 PEOPLE += 'age = { type = "integer", bounds = [0, 100] }\n'

@@ -14,7 +14,7 @@ from sanql.errors import Refused
 from sanql.policy.model import Policy
 from sanql.san import San
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 ASKED = "SELECT COUNT(*) FROM people WHERE age > 12"
 

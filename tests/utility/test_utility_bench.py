@@ -8,14 +8,17 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from bench.utility import kept as kept_answers
+from bench.utility.ask import PROFILED
 from bench.utility.flights import make_flights
 from bench.utility.peers import JOBS, Job
 from bench.utility.questions import Question, questions
-from bench.utility.score import Score, Truth, Truths, score
+from bench.utility.score import Score, Truth, Truths, score, surely_ahead
 from bench.utility.shapes import SHAPES, make_shape
 
 import sanql
 from sanql.errors import Refused
+from sanql.policy import load
 from sanql.san import San
 
 OPTIONS = {"epsilon": "0.5", "delta": "1e-8"}
@@ -220,3 +223,35 @@ def test_a_refused_question_is_not_useful() -> None:
     found = score(TRUTH, [{"refused": "no_bounds"}])
     assert found == Score(None, refused="no_bounds")
     assert not found.is_useful
+
+
+def test_a_peer_is_ahead_where_its_runs_are_smaller_and_not_where_they_are_mixed() -> None:
+    ours = Score(0.3, by_run=(0.3, 0.31, 0.29, 0.32, 0.28, 0.3))
+    assert surely_ahead(ours, Score(0.2, by_run=(0.2, 0.21, 0.19, 0.22, 0.2)))
+    assert not surely_ahead(ours, Score(0.29, by_run=(0.1, 0.4, 0.29, 0.5, 0.2)))
+    assert not surely_ahead(ours, Score(0.4, by_run=(0.4,) * 5))
+    assert not surely_ahead(ours, Score(None, refused="ValueError"))
+
+
+def test_what_others_answered_is_kept_until_something_that_they_were_asked_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_answers, "ENVIRONMENTS", tmp_path)
+    asked: list[int] = []
+
+    def ask() -> list[dict[str, object]]:
+        asked.append(1)
+        return [{"question": 1, "answers": len(asked)}]
+
+    first = kept_answers.kept("Other", 5, "ask_opendp.py", ask)
+    assert kept_answers.kept("Other", 5, "ask_opendp.py", ask) == first
+    assert kept_answers.kept("Other", 6, "ask_opendp.py", ask) != first
+    assert kept_answers.kept("Other", 5, "ask.py", ask) != first
+    assert kept_answers.kept("None", 5, "ask.py", lambda: None) is None
+
+
+@pytest.mark.parametrize("shape", PROFILED)
+def test_profiles_are_of_tables_and_columns_that_there_are(folder: Path, shape: str) -> None:
+    table, *columns = PROFILED[shape]
+    declared = load(folder / shape / "policy.toml").tables[table]
+    assert set(columns) <= set(declared.columns)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from sanql.demo import make_hospital
+from support.hospitals import hospital_in
 from support.serving import Served, served
 
 
 @pytest.fixture(scope="module")
 def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    policy = make_hospital(tmp_path_factory.mktemp("hospital"))
+    policy = hospital_in(tmp_path_factory.mktemp("hospital"))
     with served([policy]) as server:
         yield server
 
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    return make_hospital(tmp_path / "hospital")
+    return hospital_in(tmp_path / "hospital")

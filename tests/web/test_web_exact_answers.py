@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from exact.towns import REGIONS, write_people, write_policy
 from support.browsing import browser, words
 from support.policies import dataset
 from support.serving import served
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 PUBLIC = '[table.codes]\npublic = true\n[table.people]\nprivacy_unit = "id"\nunique = true\n'
 

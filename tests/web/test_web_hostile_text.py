@@ -12,6 +12,8 @@ from support.browsing import Browser, browser, words
 from support.hostile_town import COLUMN, HOSTILE, write_town
 from support.serving import Served, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 DATASET = "<i onclick=alert(1)>town"
 RUN = ["<script>alert", "<img src=x", "<svg onload", "<b onmouseover", "<i onclick", "7*7=49"]
 

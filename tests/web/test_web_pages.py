@@ -15,6 +15,8 @@ from support.browsing import Browser, browser, words
 from support.hostile_town import write_town
 from support.serving import Served, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 WHO: dict[Role, str] = {"analyst": "ana", "officer": "olga", "owner": "otto"}
 PAGES: dict[str, tuple[Role, ...]] = {
     "/ask": ("analyst",),

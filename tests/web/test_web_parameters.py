@@ -14,6 +14,8 @@ from sanql.server import ServerSettings
 from support.browsing import browser, words
 from support.serving import served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 HOSTILE = "it's <script>alert(1)</script>\u202e"
 SHOWN = "$1 = 'it''s <script>alert(1)</script>\\u202e'"
 

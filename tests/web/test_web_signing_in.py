@@ -18,6 +18,8 @@ from support.hostile_town import write_town
 from support.identity_provider import provided, rsa_key
 from support.serving import Served, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 PAGES = ["ask", "history", "schema", "ledger", "policy", "people", "budgets", "meaning"]
 
 

@@ -35,6 +35,8 @@ from support.hospitals import hospital_in
 from support.serving import Served, served
 from wire.conftest import Connect
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SECONDS = 30
 
 

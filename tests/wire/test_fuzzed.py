@@ -21,7 +21,7 @@ from support.volume import few_of
 from wire.fuzzing import converse
 from wire.talking import Talk, talk_to
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 STEPS = ("parse", "bind", "describe", "execute", "rows", "sync")
 
 

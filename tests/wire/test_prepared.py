@@ -22,7 +22,7 @@ from wire.conftest import Connect
 from wire.talking import Talk, talk_to
 from wire.test_sessions import left
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 BY_SEX = "SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM people WHERE age > {} GROUP BY sex"
 
 

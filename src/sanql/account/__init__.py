@@ -5,7 +5,7 @@ from sanql.account.accountants.conversion import epsilon_upper, gaussian_rho_low
 from sanql.account.accountants.divergences import ORDERS
 from sanql.account.accountants.renyi import Odometer, order_weights
 from sanql.account.charge import Charge, total_charge
-from sanql.account.claims.address import Address, Site, address_of
+from sanql.account.claims.address import Address, Origins, Site, address_of
 from sanql.account.claims.claims import Claims, Holder, claimed_by_another, kept_elsewhere, replaced
 from sanql.account.claims.file import Claim
 from sanql.account.claims.losses import Loss, heads_given_up
@@ -113,6 +113,7 @@ __all__ = [
     "LedgerRecord",
     "Loss",
     "Odometer",
+    "Origins",
     "Outcome",
     "Owner",
     "Ownership",

@@ -120,10 +120,13 @@ def displayed_band(
     cells: NoisyCells,
     aggregate: int,
     confidence: Fraction,
-    measurements: int,
+    measurements: int | None,
     display: Display,
 ) -> Band | None:
-    """Return an aggregate's interval in every row when `measurements` in all must hold together."""
+    """Return an aggregate's interval in every row when `measurements` in all must hold together.
+
+    None stands for those of the aggregate alone.
+    """
     band = band_of(level, cells, aggregate, confidence, measurements)
     if band is None:
         return None

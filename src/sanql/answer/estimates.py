@@ -20,9 +20,11 @@ def value_of(level: Level, cells: NoisyCells, aggregate: int) -> Values:
 
 
 def band_of(
-    level: Level, cells: NoisyCells, aggregate: int, confidence: Fraction, measurements: int
+    level: Level, cells: NoisyCells, aggregate: int, confidence: Fraction, measurements: int | None
 ) -> Band | None:
-    """Return an aggregate's interval when `measurements` in all must hold together."""
+    """Return an aggregate's interval when `measurements` in all must hold together, or None but it."""
+    if measurements is None:
+        return level.estimates[aggregate].band_alone(_noisy(level, cells), confidence)
     confidence_each = shared_confidence(confidence, measurements)
     return level.estimates[aggregate].band(_noisy(level, cells), confidence_each)
 

@@ -44,9 +44,11 @@ def output_band(
     measurements = frozenset().union(*(level.estimates[index].measurements for index in used))
 
     chooses = any(isinstance(node, Call) and node.op in CHOICES for node in walk(expression))
+    # one interval alone need not be made of those of its measurements
+    together = len(measurements) if len(used) > 1 or chooses else None
 
     def band_of_aggregate(index: int) -> PropagatedBand | None:
-        band = displayed_band(level, cells, index, confidence, len(measurements), display)
+        band = displayed_band(level, cells, index, confidence, together, display)
         if band is None:
             return None
         missing = np.zeros(cells.count, dtype=np.bool_)  # asked about by choices only

@@ -60,8 +60,8 @@ def fitted(plan: Plan, cells: Sequence[NoisyCells]) -> tuple[NoisyCells, ...]:
 
 
 def _scale(plan: Plan, level: int, places: Mapping[int, int]) -> int:
-    """Return how many steps of a level's cells are one of the grid that all levels share."""
-    return plan.levels[level].measurements[places[level]].scale
+    """Return how many steps of a level's cells are one of the values, which all levels share."""
+    return plan.levels[level].measurements[places[level]].steps_of_value
 
 
 def _groups(plan: Plan, cells: Sequence[NoisyCells], levels: Sequence[int]) -> list[Integers]:

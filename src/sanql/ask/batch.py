@@ -13,7 +13,7 @@ from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.find_bounds import read_question
 from sanql.ask.measure import recorded
 from sanql.ask.own_history import BATCH
-from sanql.ask.price import known_norms, outline_question
+from sanql.ask.price import known_units, outline_question
 from sanql.ask.request import Request, check_key, read_request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
@@ -30,6 +30,7 @@ from sanql.plan import (
     plan_batch,
     with_known_norms,
 )
+from sanql.policy import Budget
 from sanql.question import PublicQuery
 
 QUESTIONS_MAX = 200
@@ -157,10 +158,11 @@ def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
         return PlannedBatch(public, (), None)
     free = all(outlined.free for outlined in outlines.values())
     epsilon = Fraction(1) if free else _epsilon(batch)
-    delta, known = _delta(session, batch, outlines, epsilon), known_norms(session)
+    delta, known = _delta(session, batch, outlines, epsilon), known_units(session)
     plan = plan_batch(list(outlines.values()), epsilon, delta)
     if known and (batch.price.fresh or recorded(session, batch.analyst, plan) is None):
-        outlines = {n: with_known_norms(each, known) for n, each in outlines.items()}
+        each_price = Budget(epsilon / len(outlines), delta)
+        outlines = {n: with_known_norms(each, known, each_price) for n, each in outlines.items()}
         plan = plan_batch(list(outlines.values()), epsilon, delta)
     for number, planned in zip(outlines, plan.questions, strict=True):
         with naming_question(number):

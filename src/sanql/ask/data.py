@@ -45,6 +45,7 @@ from sanql.sources import (
     locate,
     secret_copies,
     sight,
+    take_snapshot,
 )
 
 if TYPE_CHECKING:
@@ -158,16 +159,41 @@ class Data:
                 sighting = self._sight(self._opened, source, site, started)
                 self._seen = None if sighting is None else (self._opened, sighting)
                 return self._opened
-            known = self._described[1] if self._described is not None else None
-            prepared = prepare(
-                self._policy, self._progress, known, self._stamps, stamped, source, self._engine
-            )
+            prepared = self._prepare(source, stamped)
             workers = Pool(prepared, self._policy.engine, self._engine)
             self._retire()
             version = self._ledger.versions.keep(stamped.hashes, formerly)
             trials = Trials(prepared, self._policy.engine, self._engine)
             self._opened = OpenVersion(version, stamped.hashes, prepared, workers, trials)
             return self._opened
+
+    def prepare(self) -> PreparedSource:
+        """Return the copy of the newest version that questions run on, made if there is none.
+
+        A database is then copied too, although it may be read where it is.
+        """
+        if self._ledger.scratch:
+            raise never_releases()
+        with self._lock:
+            source = locate(self._policy)
+            site = self._admit(source)
+            stamped, formerly = self._look(source)
+            check_same_files(site, stamped.stamp)
+            self._check(stamped, formerly)
+            return self._prepare(source, stamped, copied=True)
+
+    def _prepare(self, source: Source, stamped: Stamped, *, copied: bool = False) -> PreparedSource:
+        known = self._described[1] if self._described is not None else None
+        return prepare(
+            self._policy,
+            self._progress,
+            known,
+            self._stamps,
+            stamped,
+            source,
+            self._engine,
+            copied=copied,
+        )
 
     @property
     def opened(self) -> OpenVersion | None:
@@ -177,21 +203,30 @@ class Data:
     def check(self, opened: OpenVersion) -> None:
         """Raise Unavailable if the files that are open were written to since they were checked.
 
-        A file that was replaced is still open as it was; one that was touched is as good as ever.
+        A file that was replaced is still open as it was; one that was touched is as good as ever. Nobody
+        but San has anything to do with a copy, so one that was touched is not.
         """
         written = [
             path
             for path, identity in opened.workers.stamp
             if (now := _identity(path)) is not None and now[:2] == identity[:2] and now != identity
         ]
-        if written and not opened.version.holds(self._look(locate(self._policy))[0].hashes):
+        if not written:
+            return
+        source = locate(self._policy)
+        is_copy = opened.source.database not in source.paths()
+        if is_copy or not opened.version.holds(self._look(source)[0].hashes):
             raise unavailable()
 
     def refresh(self) -> Version:
-        """Open the next version of the data, whether or not a byte has changed."""
+        """Open the next version of the data, whether or not a byte has changed.
+
+        Where they are no files here, that is a new snapshot of them.
+        """
         if self._ledger.scratch:
             raise never_releases()
         with self._lock:
+            take_snapshot(self._policy, self._ledger.owner.holder_now)
             source = locate(self._policy)
             self._admit(source)
             describe(

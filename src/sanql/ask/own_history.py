@@ -16,7 +16,7 @@ from sanql.answer import LevelCells
 from sanql.ask.answer_exactly import recorded_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import RecordedCells
-from sanql.ask.price import known_norms, price_with
+from sanql.ask.price import known_units, price_with
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session
 from sanql.ask.shown_answer import Certifying, show_recorded
@@ -173,7 +173,7 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     epsilon = note.within.epsilon + question.epsilon_of_bounds
     options = replace(request.options, epsilon=epsilon, delta=note.within.delta)
     request = replace(request, options=options)
-    plans = [price_with(session, request, question, known) for known in (known_norms(session), {})]
+    plans = [price_with(session, request, question, known) for known in (known_units(session), {})]
     same = [plan for plan in plans if plan.digest(session.name_of_data(version)) == asked.question]
     content = session.ledger.questions.answer(asked)
     if content is None or not same:

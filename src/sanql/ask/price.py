@@ -20,7 +20,9 @@ from sanql.ask.session import Session
 from sanql.errors import Refused
 from sanql.numbers import show_upper
 from sanql.plan import (
-    KnownNorms,
+    NO_LIMITS,
+    ChosenLimits,
+    KnownUnits,
     Level,
     Outline,
     Plan,
@@ -28,11 +30,12 @@ from sanql.plan import (
     check_strategy,
     default_delta,
     least_epsilon,
+    limits_by_profile,
     outline,
     price,
     with_known_norms,
 )
-from sanql.policy import ColumnUnit, Policy, Table
+from sanql.policy import Budget, ColumnUnit, Policy, Table
 
 
 def price_question(session: Session, request: Request, question: BoundedQuestion) -> Plan:
@@ -41,7 +44,7 @@ def price_question(session: Session, request: Request, question: BoundedQuestion
     What was measured before there was a profile is on record under norms that a rule chose, and is found
     there.
     """
-    known = known_norms(session)
+    known = known_units(session)
     plan = price_with(session, request, question, known)
     if known and not request.options.fresh:
         by_rule = price_with(session, request, question, {})
@@ -54,11 +57,11 @@ def price_with(
     session: Session,
     request: Request,
     question: BoundedQuestion,
-    known: Mapping[str, KnownNorms],
+    known: Mapping[str, KnownUnits],
 ) -> Plan:
     """Return the plan of a question at its price, with the norms of units that are known."""
     with naming_found_bounds(question.found_bounds):
-        outlined = with_known_norms(outline_question(session, request, question), known)
+        outlined = _outline_with(session, request, question, known)
         delta = _delta(session, request, question, outlined)
         epsilon = _epsilon(session, request, question, outlined, delta)
         plan = _with_fewest_units(
@@ -68,16 +71,46 @@ def price_with(
         return plan
 
 
-def outline_question(session: Session, request: Request, question: BoundedQuestion) -> Outline:
-    """Return what must be measured for a question, whatever it costs; refuse options that do not suit."""
+def _outline_with(
+    session: Session,
+    request: Request,
+    question: BoundedQuestion,
+    known: Mapping[str, KnownUnits],
+) -> Outline:
+    """Return what must be measured for a question, with norms and limits that suit what is known.
+
+    They suit its price; where that is what an accuracy needs, one that is typical.
+    """
+    outlined = outline_question(session, request, question)
+    if not known:
+        return outlined
+    options = request.options
+    within = Budget(options.epsilon or Fraction(1), options.delta or Fraction(0))
+    chosen = limits_by_profile(outlined, known, within)
+    if chosen != NO_LIMITS:
+        outlined = outline_question(session, request, question, chosen)
+    return with_known_norms(outlined, known, within)
+
+
+def outline_question(
+    session: Session,
+    request: Request,
+    question: BoundedQuestion,
+    chosen: ChosenLimits = NO_LIMITS,
+) -> Outline:
+    """Return what must be measured for a question, whatever it costs; refuse options that do not suit.
+
+    Limits that were chosen for it hold where it states none.
+    """
+    options = request.options
     outlined = outline(
         question.query,
         question.tables,
         session.policy.neighbours,
-        request.options.max_groups_contributed,
+        options.max_groups_contributed or chosen.groups,
         request.display.other is not None,
-        request.options.max_rows_contributed,
-        request.options.max_values_contributed,
+        options.max_rows_contributed or chosen.rows,
+        options.max_values_contributed or chosen.values,
     )
     _check_unit(outlined.table, request.options.privacy_unit_column)
     _check_groups(outlined.table, request.options.max_groups_contributed)
@@ -87,15 +120,14 @@ def outline_question(session: Session, request: Request, question: BoundedQuesti
     return outlined
 
 
-def known_norms(session: Session) -> dict[str, KnownNorms]:
-    """Return the norms of units, by table, that profiles of the newest version of the data know."""
+def known_units(session: Session) -> dict[str, KnownUnits]:
+    """Return what profiles of the newest version of the data know of units, by table."""
     found = {}
     for name in session.profiles.now():
         profile = session.profiles.of_newest(name)
-        l1 = None if profile is None else profile.good_norm("l1")
-        if profile is not None and l1 is not None:
-            norms = {column: profile.good_norm("l2", column) for column in profile.norms}
-            found[name] = KnownNorms(l1, {c: norm for c, norm in norms.items() if norm})
+        known = None if profile is None else profile.known_units
+        if known is not None:
+            found[name] = known
     return found
 
 

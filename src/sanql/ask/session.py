@@ -16,7 +16,7 @@ from sanql.catalog import Description
 from sanql.errors import Refused
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Budget, Policy, Table, load
-from sanql.sources import HeldClaim, claim, open_claimed
+from sanql.sources import HeldClaim, claim, open_claimed, take_first_snapshot
 
 
 class Session:
@@ -36,6 +36,7 @@ class Session:
         policy = policy if isinstance(policy, Policy) else load(policy)
         self.policy = policy
         self.sampler: Sampler = sampler or ExactSampler()
+        take_first_snapshot(policy)
         self.ledger: Ledger = open_claimed(policy, account_terms(policy), author)
         self.ledger.call_before_charges(self._claim)
         self.data = Data(policy, self.ledger, progress)
@@ -43,6 +44,7 @@ class Session:
         self.profiles = Profiles(self)
         self._claim_held = HeldClaim(self.ledger, policy)
         self._claimed: object = self  # what of the data was open when they were last claimed
+        self._tables: tuple[object, Mapping[str, Table]] = self, {}
         self._closed = False
         self.stopping = False
         """Whether the operator is ending what runs."""
@@ -56,12 +58,16 @@ class Session:
     def tables(self) -> Mapping[str, Table]:
         """The tables of the policy; a public table without declared columns has the source's."""
         known = self.data.columns()
-        return {
-            name: replace(table, columns=known[name])
-            if name in known and not table.columns
-            else table
-            for name, table in self.policy.tables.items()
-        }
+        of, tables = self._tables
+        if of is not known:  # the same while the source is: much is remembered about them
+            tables = {
+                name: replace(table, columns=known[name])
+                if name in known and not table.columns
+                else table
+                for name, table in self.policy.tables.items()
+            }
+            self._tables = known, tables
+        return tables
 
     def named_table(self, typed: str) -> str:
         """Return the name of a table as the policy has it, however it was typed."""

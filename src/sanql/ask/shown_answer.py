@@ -16,7 +16,7 @@ from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.certificate import certify
 from sanql.computed_once import computed_once
-from sanql.mechanisms import ExactSampler, Noise, SymmetricNoise
+from sanql.mechanisms import ExactSampler, Noise, SymmetricNoise, drawn_noise
 from sanql.plan import Plan, as_chosen
 from sanql.profile import Profile
 from sanql.results import Answer, Certificate
@@ -54,7 +54,7 @@ class Certifying:
 
 @lru_cache(maxsize=64)
 def _prepare(noise: Noise, confidence: Fraction) -> None:
-    ExactSampler().sample(noise, 1)
+    ExactSampler().sample(drawn_noise(noise), 1)
     if isinstance(noise, SymmetricNoise):
         noise.half_width(confidence)
 

@@ -6,7 +6,7 @@ Uses names and types only. Names match without regard to case, as DuckDB's do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -25,7 +25,7 @@ from sanql.kernel import (
     quote_name,
     stored_column,
 )
-from sanql.policy import Column, ColumnUnit, TableDomain, identifiers
+from sanql.policy import Column, ColumnUnit, TableDomain, identifiers, own_unit
 
 if TYPE_CHECKING:
     from sanql.policy import Policy, Table
@@ -47,7 +47,7 @@ class BoundTable:
     """A policy table found in the source: its name there, and per part what yields its columns.
 
     `texts` are the columns declared as another type that a part stores as text. `unit` identifies whose
-    a row is where the owner declares one row for each.
+    a row is, where that is a column of its own; the owner may declare that it is `unique`.
     """
 
     name: str
@@ -56,11 +56,13 @@ class BoundTable:
     inferred: Mapping[str, Column] | None
     texts: tuple[str, ...]
     unit: str | None = None
+    unique: bool = False
 
     def copied(self) -> CopiedTable:
         """Return how the table is copied; one of which only rows are counted still needs a column."""
         if self.types:
-            return CopiedTable(self.name, dict(self.types), self.projections, self.unit)
+            types = dict(self.types)
+            return CopiedTable(self.name, types, self.projections, self.unit, self.unique)
         counted = (Projection(projection.columns, ("true",), {}) for projection in self.projections)
         return CopiedTable(self.name, {"row": "BOOLEAN"}, tuple(counted))
 
@@ -84,7 +86,7 @@ def bind(
             whose = identifiers(table, policy.tables)
             bound_table = _bind_table(table, whose, names[0], formats[table.name], tables[names[0]])
             if isinstance(bound_table, BoundTable):
-                bound[table.name] = bound_table
+                bound[table.name] = replace(bound_table, unit=own_unit(table, policy.tables))
             else:
                 faults.extend(bound_table)
             faults += _key_faults(table, tables[names[0]])
@@ -192,16 +194,15 @@ def _bind_table(
         projections,
         frozen,
         _texts(table, files),
-        _unique_unit(table, types),
+        unique=_is_unique(table, types),
     )
 
 
-def _unique_unit(table: Table, types: Mapping[str, str]) -> str | None:
-    """Return the unit's column where one row for each is declared; equal values of it are the same."""
+def _is_unique(table: Table, types: Mapping[str, str]) -> bool:
+    """Return whether one row for each unit is declared, and equal values of its column are the same."""
     if not (table.unique and isinstance(table.unit, ColumnUnit)):
-        return None
-    column = table.unit.column
-    return None if types[column] in ("DOUBLE", "FLOAT") else column  # 0.0 and -0.0 are one unit
+        return False
+    return types[table.unit.column] not in ("DOUBLE", "FLOAT")  # 0.0 and -0.0 are one unit
 
 
 def _bytes_max(columns: Mapping[str, Column], sources: Mapping[str, str]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from sanql.catalog.binding import BoundTable
 from sanql.catalog.owner_remarks import Remark
-from sanql.kernel import CATALOG, Stamp, quote_name
+from sanql.kernel import CATALOG, Stamp, bucket_column, quote_name
 from sanql.policy import Column
 
 
@@ -20,7 +20,10 @@ class Layout:
     `scans` are expressions over a relation's columns that give the canonical type whatever a row
     holds, and `types` what the engine calls those types; `columns` are the facts about public tables
     whose columns the policy left to the source. `one_row` are the tables in which no unit has two rows:
-    it was looked at when they were copied, and shortens the way to the same cells.
+    it was looked at when they were copied, and shortens the way to the same cells. `parts` is how many
+    parts units are taken in, one after the other, so that what is computed of them fits into memory;
+    `buckets` are the columns that say in which part a row is, of all tables that have units of their own,
+    or of none.
     """
 
     relations: Mapping[str, str]
@@ -28,6 +31,8 @@ class Layout:
     types: Mapping[str, Mapping[str, str]]
     columns: Mapping[str, Mapping[str, Column]]
     one_row: frozenset[str] = field(default=frozenset(), kw_only=True)
+    parts: int = field(default=1, kw_only=True)
+    buckets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,13 @@ def layout(
             {name: table.inferred for name, table in bound.items() if table.inferred is not None}
         ),
         one_row=frozenset(name for name, table in bound.items() if table.name in one_row),
+        buckets=MappingProxyType(
+            {
+                name: quote_name(bucket_column(table.types))
+                for name, table in bound.items()
+                if copied and table.unit is not None
+            }
+        ),
     )
 
 

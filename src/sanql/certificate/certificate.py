@@ -20,7 +20,7 @@ from sanql.certificate.limits_in_words import (
 from sanql.certificate.norms_in_words import bounding_in_words, norms_of_rows, sensitivity_told
 from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
-from sanql.mechanisms import NoNoise
+from sanql.mechanisms import Noise, NoNoise, SummedNoise
 from sanql.numbers import number_lower, number_upper, show_upper
 from sanql.plan import (
     Level,
@@ -183,7 +183,7 @@ def _measurement(level: Level, index: int, measurement: Measurement) -> dict[str
     noise = level.noises[index]
     described: dict[str, object] = {
         "measures": measurement.kind.value,
-        "mechanism": noise.describe(),
+        "mechanism": _mechanism_in_words(noise, measurement),
         "noise_standard_deviation": noise.standard_deviation * float(measurement.cell_step),
         "sensitivity": sensitivity_told(measurement),
         "grid": float(measurement.cell_step),
@@ -192,6 +192,15 @@ def _measurement(level: Level, index: int, measurement: Measurement) -> dict[str
     if index == level.outline.measuring.selection and not isinstance(noise, NoNoise):
         described["selects_keys"] = f"a key appears when {level.threshold_in_words}"
     return described
+
+
+def _mechanism_in_words(noise: Noise, measurement: Measurement) -> str:
+    if measurement.pair is None or not isinstance(noise, SummedNoise) or noise.count > 2:
+        return noise.describe()
+    return (
+        "read off how far values are above and below the ends of their bounds, each with "
+        f"{noise.noise.describe()} and together moved by {measurement.sensitivity.l1:,} steps at most"
+    )
 
 
 def _keys(level: Level) -> str:

@@ -12,9 +12,9 @@ def bounding_in_words(level: Level) -> tuple[str, ...]:
     """Return what is done to the numbers of a unit beyond its limits."""
     said = []
     if is_scaled(level) and isinstance(level.outline.keys, OneGroup):
-        said.append(
-            f"what a unit adds is held to what {norm_in_words(level)} may add; none is dropped"
-        )
+        held = norm_in_words(level)
+        held = held if _own_norms(level) else f"what {held} may add"
+        said.append(f"what a unit adds is held to {held}; none of its rows is dropped")
     elif is_scaled(level):
         said.append(
             "a unit's rows and sums in all its groups are scaled down together where they are more than "
@@ -43,7 +43,9 @@ def drops_groups(level: Level) -> bool:
 
 
 def norm_in_words(level: Level) -> str:
-    """Return the norm that a unit's rows are scaled to, in rows."""
+    """Return the norm that a unit's rows are scaled to, in rows, or the norms of its sums."""
+    if own := _own_norms(level):
+        return " and ".join(dict.fromkeys(_own_in_words(part) for part in own.values()))
     order, bound = _norm_of_rows(level)
     if isinstance(level.outline.keys, OneGroup):
         order, bound = 1, bound if order == 1 else math.isqrt(bound)
@@ -54,14 +56,22 @@ def norm_in_words(level: Level) -> str:
 
 def rows_kept_at_least(level: Level) -> int:
     """Return a number of rows of which a unit loses none: in L2 no vector is longer than in L1."""
+    if own := _own_norms(level):
+        return min(math.floor(_length(part) / part.size) for part in own.values())
     order, bound = _norm_of_rows(level)
     return bound if order == 1 else math.isqrt(bound)
 
 
 def norms_of_rows(level: Level) -> dict[str, int]:
-    """Return the norm that a unit's rows are scaled to, by name; nothing where none is."""
+    """Return the norm that a unit's rows, or its sums, are scaled to, by name; nothing where none is."""
     if not is_scaled(level):
         return {}
+    if own := _own_norms(level):
+        return {
+            f"measurement_{place + 1}_norm_l{part.norm.order}": math.ceil(_length(part) * part.grid)
+            for place, part in own.items()
+            if part.norm is not None
+        }
     order, bound = _norm_of_rows(level)
     return {"rows_norm_l1" if order == 1 else "rows_norm_l2_squared": bound}
 
@@ -85,3 +95,28 @@ def _norm_of_rows(level: Level) -> tuple[int, int]:
     bound = None if norms is None else norms.bound(norm.order)
     assert bound is not None  # noqa: S101  (a measurement has its norm from there)
     return norm.order, bound
+
+
+def _own_norms(level: Level) -> dict[int, Measurement]:
+    """Return the sums, by their places, that are scaled to norms of their own, known from a profile."""
+    norms = level.outline.measuring.unit_norms
+    return {
+        place: part
+        for place, part in enumerate(level.measurements)
+        if part.norm is not None
+        and part.norm.alone
+        and norms is not None
+        and norms.own_bound(part.expression, part.norm.order) is not None
+    }
+
+
+def _own_in_words(part: Measurement) -> str:
+    length = _length(part) * float(part.grid)
+    by_l2 = part.norm is not None and part.norm.order == 2
+    return f"an L2 norm of {length:,.4g}" if by_l2 else f"a total of {length:,.10g}"
+
+
+def _length(part: Measurement) -> float:
+    """Return the norm of a sum by itself, in steps of its grid."""
+    assert part.norm is not None  # noqa: S101  (whoever asks has looked)
+    return float(part.norm.bound) if part.norm.order == 1 else math.sqrt(part.norm.bound)

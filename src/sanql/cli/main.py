@@ -26,6 +26,11 @@ COMMANDS = {
         "profile",
         "Measure once, privately, how many rows and groups units have.",
     ),
+    "prepare": (
+        "sanql.cli.prepare",
+        "prepare",
+        "Copy the data for quick questions about many rows.",
+    ),
     "schema": ("sanql.cli.schema", "schema", "Show what can be asked about."),
     "query": ("sanql.cli.ask", "query", "Ask a question and pay for the answer."),
     "batch": ("sanql.cli.batch", "batch", "Ask the questions of a file for one epsilon."),

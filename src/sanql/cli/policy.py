@@ -110,9 +110,14 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
 
 
 def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Remark], Sequence[Fault]]:
+    from sanql.catalog import Remark
     from sanql.engines import describe
+    from sanql.sources import look_at_origin
 
     try:
+        if look_at_origin(policy):
+            said = "it fits the policy, and no snapshot has been taken of it yet"
+            return [Remark("dataset.source", said, "the first question takes one")], ()
         return describe(policy).remarks, ()
     except PolicyError as error:
         return (), error.faults

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from sanql.compile.group_keys import KeyWriter, place
 from sanql.compile.key_weights import WEIGHTS
-from sanql.compile.measured_values import value_column
+from sanql.compile.measured_values import below, value_column
+from sanql.compile.parts import AddedUp
 from sanql.measurements import Measured, Measurement
 from sanql.plan import Level, PublicKeys
 
 DROPPED = "dropped_cells"  # where some are bounded by norm: what rows are dropped for
+_SATURATING = (Measured.SUM, Measured.BELOW)
+PRESENT = "present"  # what a row has where nothing is measured
 CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbours closer
 
 
@@ -20,14 +23,14 @@ class CellWriter:
         self._group_keys = group_keys
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
         self._by_unit = not rows_are_units
-        kinds = [measurement.kind for measurement in level.measurements]
+        kinds = [measurement.kind for measurement in level.computed]
         by_weights = Measured.KEY_WEIGHTS in kinds
         self._weights = kinds.index(Measured.KEY_WEIGHTS) if by_weights else None
 
     def cells(self, source: str, name: str = "cells") -> str:
         """Return what each group adds up to of measurements that need not be scaled to a norm."""
         columns = list(self._keys)
-        for index, measurement in enumerate(self._plan.measurements):
+        for index, measurement in enumerate(self._plan.computed):
             if not self._is_added_up(measurement) or self._is_scaled(measurement):
                 continue
             total = self._total(index, measurement)
@@ -36,15 +39,26 @@ class CellWriter:
             columns.append(f"{total} AS m{index}")
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         # an aggregate makes one row however many there are, also where nothing is measured
-        listed = ", ".join(columns) or "system.main.count(*) * 0 AS present"
+        listed = ", ".join(columns) or f"system.main.count(*) * 0 AS {PRESENT}"
         return f"{name} AS (SELECT {listed} FROM {source}{grouping})"
 
     def cells_by_norm(self, source: str) -> str:
         """Return what each group adds up to of measurements that a norm bounds, as `cells`."""
-        places = [i for i, part in enumerate(self._plan.measurements) if self._is_scaled(part)]
+        places = [i for i, part in enumerate(self._plan.computed) if self._is_scaled(part)]
         totals = [f"system.main.sum(m{place}) AS m{place}" for place in places]
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         return f"cells AS (SELECT {', '.join([*self._keys, *totals])} FROM {source}{grouping})"
+
+    def added_up(self, name: str = "cells") -> AddedUp:
+        """Return the columns of `cells`, or of what is made beside it of rows that are not dropped."""
+        by_norm = self._scales and name != DROPPED
+        places = [
+            f"m{index}"
+            for index, measurement in enumerate(self._plan.computed)
+            if self._is_added_up(measurement) and self._is_scaled(measurement) == by_norm
+        ]
+        nothing = [] if self._keys else [PRESENT]
+        return AddedUp(name, tuple(self._keys), tuple(places or nothing))
 
     @staticmethod
     def _is_added_up(measurement: Measurement) -> bool:
@@ -75,10 +89,10 @@ class CellWriter:
         columns = [
             f"{self._group_keys.shown(i, text)} AS k{i}" for i, text in enumerate(key_columns)
         ]
-        apart = self._scales and any(map(self._is_dropped, self._plan.measurements))
+        apart = self._scales and any(map(self._is_dropped, self._plan.computed))
         if apart:
             source += f" LEFT JOIN {DROPPED} ON {self._same(key_columns, DROPPED)}"
-        for index, measurement in enumerate(self._plan.measurements):
+        for index, measurement in enumerate(self._plan.computed):
             if measurement.of is not None:
                 continue  # made of another measurement's cells once they are back
             if measurement.by_bins:
@@ -98,7 +112,7 @@ class CellWriter:
                 columns += self._each_choice(index, measurement)
                 continue
             cell = f"coalesce({exact}, 0)"
-            if measurement.kind is Measured.SUM or measurement.norm is not None:
+            if measurement.kind in _SATURATING or measurement.norm is not None:
                 cell = (
                     f"system.main.greatest(-{CELL_LIMIT}, system.main.least({CELL_LIMIT}, {cell}))"
                 )
@@ -118,7 +132,7 @@ class CellWriter:
     def zeros(self) -> str:
         """Return a SELECT of cells that are all 0, without a private row."""
         keys = self._plan.outline.keys
-        columns = [f"0::BIGINT AS m{index}" for index in range(len(self._plan.measurements))]
+        columns = [f"0::BIGINT AS m{index}" for index in range(len(self._plan.computed))]
         rows = ""
         if isinstance(keys, PublicKeys):
             places = [place(keys, index) for index in range(len(keys.columns))]
@@ -136,7 +150,7 @@ class CellWriter:
     @property
     def _scales(self) -> bool:
         """Whether some measurements are scaled to a norm."""
-        return any(map(self._is_scaled, self._plan.measurements))
+        return any(map(self._is_scaled, self._plan.computed))
 
     def _is_dropped(self, measurement: Measurement) -> bool:
         """Return whether a measurement is added up of what limits on rows and groups leave."""
@@ -154,18 +168,25 @@ class CellWriter:
         if measurement.kind is Measured.UNITS and measurement.expression is None:
             return "system.main.count(*)"
         if self._by_unit:
-            counts = f"system.main.sum(w{value_column(self._plan.measurements, index)})"
+            column = value_column(self._plan.computed, index)
+            counts = f"system.main.sum(w{column})"
             if measurement.kind is Measured.VALUES:
                 return counts
+            if measurement.kind is Measured.BELOW:
+                return below(f"system.main.sum(m{column})", counts, measurement)
             return _less_centre(f"system.main.sum(m{index})", counts, measurement)
         match measurement.kind:
             case Measured.ROWS:
                 return "system.main.count(*)"
             case Measured.VALUES:
-                return f"system.main.count(x{value_column(self._plan.measurements, index)})"
+                return f"system.main.count(x{value_column(self._plan.computed, index)})"
             case Measured.SUM:
                 sums, counts = _summed(index, measurement), f"system.main.count(x{index})"
                 return _less_centre(sums, counts, measurement)
+            case Measured.BELOW:
+                column = value_column(self._plan.computed, index)
+                counts = f"system.main.count(x{column})"
+                return below(f"system.main.sum(x{column})", counts, measurement)
             case Measured.UNITS:
                 return f"system.main.count(x{index})"
             case _:

@@ -31,7 +31,7 @@ class LimitWriter:
         self._secret = secret
         self._limits = level.outline.limits
         self._dropped = {  # the measurements for which rows and groups are dropped
-            place: part for place, part in enumerate(level.measurements) if part.norm is None
+            place: part for place, part in enumerate(level.computed) if part.norm is None
         }
 
     @property
@@ -45,12 +45,12 @@ class LimitWriter:
     @property
     def _scales(self) -> bool:
         """Whether any measurement is bounded by norm."""
-        return len(self._dropped) < len(self._plan.measurements)
+        return len(self._dropped) < len(self._plan.computed)
 
     def pairs(self) -> list[str]:
         """Return the pairs of units and groups that stay, as `kept`."""
         columns = ["u", *self._keys, "system.main.count(*) AS n"]
-        for index, measurement in enumerate(self._plan.measurements):
+        for index, measurement in enumerate(self._plan.computed):
             if (
                 measurement.expression is None
                 or measurement.by_bins
@@ -129,7 +129,7 @@ class LimitWriter:
         ]
 
     def _column(self, index: int) -> int:
-        return value_column(self._plan.measurements, index)
+        return value_column(self._plan.computed, index)
 
     def _hash(self) -> str:
         return keyed_hash(self._secret, "u", *self._keys)

@@ -80,13 +80,25 @@ def measured_value(measurement: Measurement, emitter: Emitter, keys: KeyWriter) 
 
 
 def value_column(measurements: Sequence[Measurement], index: int) -> int:
-    """Return the measurement whose column has this one's values: a sum's serves its count."""
+    """Return the measurement whose column has this one's values: a sum's serves its count, or pair."""
     measurement = measurements[index]
+    if measurement.kind is Measured.BELOW and measurement.pair is not None:
+        return measurement.pair.partner
     if measurement.kind is Measured.VALUES:
         for other, summed in enumerate(measurements):
             if summed.kind is Measured.SUM and summed.expression == measurement.expression:
                 return other
     return index
+
+
+def below(sums: str, counts: str, measurement: Measurement) -> str:
+    """Return how far values are below their upper bound in all, from their sum and number.
+
+    The sum of as many values as count stays within so many times their bounds (`LimitWriter.bounded`), so
+    it is never negative, and with what they are above their lower bound it is just the width for each.
+    """
+    top = measurement.centre + measurement.high
+    return f"({counts}::HUGEINT * {top} - {sums})"
 
 
 def _steps(measurement: Measurement, expression: Expr, emitter: Emitter) -> Layers:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sanql.compile.measured_values import value_column
+from sanql.compile.measured_values import below, value_column
 from sanql.measurements import ROWS_BITS, Measured, Measurement, NormBound
 from sanql.plan import Level, counted_by
 
@@ -31,10 +31,10 @@ class NormWriter:
     """Writes what lies between the relation `pairs` and the measurements that are bounded by norm."""
 
     def __init__(self, level: Level) -> None:
-        self._measurements = level.measurements
+        self._measurements = level.computed
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
         self._limits = level.outline.limits
-        self._places = [i for i, part in enumerate(level.measurements) if part.norm is not None]
+        self._places = [i for i, part in enumerate(level.computed) if part.norm is not None]
 
     @property
     def needed(self) -> bool:
@@ -84,6 +84,8 @@ class NormWriter:
                 text = "n"
             case Measured.VALUES:
                 text = f"v{column}"
+            case Measured.BELOW:
+                text = below(f"s{column}", f"v{column}", part)
             case _:
                 text = f"s{place}"
                 if part.centre:

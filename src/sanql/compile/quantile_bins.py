@@ -13,9 +13,8 @@ from sanql.compile.keyed_hash import keyed_hash
 
 
 def bin_counts(index: int, keys: Sequence[str], secret: str, by_unit: bool) -> list[str]:
-    """Return expressions that end in `lists`: for each group its bins and how many rows each has."""
+    """Return expressions that end in `leaves`: how many rows each bin of each group has."""
     listed = "".join(f"{key}, " for key in keys)
-    grouping = f" GROUP BY {', '.join(keys)}" if keys else ""
     source = f"SELECT {listed}x{index} AS leaf, 1 AS c FROM input WHERE x{index} IS NOT NULL"
     statements = []
     if by_unit:
@@ -25,9 +24,17 @@ def bin_counts(index: int, keys: Sequence[str], secret: str, by_unit: bool) -> l
         *statements,
         f"leaves{index} AS (SELECT {listed}leaf, system.main.sum(c) AS c FROM ({source}) "
         f"GROUP BY {listed}leaf HAVING system.main.sum(c) > 0)",
-        f"lists{index} AS (SELECT {listed}system.main.list(leaf ORDER BY leaf)::BIGINT[] AS leaves, "
-        f"system.main.list(c ORDER BY leaf)::BIGINT[] AS counts FROM leaves{index}{grouping})",
     ]
+
+
+def bin_lists(index: int, keys: Sequence[str]) -> str:
+    """Return `lists` over `leaves`: for each group its bins and how many rows each has."""
+    listed = "".join(f"{key}, " for key in keys)
+    grouping = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return (
+        f"lists{index} AS (SELECT {listed}system.main.list(leaf ORDER BY leaf)::BIGINT[] AS leaves, "
+        f"system.main.list(c ORDER BY leaf)::BIGINT[] AS counts FROM leaves{index}{grouping})"
+    )
 
 
 def _by_unit(index: int, keys: Sequence[str], secret: str) -> list[str]:

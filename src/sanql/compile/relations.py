@@ -62,15 +62,16 @@ class RelationWriter:
         layout: Layout,
         tables: Mapping[str, Table],
         public: PublicTables | None = None,
+        part_secret: int | None = None,
     ) -> None:
-        """Write over tables that are read as a layout says.
+        """Write over tables that are read as a layout says; with a `part_secret`, units are in parts.
 
         What reads only public tables goes into `public`; without it, the whole statement does.
         """
         self.public = public
         self._layout = layout
         self._tables = tables
-        self._readers = TableReader(layout, tables)
+        self._readers = TableReader(layout, tables, part_secret)
         self._used: dict[int, dict[str, None]] = {}
         self._units = UnitWriter(tables)
         self._scans: dict[int, Scan] = {}

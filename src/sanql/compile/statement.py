@@ -31,13 +31,15 @@ from sanql.catalog import Layout
 from sanql.compile.cells import DROPPED, CellWriter
 from sanql.compile.distinct_pairs import greedy_count, taken_in_all, taken_values
 from sanql.compile.group_keys import KeyWriter, listing
+from sanql.compile.key_weights import WEIGHTS
 from sanql.compile.limits import LimitWriter
 from sanql.compile.measured_values import SqlLayer, measured_value, value_column
 from sanql.compile.norms import NormWriter
+from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells
 from sanql.compile.public_first import PublicTables
-from sanql.compile.quantile_bins import bin_counts
+from sanql.compile.quantile_bins import bin_counts, bin_lists
 from sanql.compile.relations import RelationWriter
-from sanql.kernel import GreedyCount, Statement
+from sanql.kernel import GreedyCount, PartialCells, Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
 from sanql.policy import ColumnUnit, Table
@@ -50,25 +52,45 @@ _PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
 def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
     """Return the statement that computes a plan's exact cells."""
     public = PublicTables()
-    relations = RelationWriter(layout, level.outline.tables, public=public)
-    group_keys = KeyWriter(level, layout, relations)
     rows_are_units = _rows_are_units(level, layout)
+    parts = 1 if rows_are_units else layout.parts
+    relations = RelationWriter(
+        layout, level.outline.tables, public=public, part_secret=secret if parts > 1 else None
+    )
+    group_keys = KeyWriter(level, layout, relations)
     cells = CellWriter(level, group_keys, rows_are_units=rows_are_units)
     statements = group_keys.domains()
     greedy: tuple[GreedyCount, ...] = ()
+    partial: PartialCells | None = None
     if level.outline.reads_no_rows:
         sql = (f"WITH {', '.join(statements)} " if statements else "") + cells.zeros()
     else:
         key = f"({secret})::BIGINT"
+        domains = list(statements)
         statements.append(f"input AS ({_input(level, relations, group_keys)})")
         if not rows_are_units:
             greedy = _greedy(level, key, statements, relations.emitter.parameters)
-        statements += _limited(level, cells, key, rows_are_units=rows_are_units)
-        sql = "WITH " + ",\n".join(statements) + "\n" + cells.final()
-    parameters = tuple(relations.emitter.parameters)
+        limited, adding = _limited(level, cells, key, rows_are_units=rows_are_units)
+        statements += limited
+        if parts > 1:
+            select = f"{_with(statements)}{part_of_cells(adding, _key_columns(level))}"
+            partial = PartialCells(PARTIAL, select, tuple(relations.emitter.parameters))
+            statements = [*domains, *added_up(adding)]
+        statements += _of_all_units(level, rows_are_units=rows_are_units)
+        sql = _with(statements) + cells.final()
     return Statement(
-        sql, parameters, tuple(public.made), few_rows=_has_few_rows(level), greedy=greedy
+        sql,
+        tuple(relations.emitter.parameters),
+        tuple(public.made),
+        few_rows=_has_few_rows(level),
+        greedy=greedy,
+        partial=partial,
+        parts=parts,
     )
+
+
+def _with(statements: Sequence[str]) -> str:
+    return "WITH " + ",\n".join(statements) + "\n"
 
 
 def compile_public_query(
@@ -104,7 +126,7 @@ def _has_few_rows(level: Level) -> bool:
     keys = level.outline.keys
     count = 1 if isinstance(keys, OneGroup) else getattr(keys, "count", None)
     plain = all(key.facts.type in _PLAIN for key in level.query.keys)
-    listed = any(measurement.by_bins or measurement.choices for measurement in level.measurements)
+    listed = any(measurement.by_bins or measurement.choices for measurement in level.computed)
     return count is not None and count <= _FEW_ROWS and plain and not listed
 
 
@@ -120,29 +142,44 @@ def _rows_are_units(level: Level, layout: Layout) -> bool:
     )
 
 
-def _limited(level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool) -> list[str]:
-    """Return what lies between the rows that count and the cells, and the cells."""
+def _limited(
+    level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool
+) -> tuple[list[str], list[AddedUp]]:
+    """Return what lies between the rows that count and the cells, and which of it adds up over units."""
     by_unit = not rows_are_units
     limits, norms = LimitWriter(level, secret), NormWriter(level)
+    adding = [cells.added_up()]
     if by_unit and _counted_before(level):
         statements = [cells.cells("(SELECT * FROM input WHERE FALSE)")]
     elif by_unit and norms.needed:
         statements = [*limits.pairs(), *norms.scaled(), cells.cells_by_norm("scaled")]
         if limits.drops:
             statements += [*limits.bounded(), cells.cells("bounded", DROPPED)]
+            adding.append(cells.added_up(DROPPED))
     else:
         statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
         statements.append(cells.cells("bounded" if by_unit else "input"))
     keys = _key_columns(level)
-    for index, measurement in enumerate(level.measurements):
-        if measurement.kind is Measured.DISTINCT and by_unit:
+    for index, measurement in enumerate(level.computed):
+        if measurement.by_bins:
+            statements += bin_counts(index, keys, secret, by_unit)
+            adding.append(AddedUp(f"leaves{index}", (*keys, "leaf"), ("c",)))
+        if measurement.groups_max is not None:
+            statements += limits.weights(measurement.groups_max)
+            adding.append(AddedUp(WEIGHTS, tuple(keys), ("s",)))
+    return statements, adding
+
+
+def _of_all_units(level: Level, *, rows_are_units: bool) -> list[str]:
+    """Return what is made of all units together: distinct values, and bins as lists."""
+    keys, statements = _key_columns(level), []
+    for index, measurement in enumerate(level.computed):
+        if measurement.kind is Measured.DISTINCT and not rows_are_units:
             statements.append(taken_values(index, keys))
             if measurement.choices:
                 statements.append(taken_in_all(index, len(measurement.choices)))
         if measurement.by_bins:
-            statements += bin_counts(index, keys, secret, by_unit)
-        if measurement.groups_max is not None:
-            statements += limits.weights(measurement.groups_max)
+            statements.append(bin_lists(index, keys))
     return statements
 
 
@@ -163,14 +200,14 @@ def _greedy(
             before,
             parameters,
         )
-        for index, measurement in enumerate(level.measurements)
+        for index, measurement in enumerate(level.computed)
         if measurement.kind is Measured.DISTINCT
     )
 
 
 def _counted_before(level: Level) -> bool:
     """Return whether all cells are counted before the statement, and their keys known besides."""
-    kinds = {measurement.kind for measurement in level.measurements if measurement.of is None}
+    kinds = {measurement.kind for measurement in level.computed if measurement.of is None}
     return kinds == {Measured.DISTINCT} and not isinstance(level.outline.keys, PrivateKeys)
 
 
@@ -182,8 +219,8 @@ def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> st
     columns = [f"{unit} AS u"] if unit is not None else []
     columns += [f"{group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
     layers: dict[str, tuple[SqlLayer, ...]] = {}
-    for index, measurement in enumerate(level.measurements):
-        if measurement.expression is not None and value_column(level.measurements, index) == index:
+    for index, measurement in enumerate(level.computed):
+        if measurement.expression is not None and value_column(level.computed, index) == index:
             value = measured_value(measurement, relations.emitter, group_keys)
             columns.append(f"{value.text} AS x{index}")
             layers[f"x{index}"] = value.above

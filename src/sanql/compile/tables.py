@@ -8,6 +8,7 @@ from sanql.catalog import Layout
 from sanql.compile.expressions.emitter import lower_bound, scanned
 from sanql.compile.expressions.values import without_negative_zero
 from sanql.errors import Refused
+from sanql.kernel import IN_PART, unit_bucket
 from sanql.policy import Column, ColumnUnit, Table, ViaUnit
 from sanql.question import TYPES, Type, column_facts
 
@@ -23,9 +24,12 @@ INTEGERS = frozenset(
 class TableReader:
     """Writes tables of a source, each with `u`, the unit of a row, where it has one."""
 
-    def __init__(self, source: Layout, tables: Mapping[str, Table]) -> None:
+    def __init__(
+        self, source: Layout, tables: Mapping[str, Table], part_secret: int | None = None
+    ) -> None:
         self._source = source
         self._tables = tables
+        self._part_secret = part_secret
         self._unit_type: str | None = None
 
     def table(
@@ -54,7 +58,7 @@ class TableReader:
                 whose = self._stored(table, column)
                 return (
                     f"(SELECT {', '.join([f'{whose} AS u', *listed])} FROM {relation} "
-                    f"WHERE {whose} IS NOT NULL)"
+                    f"WHERE {whose} IS NOT NULL{self._in_part(table, column)})"
                 )
             case _:
                 shown = ", ".join(listed) or "1 AS present"
@@ -94,9 +98,25 @@ class TableReader:
                 )
             case ColumnUnit(column) | ViaUnit(column):
                 whose = self._stored(table, column)
-                return f"SELECT {named}, {whose} AS u FROM {relation} WHERE {whose} IS NOT NULL"
+                return (
+                    f"SELECT {named}, {whose} AS u FROM {relation} "
+                    f"WHERE {whose} IS NOT NULL{self._in_part(table, column)}"
+                )
             case _:
                 raise AssertionError("the policy checked that references lead to a unit")
+
+    def _in_part(self, table: Table, unit: str) -> str:
+        """Return the condition that the unit of a row is in the part that is read, if units are in parts.
+
+        Rows whose unit is found along foreign keys are in the part of the rows that those lead to.
+        """
+        if self._part_secret is None:
+            return ""
+        bucket = self._source.buckets.get(table.name)
+        if bucket is None:
+            kind = self.type_of(table.name, unit)
+            bucket = unit_bucket(self._stored(table, unit), kind, self._part_secret)
+        return f" AND {bucket} {IN_PART}"
 
     def check_alike(self, first: str, left: str, second: str, right: str) -> None:
         """Refuse two identifiers that their tables store as different types."""

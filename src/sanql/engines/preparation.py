@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from sanql.catalog import BoundTable, Description, PreparedSource, bind, layout,
 from sanql.engines.open import open_engine
 from sanql.engines.protocol import Engine
 from sanql.errors import Fault, PolicyError
-from sanql.kernel import Stamp, database_files, stamp
+from sanql.kernel import Copy, CopyReport, Stamp, database_files, stamp
 from sanql.policy import fold, identifiers
 from sanql.sources import (
     Cache,
@@ -39,9 +40,12 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 # Part of every entry's name: raise it when the same files would be prepared differently.
-_PREPARATION_VERSION = 4
+_PREPARATION_VERSION = 6
 _ATTEMPTS_MAX = 3
-_ONE_ROW = "one_row"  # in an entry: the tables that were seen to have one row for each unit
+_ROW_BYTES = 384  # that a row of a private table takes while it is grouped by unit and key, at most
+_PARTS_MAX = 256
+_ROWS_OF_A_PART = 2_000_000  # in a copy
+_COPY = "copy"  # in an entry: what was seen of the copy, where there is one
 
 
 def describe(
@@ -84,8 +88,12 @@ def prepare(
     stamped: Stamped | None = None,
     source: Source | None = None,
     engine: Engine | None = None,
+    *,
+    copied: bool = False,
 ) -> PreparedSource:
     """Return the policy's source, ready to open; what is not used in place is copied the first time.
+
+    It may be `copied` although it need not be: it is then found so from now on.
 
     A description of the same files saves looking at them again, and so does what they are `stamped`
     as; files that are something else by now are a PolicyError then. A `source` that was admitted is
@@ -96,45 +104,56 @@ def prepare(
     for _ in range(_ATTEMPTS_MAX):
         here = locate(policy) if source is None else source
         current = stamped if stamped is not None else stamps.of(here)
-        prepared = _recall(policy, here, current, cache)
+        prepared = _recall(policy, here, current, cache, copied=copied)
         if prepared is not None:
             return prepared
         with cache.writing():
-            if _recall(policy, here, current, cache) is None:
+            if _recall(policy, here, current, cache, copied=copied) is None:
                 schema = _known_schema(known, current) or _inspect(policy, here, engine)
-                _build(policy, here, current, cache, schema, stamps, progress, engine)
+                makes = copied or here.is_copied(bind(policy, here.formats(policy), schema), schema)
+                _build(policy, here, current, cache, schema, stamps, progress, engine, copied=makes)
             cache.clear(keep=entry_name(policy, current.hashes))
     raise changing_files()
 
 
 def _recall(
-    policy: Policy, source: Source, stamped: Stamped, cache: Cache
+    policy: Policy, source: Source, stamped: Stamped, cache: Cache, *, copied: bool
 ) -> PreparedSource | None:
-    """Return the prepared source if its entry is complete."""
+    """Return the prepared source if its entry is complete, and a copy where it must be `copied`."""
     fingerprint = entry_name(policy, stamped.hashes)
     schema = cache.schema(fingerprint)
-    if schema is None:
+    if schema is None or (copied and _COPY not in schema):
         return None
     bound = bind(policy, source.formats(policy), schema)
-    copied = source.is_copied(bound, schema)
+    copied = _COPY in schema
     if copied:
         database = cache.database(fingerprint)
-        if not database.is_file():
+        if not cache.holds(fingerprint, schema):
             return None
         own = stamp(database_files(database.resolve()))
     else:
         database, own = source.paths()[0], stamped.stamp
     cache.touch(fingerprint)
-    read = layout(bound, copied=copied, one_row=_one_row(schema) if copied else ())
+    seen = CopyReport.from_dict(schema[_COPY] if copied else {**schema, "one_row": []})
+    parts = unit_parts(policy, bound, seen.rows, copied=copied)
+    read = replace(layout(bound, copied=copied, one_row=seen.one_row), parts=parts)
     return PreparedSource(**vars(read), database=database, fingerprint=fingerprint, stamp=own)
 
 
-def _one_row(entry: Mapping[str, object]) -> list[str]:
-    """Return the tables that were seen to have one row for each unit when the entry was made."""
-    tables = entry[_ONE_ROW]
-    if not isinstance(tables, list):
-        raise TypeError
-    return tables
+def unit_parts(
+    policy: Policy, bound: Mapping[str, BoundTable], rows: Mapping[str, int], *, copied: bool
+) -> int:
+    """Return in how many parts units are taken, so that what is computed of one fits into memory.
+
+    In a copy a part is a range of rows, and small parts are quicker: they fit into caches of processors.
+    Elsewhere each part reads all rows. It hangs on how many rows the private tables have, and on nothing
+    that is asked.
+    """
+    private = [bound[name] for name, table in policy.tables.items() if not table.public]
+    most = max((rows.get(table.name, 0) for table in private), default=0)
+    needed = -(-most * _ROW_BYTES // policy.engine.memory_bytes)
+    quick = most // _ROWS_OF_A_PART if copied else 1
+    return min(max(1, needed, quick), _PARTS_MAX)
 
 
 def _known_schema(known: Description | None, stamped: Stamped) -> Mapping[str, object] | None:
@@ -151,20 +170,24 @@ def _build(
     stamps: Stamps,
     progress: Progress | None,
     engine: Engine | None,
+    *,
+    copied: bool,
 ) -> None:
     """Make the entry, unless the files changed meanwhile: then it would vouch for other bytes."""
     fingerprint = entry_name(policy, stamped.hashes)
     bound = bind(policy, source.formats(policy), schema)
-    one_row: list[str] = []
-    if source.is_copied(bound, schema):
+    seen: dict[str, object] = {}
+    if copied:
         target = cache.building(fingerprint)
         try:
-            one_row = _copy(policy, source, bound, target, progress, engine)
+            request = source.copying(policy, bound, schema, target)
+            seen = {_COPY: _copy(request, source, progress, engine).to_dict()}
         except BaseException:
-            target.unlink(missing_ok=True)
+            for left in target.parent.glob(f"{target.name}*"):  # the engine's log of it, too
+                left.unlink(missing_ok=True)
             raise
     if stamps.of(locate(policy)) == stamped:
-        cache.record(fingerprint, {**schema, _ONE_ROW: one_row})
+        cache.record(fingerprint, {**schema, **seen})
 
 
 def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str, object]:
@@ -185,18 +208,9 @@ def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str,
 
 
 def _copy(
-    policy: Policy,
-    source: Source,
-    bound: Mapping[str, BoundTable],
-    target: Path,
-    progress: Progress | None,
-    engine: Engine | None,
-) -> list[str]:
-    """Copy what is read of a source into a new database; PolicyError where that is not possible.
-
-    Returns the tables that were seen to have one row for each unit.
-    """
-    request = source.copying(policy, bound, target)
+    request: Copy, source: Source, progress: Progress | None, engine: Engine | None
+) -> CopyReport:
+    """Copy what is read of a source into a new database; PolicyError where that is not possible."""
     total = sum(len(table.projections) for table in request.tables)
     begun: list[str] = []
 
@@ -205,10 +219,10 @@ def _copy(
         if progress is not None:
             progress(f"preparing {table}: {len(begun)} of {total}")
 
-    one_row = (engine or open_engine()).copy(request, begin)
-    if one_row is None:
-        raise PolicyError([source.not_copied(begun[-1] if begun else next(iter(bound)))])
-    return one_row
+    seen = (engine or open_engine()).copy(request, begin)
+    if seen is None:
+        raise PolicyError([source.not_copied(begun[-1] if begun else request.tables[0].name)])
+    return seen
 
 
 def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:

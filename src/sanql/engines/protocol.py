@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from sanql.kernel import Copy, Inspect, Serve, Statement
+from sanql.kernel import Copy, CopyReport, Inspect, Serve, Statement
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,8 +30,8 @@ class Engine(Protocol):
         No row is read, but of public CSV files that leave their types to their values.
         """
 
-    def copy(self, request: Copy, begun: Callable[[str], None]) -> list[str] | None:
-        """Return the tables seen to have one row for each unit; None where not all was copied.
+    def copy(self, request: Copy, begun: Callable[[str], None]) -> CopyReport | None:
+        """Return what was seen of a copy that was made; None where not all was copied.
 
         `begun` is told of each file as it begins.
         """

@@ -53,6 +53,8 @@ class Trials:
                 table: f'{quote_name(CATALOG)}."main".{quote_name(table)}' for table in source.types
             },
             scans={table: _named(types) for table, types in source.types.items()},
+            parts=1,
+            buckets={},
         )
         self._is_copy = (source.relations, source.scans) == (
             self._plain.relations,
@@ -70,9 +72,10 @@ class Trials:
     def check(self, level: Level, sent: Statement) -> None:
         """Raise Refused where the engine cannot plan a level's statement.
 
-        Columns are named as in a copy: how the source is read may hang on its rows, and decides nothing.
-        Where the source is a copy, what is `sent` differs from that by its secret alone, and no secret is
-        shorter than 0: if it is short, so is what would be tried.
+        Columns are named as in a copy, and units taken all at once: how the source is read may hang on
+        its rows, and decides nothing. Where the source is a copy, what is `sent` differs from that by its
+        secret, and by what it says of parts, and no secret is shorter than 0: if it is short, so is what
+        would be tried.
         """
         if self._is_copy and len(sent.in_full()) <= LENGTH_UNTRIED:
             return

@@ -2,6 +2,7 @@
 
 from sanql.kernel.affinity import PROCESSORS, processors, processors_at_first, stay_on_one
 from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
+from sanql.kernel.clustering import bucket_column
 from sanql.kernel.files import database_files, identify, stamp
 from sanql.kernel.hidden_modules import hide_modules
 from sanql.kernel.lockdown import (
@@ -14,8 +15,10 @@ from sanql.kernel.lockdown import (
     quote_name,
 )
 from sanql.kernel.messages import (
+    BUCKETS,
     END,
     FAILED,
+    IN_PART,
     JSON,
     READY,
     TABLE,
@@ -24,12 +27,14 @@ from sanql.kernel.messages import (
     Copy,
     CopyDatabase,
     CopyFiles,
+    CopyReport,
     FileIdentity,
     Format,
     GreedyCount,
     Inspect,
     InspectDatabase,
     InspectFiles,
+    PartialCells,
     Projection,
     PublicTable,
     Serve,
@@ -50,15 +55,19 @@ from sanql.kernel.stored_types import (
     identify_unit,
     identity_type,
     stored_column,
+    suggest_type,
     text_prefix,
+    unit_bucket,
 )
 
 __all__ = [
+    "BUCKETS",
     "CANONICAL",
     "CATALOG",
     "COMPUTED",
     "END",
     "FAILED",
+    "IN_PART",
     "JSON",
     "PROCESSORS",
     "READY",
@@ -73,6 +82,7 @@ __all__ = [
     "Copy",
     "CopyDatabase",
     "CopyFiles",
+    "CopyReport",
     "FileIdentity",
     "Format",
     "GreedyCount",
@@ -80,6 +90,7 @@ __all__ = [
     "InspectDatabase",
     "InspectFiles",
     "Needs",
+    "PartialCells",
     "Projection",
     "PublicTable",
     "Serve",
@@ -88,6 +99,7 @@ __all__ = [
     "TableFiles",
     "WorkerRequest",
     "attach",
+    "bucket_column",
     "confine_engine",
     "connect",
     "convert",
@@ -110,5 +122,7 @@ __all__ = [
     "stamp",
     "stay_on_one",
     "stored_column",
+    "suggest_type",
     "text_prefix",
+    "unit_bucket",
 ]

@@ -7,17 +7,18 @@ database with such texts is copied, with as much of each as is read; one without
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sanql.kernel.clustering import begin_table, end_table, place
 from sanql.kernel.lockdown import CATALOG, literal, quote_name
 from sanql.kernel.stored_types import ROWS_READ_AT_ONCE
 
 if TYPE_CHECKING:
     import duckdb
 
-    from sanql.kernel.messages import CopiedTable
+    from sanql.kernel.messages import CopyDatabase
 
 ORIGINAL = "original"  # what a database is called while it is copied
 _ROWS_OF_ANY_LENGTH = 1 << 6  # of texts of which the file does not tell how long they are
@@ -62,26 +63,27 @@ def text_bytes(
     return sizes_by_table
 
 
-def copy_database(
-    connection: duckdb.DuckDBPyConnection, tables: Sequence[CopiedTable], memory_bytes: int
-) -> Iterator[str]:
+def copy_database(connection: duckdb.DuckDBPyConnection, request: CopyDatabase) -> Iterator[str]:
     """Fill the attached database from the original; yield a table's name as it begins."""
-    for table in tables:
+    memory_bytes = request.memory_bytes
+    for table in request.tables:
         name, (projection,) = table.name, table.projections
         yield name
-        target, original = _relation(CATALOG, name), _relation(ORIGINAL, name)
-        columns = ", ".join(f"{quote_name(column)} {kind}" for column, kind in table.types.items())
-        connection.execute(f"CREATE TABLE {target} ({columns})")
-        groups = _row_groups(connection, ORIGINAL, name, projection.columns)
+        original, begun = place(ORIGINAL, name), begin_table(connection, table)
+        ranges: Iterable[tuple[int, int | None]] = [(0, None)]
+        if request.long_texts:
+            groups = _row_groups(connection, ORIGINAL, name, projection.columns)
+            ranges = _ranges(groups, memory_bytes // _MEMORY_PARTS)
         connection.execute("BEGIN")
-        for first, last in _ranges(groups, memory_bytes // _MEMORY_PARTS):
+        for first, last in ranges:
             within = f"rowid >= {first}" + ("" if last is None else f" AND rowid < {last}")
             connection.execute(
-                f"INSERT INTO {target} SELECT {', '.join(projection.expressions)} "  # noqa: S608  (names of the policy)
+                f"INSERT INTO {begun} SELECT {', '.join(projection.expressions)} "  # noqa: S608  (names of the policy)
                 f"FROM {original} WHERE {within}"
             )
         connection.execute("COMMIT")
-        _check_whole(connection, original, target)
+        _check_whole(connection, original, begun)
+        end_table(connection, table, request.bucket_secret, memory_bytes // 2)
     connection.execute(f"CHECKPOINT {quote_name(CATALOG)}")
 
 
@@ -121,7 +123,7 @@ def _stored_texts(
 
     What was updated since it was last written to the file is not told of.
     """
-    info = f"pragma_storage_info({literal(_relation(catalog, table))})"
+    info = f"pragma_storage_info({literal(place(catalog, table))})"
     found = connection.execute(
         "SELECT row_group_id, column_name, sum(count)::BIGINT, "  # noqa: S608  (names of the source)
         f"CASE WHEN bool_and({_LONGEST} IS NOT NULL AND NOT has_updates) THEN max({_LONGEST}) END, "
@@ -155,7 +157,3 @@ def _check_whole(connection: duckdb.DuckDBPyConnection, original: str, target: s
     ((one, other),) = connection.execute(f"SELECT {', '.join(counts)}").fetchall()
     if one != other:
         raise ValueError
-
-
-def _relation(catalog: str, table: str) -> str:
-    return f"{quote_name(catalog)}.{quote_name('main')}.{quote_name(table)}"

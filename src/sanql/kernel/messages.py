@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 Format = Literal["parquet", "csv"]
 FileIdentity = tuple[int, int, int, int, int]
 Stamp = tuple[tuple[str, FileIdentity], ...]
+
+BUCKETS = 1 << 16
+"""A unit's bucket is a hash of it below this number; a part of the units is a range of buckets."""
+IN_PART = "\x00in_part\x00"
+"""Where a statement that is run part by part says which buckets it reads, behind what a bucket is."""
 
 READY = b"r"
 TABLE = b"t"  # some rows of a result; more may follow
@@ -77,12 +82,25 @@ class GreedyCount:
 
 
 @dataclass(frozen=True)
+class PartialCells:
+    """What the units of one part add to the cells: a SELECT that is run for each part of them.
+
+    The table `name` has the rows of all parts. `IN_PART` stands for the range of buckets.
+    """
+
+    name: str
+    sql: str
+    parameters: tuple[object, ...]
+
+
+@dataclass(frozen=True)
 class Statement:
     """One SELECT with its parameters, the public tables that it reads besides the source's, and counts.
 
     Public tables are made of public tables alone, and finished before anything private is planned; what
     is counted greedily is finished before the SELECT. `few_rows` says that the question alone decides how
-    many rows there are, and that they are few.
+    many rows there are, and that they are few. Where units are taken in several `parts`, what each
+    of them adds is finished before the SELECT, which takes of the parameters those that it names.
     """
 
     sql: str
@@ -90,11 +108,13 @@ class Statement:
     public: tuple[PublicTable, ...] = ()
     few_rows: bool = False
     greedy: tuple[GreedyCount, ...] = ()
+    partial: PartialCells | None = None
+    parts: int = 1
 
     @property
     def makes_tables(self) -> bool:
         """Whether something is there, in tables of its own, before the SELECT is planned."""
-        return bool(self.public or self.greedy)
+        return bool(self.public or self.greedy or self.partial)
 
     def in_full(self) -> str:
         """Return all that the engine is told, in order."""
@@ -106,6 +126,8 @@ class Statement:
                 f"{count.turns};\n",
                 f"CREATE TEMP TABLE {count.taken} (g BIGINT, d BIGINT[]);\n",
             ]
+        if self.partial is not None:
+            made.append(f"CREATE TEMP TABLE {self.partial.name} AS {self.partial.sql};\n")
         return "".join(made) + self.sql
 
 
@@ -152,14 +174,16 @@ class Projection:
 class CopiedTable:
     """How one table is copied: its columns' stored types, and what fills them from each of its files.
 
-    A table of a database is one file. Where the owner declares one row for each unit, `unit` is the
-    column that identifies it: whether that is so is looked at in the copy.
+    A table of a database is one file. `unit` is the column that identifies whose a row is, where it is
+    one of its own: by it rows are clustered. Where the owner declares that it is `unique`, it is looked
+    at in the copy whether no unit has two rows.
     """
 
     name: str
     types: Mapping[str, str]
     projections: tuple[Projection, ...]
     unit: str | None = None
+    unique: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,16 +194,45 @@ class CopyFiles:
     target: Path
     tables: tuple[CopiedTable, ...]
     memory_bytes: int
+    bucket_secret: int
 
 
 @dataclass(frozen=True)
 class CopyDatabase:
-    """Copy declared columns of a DuckDB file into a new one, with as much of texts as is read."""
+    """Copy declared columns of a DuckDB file into a new one, with as much of texts as is read.
+
+    Of `long_texts` few rows are read at a time.
+    """
 
     database: Path
     target: Path
     tables: tuple[CopiedTable, ...]
     memory_bytes: int
+    bucket_secret: int
+    long_texts: bool = True
+
+
+@dataclass(frozen=True)
+class CopyReport:
+    """What was seen of a copy when it was made: how many rows its tables have, by their names.
+
+    `one_row` are the tables in which no unit has two rows, of those that declare it.
+    """
+
+    rows: Mapping[str, int]
+    one_row: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        return {"rows": dict(self.rows), "one_row": list(self.one_row)}
+
+    @classmethod
+    def from_dict(cls, told: object) -> Self:
+        """Return what a worker told, of which nothing is assumed."""
+        if not isinstance(told, dict):
+            raise TypeError
+        rows = {str(table): int(count) for table, count in told["rows"].items()}
+        return cls(rows, tuple(map(str, told["one_row"])))
 
 
 Inspect = InspectDatabase | InspectFiles

@@ -1,5 +1,9 @@
 """Running a statement: the public tables it needs are computed first, counts next, then the statement.
 
+Where units are taken in parts, the SELECTs that read private rows are run once for each range of buckets,
+and what they find is kept until all of it is added up: a unit's rows are in one part, so memory is needed
+for the units of one part at a time, and the cells are the same.
+
 The planner chooses how to compute a statement by the sizes and values of all that it reads. What
 reads only public tables is therefore a statement of its own: when the one that reads private rows is
 planned, the public part is a finished table, and nothing about anybody can change a bit of it. Distinct
@@ -14,10 +18,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sanql.kernel.arrow_values import split_batch
+from sanql.kernel.clustering import bucket_ranges
 from sanql.kernel.few_rows import schema_of, whole_table
 from sanql.kernel.greedy import make_counts
 from sanql.kernel.lockdown import quote_name
-from sanql.kernel.messages import GreedyCount, Statement
+from sanql.kernel.messages import IN_PART, GreedyCount, Statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,13 +38,14 @@ def result(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[
     A piece has about a megabyte; one row is never divided. Few rows are one piece.
     """
     with ready(cursor, statement) as select:
+        given = _given(select, statement)
         if statement.few_rows:  # which is planned once and not twice, and held in memory as a whole
-            cursor.execute(select, list(statement.parameters))
+            cursor.execute(select, given)
             schema, rows = schema_of(cursor.description), cursor.fetchall()
             if schema is not None:
                 yield whole_table(schema, rows)
                 return
-        relation = cursor.sql(select, params=list(statement.parameters))
+        relation = cursor.sql(select, params=given)
         batches = relation.to_arrow_reader(_BATCH_ROWS)
         yield from _pieces(batches)
         batches.close()
@@ -49,7 +55,7 @@ def result(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[
 def running(connection: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[None]:
     """Run a statement; within, the connection has its result. What is not one SELECT is an error."""
     with ready(connection, statement) as select:
-        connection.execute(select, list(statement.parameters))
+        connection.execute(select, _given(select, statement))
         yield
 
 
@@ -62,7 +68,10 @@ def ready(
         for table in statement.public:
             _make(connection, table.name, table.sql, table.parameters)
         for count in statement.greedy:
-            _count(connection, count)
+            _count(connection, count, statement.parts)
+        partial = statement.partial
+        if partial is not None:
+            _make(connection, partial.name, partial.sql, partial.parameters, statement.parts)
         yield _only_select(connection, statement.sql)
     finally:
         for table in statement.public:
@@ -70,6 +79,16 @@ def ready(
         for count in statement.greedy:
             for name in (f"{count.name}_held", f"{count.name}_pairs", count.taken):
                 _drop(connection, name)
+        if statement.partial is not None:
+            _drop(connection, statement.partial.name)
+
+
+def _given(select: duckdb.Statement, statement: Statement) -> list[object] | dict[str, object]:
+    """Return the parameters of a SELECT: all, or of those that it shares with parts what it names."""
+    if statement.partial is None:
+        return list(statement.parameters)
+    numbered = enumerate(statement.parameters, 1)
+    return {str(n): value for n, value in numbered if str(n) in select.named_parameters}
 
 
 def _pieces(batches: pyarrow.RecordBatchReader) -> Iterator[pyarrow.Table]:
@@ -90,19 +109,28 @@ def _pieces(batches: pyarrow.RecordBatchReader) -> Iterator[pyarrow.Table]:
 
 
 def _make(
-    connection: duckdb.DuckDBPyConnection, name: str, sql: str, parameters: Sequence[object]
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    sql: str,
+    parameters: Sequence[object],
+    parts: int = 1,
 ) -> None:
-    _only_select(connection, sql)
-    connection.execute(f"CREATE TEMP TABLE {quote_name(name)} AS {sql}", list(parameters))
+    """Make a table of the rows of a SELECT, run once for each part of the units."""
+    into = f"CREATE TEMP TABLE {quote_name(name)} AS"
+    for first, after in bucket_ranges(parts):
+        select = sql.replace(IN_PART, f"BETWEEN {first} AND {after - 1}")
+        _only_select(connection, select)
+        connection.execute(f"{into} {select}", list(parameters))
+        into = f"INSERT INTO temp.main.{quote_name(name)}"
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     connection.execute(f"DROP TABLE IF EXISTS temp.main.{quote_name(name)}")
 
 
-def _count(connection: duckdb.DuckDBPyConnection, count: GreedyCount) -> None:
+def _count(connection: duckdb.DuckDBPyConnection, count: GreedyCount, parts: int) -> None:
     """Make the table of pairs that are taken; what units hold takes most room, and goes first."""
-    _make(connection, f"{count.name}_held", count.held, count.parameters)
+    _make(connection, f"{count.name}_held", count.held, count.parameters, parts)
     _make(connection, f"{count.name}_pairs", count.pairs, ())
     make_counts(connection, count, _only_select(connection, count.turns))
     _drop(connection, f"{count.name}_held")

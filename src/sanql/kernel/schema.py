@@ -2,7 +2,8 @@
 
 `{"tables": {name: [file, …]}, "unfit": {name: [message, remedy]}}`, where a file is a list of
 columns: name, stored type, suggested policy type or null, precision or null. Of a database there are
-besides `"texts": {name: {column: bytes or null}}`, what its texts take when read (long_texts.py).
+besides `"texts": {name: {column: bytes or null}}`, what its texts take when read (long_texts.py), and
+`"rows": {name: number}`.
 """
 
 from __future__ import annotations
@@ -63,19 +64,24 @@ def database_schema(
         ).fetchall()
     }
     statements = connection.execute(
-        "SELECT table_name, sql FROM duckdb_tables() "
+        "SELECT table_name, sql, estimated_size FROM duckdb_tables() "
         "WHERE database_name = ? AND schema_name = 'main'",
         [CATALOG],
     ).fetchall()
-    for name, statement in statements:
+    for name, statement, _ in statements:
         if " COLLATE " in _unquoted(statement).upper():
             unfit[name] = (
                 "a column of it has a collation, which merges different texts",
                 "store the table without collations",
             )
     folded = {name.lower() for name in wanted}
-    read = [name for name, _ in statements if name.lower() in folded]
-    return {"tables": tables, "unfit": unfit, "texts": text_bytes(connection, read)}
+    read = [name for name, *_ in statements if name.lower() in folded]
+    return {
+        "tables": tables,
+        "unfit": unfit,
+        "texts": text_bytes(connection, read),
+        "rows": {name: size for name, _, size in statements if name.lower() in folded},
+    }
 
 
 def _unquoted(statement: str) -> str:

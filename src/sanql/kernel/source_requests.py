@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.kernel.lockdown import allow_only, attach, connect, limit
-from sanql.kernel.messages import Copy, CopyDatabase, Inspect, InspectDatabase, TableFiles
+from sanql.kernel.messages import (
+    Copy,
+    CopyDatabase,
+    CopyReport,
+    Inspect,
+    InspectDatabase,
+    TableFiles,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,25 +57,30 @@ def inspect_source(request: Inspect, confine: Confine) -> dict[str, object]:
         return files_schema(connection, request.tables)
 
 
-def copy_source(request: Copy, confine: Confine) -> Generator[str, None, list[str]]:
+def copy_source(request: Copy, confine: Confine) -> Generator[str, None, CopyReport]:
     """Copy what is read of a source into a new database; yield a table's name as it begins.
 
-    At the end, return the tables that were seen to have one row for each unit.
+    At the end, return what was seen of it.
     """
-    from sanql.kernel.copy_files import copy_files, one_row_tables
+    from sanql.kernel.clustering import STAGING, staging_file
+    from sanql.kernel.copy_files import copy_files, report_copy
     from sanql.kernel.long_texts import ORIGINAL, copy_database
 
     memory, writable = request.memory_bytes, (request.target.parent,)
     with closing(connect()) as connection:
         attach(connection, request.target, read_only=False)
+        staging = staging_file(request.target)
+        attach(connection, staging, read_only=False, name=STAGING)
         if isinstance(request, CopyDatabase):
             attach(connection, request.database, read_only=True, name=ORIGINAL)
-            confine(connection, Needs(memory, writable=writable, long_texts=True))
-            yield from copy_database(connection, request.tables, memory)
+            confine(connection, Needs(memory, writable=writable, long_texts=request.long_texts))
+            yield from copy_database(connection, request)
         else:
             confine(connection, Needs(memory, _paths(request.files), writable))
             yield from copy_files(connection, request)
-        return one_row_tables(connection, request.tables)
+        connection.execute(f"DETACH {STAGING}")
+        staging.unlink()
+        return report_copy(connection, request.tables)
 
 
 def confine_engine(

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from sanql.kernel.lockdown import quote_name
+from sanql.kernel.messages import BUCKETS
 
 ColumnType = Literal["integer", "decimal", "float", "text", "boolean", "date", "timestamp"]
 
@@ -145,6 +146,24 @@ def identify_unit(
         return _short_or_null(expression, length, bytes_max) if length else expression
     widens = declared == "integer" and physical in _NARROW
     return f"TRY_CAST({expression} AS BIGINT)" if widens else None
+
+
+def unit_bucket(unit: str, physical: str, secret: int) -> str:
+    """Return SQL for the bucket of a unit that is read as such a type, under a secret.
+
+    Equal units have one bucket, also where two tables store whole numbers of different widths.
+    """
+    if physical in _FLOATS:
+        unit = f"({unit} + (0e0)::DOUBLE)"  # one zero
+    number = f"system.main.hash(system.main.xor(TRY_CAST({unit} AS BIGINT), ({secret})::BIGINT))"
+    if physical in _NARROW:
+        hashed = number
+    elif physical in ("UBIGINT", "HUGEINT"):
+        beyond = f"system.main.hash(system.main.hash(({secret})::BIGINT, {unit}::HUGEINT))"
+        hashed = f"CASE WHEN TRY_CAST({unit} AS BIGINT) IS NOT NULL THEN {number} ELSE {beyond} END"
+    else:
+        hashed = f"system.main.hash(system.main.hash(({secret})::BIGINT, {unit}))"
+    return f"({hashed} & {BUCKETS - 1})"
 
 
 def text_prefix(text: str, bytes_max: int) -> str:

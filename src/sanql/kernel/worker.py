@@ -57,6 +57,7 @@ _FOR_FILES = (
     "pyarrow.compute",
     "pyarrow.dataset",
     "pyarrow.parquet",
+    "sanql.kernel.clustering",
     "sanql.kernel.copy_files",
     "sanql.kernel.schema",
 )
@@ -152,7 +153,7 @@ def _copy(request: Copy, parent: int, spill: Path, replies: int) -> None:
         try:
             table = next(copying)
         except StopIteration as end:
-            send(replies, JSON + json.dumps(end.value).encode())
+            send(replies, JSON + json.dumps(end.value.to_dict()).encode())
             return
         send(replies, PROGRESS + json.dumps(table).encode())
 

@@ -21,18 +21,26 @@ from sanql.measurements.key_weights import (
     sensitivity_of_key_weights,
 )
 from sanql.measurements.limits import ONE_ROW, ContributionLimits
-from sanql.measurements.measurement import Measured, Measurement
+from sanql.measurements.measurement import Measured, Measurement, Paired
 from sanql.measurements.noisy_cells import OTHER_GROUPS_COLUMN, NoisyCells
 from sanql.measurements.norms import (
     ROWS_BITS,
     NormBound,
     NormOrder,
+    OwnNorm,
     UnitNorms,
     scale_for,
     sensitivity_by_norm,
 )
+from sanql.measurements.pairs import (
+    measured_as_pair,
+    read_off,
+    sensitivity_of_pair,
+    sides,
+    width_of,
+)
 from sanql.measurements.quantile_picks import (
-    PLACES_IN_ALL,
+    BINS_IN_ALL,
     ROW,
     UNKNOWN_GROUPS,
     QuantileBins,
@@ -55,6 +63,13 @@ from sanql.measurements.sensitivity import (
     sensitivity_of_sums,
     sensitivity_of_units,
 )
+from sanql.measurements.squares import PARTS as SQUARE_PARTS
+from sanql.measurements.squares import (
+    can_be_around,
+    furthest_square,
+    noisy_mean,
+    squares_around,
+)
 from sanql.measurements.value_choice import (
     choice_penalties,
     choice_scores,
@@ -63,12 +78,13 @@ from sanql.measurements.value_choice import (
 )
 
 __all__ = [
+    "BINS_IN_ALL",
     "GROUPS_MAX",
     "ONE_ROW",
     "OTHER_GROUPS_COLUMN",
-    "PLACES_IN_ALL",
     "ROW",
     "ROWS_BITS",
+    "SQUARE_PARTS",
     "UNKNOWN_GROUPS",
     "WEIGHT_BITS",
     "Band",
@@ -78,6 +94,8 @@ __all__ = [
     "NoisyCells",
     "NormBound",
     "NormOrder",
+    "OwnNorm",
+    "Paired",
     "QuantileBins",
     "Reals",
     "Sensitivity",
@@ -87,18 +105,23 @@ __all__ = [
     "added",
     "at_least",
     "bounds_of",
+    "can_be_around",
     "choice_penalties",
     "choice_scores",
     "clipped",
     "divided",
+    "furthest_square",
     "grid_for",
     "key_weight",
     "ladder",
     "make_quantile_bins",
+    "measured_as_pair",
+    "noisy_mean",
     "off_grid",
     "pick_levels",
     "point",
     "rank_error_upper",
+    "read_off",
     "rows_inward",
     "scale_for",
     "scaled",
@@ -110,10 +133,14 @@ __all__ = [
     "sensitivity_of_key_weights",
     "sensitivity_of_ladder",
     "sensitivity_of_other_groups",
+    "sensitivity_of_pair",
     "sensitivity_of_picks",
     "sensitivity_of_sums",
     "sensitivity_of_units",
     "shared_confidence",
+    "sides",
+    "squares_around",
     "value_choices",
     "valued",
+    "width_of",
 ]

@@ -20,6 +20,7 @@ class Measured(StrEnum):
     VALUES = "rows with a value"
     UNITS = "units"
     SUM = "sum"
+    BELOW = "how far values are below their upper bound, in all"
     DISTINCT = "distinct values"
     CHOICE = "how many distinct values of a unit count"
     PICKS = "rows on either side of a value"
@@ -30,19 +31,34 @@ class Measured(StrEnum):
 
 
 @dataclass(frozen=True)
+class Paired:
+    """With which measurement one is measured, as how far values are from either end (pairs.py).
+
+    `width` is what the two ends are apart, and `scale` of the steps of cells are one, in steps of the
+    grid of the values.
+    """
+
+    partner: int
+    width: int
+    scale: int
+
+
+@dataclass(frozen=True)
 class Measurement:
     """One integer per group, its sensitivity, and how much its error matters.
 
     A SUM adds `round(x / grid) - centre`, enclosed in [low, high]. `size` is the magnitude of one
     row's part, by which errors of different measurements are compared. PICKS are not one integer but
     the quantiles' bins (quantile_picks.py), and a LADDER counts rows around the picks of measurement
-    `of`. OTHER_GROUPS is made of the counts of units of measurement `of` (plan/other_groups.py). A
-    HISTOGRAM is one integer for each of the public `values` of its expression. KEY_WEIGHTS only select
+    `of`. A SUM of squares may be `around` the noisy mean of another sum (squares.py). OTHER_GROUPS is
+    made of the counts of units of measurement `of` (plan/other_groups.py). A HISTOGRAM is one integer for
+    each of the public `values` of its expression. KEY_WEIGHTS only select
     keys (key_weights.py): at most `groups_max` groups of a unit count. Of DISTINCT values one unit adds
     at most `values_per_unit`; None where it has one row that counts. Where that number is chosen
     privately, they are counted for each of the `choices`, of which `values_per_unit` is the largest, and
     the CHOICE is made for measurement `of` (value_choice.py). Where a unit's numbers are scaled to a
-    `norm` (norms.py), cells count parts of a step of the grid, of which `scale` are one.
+    `norm` (norms.py), cells count parts of a step of the grid, of which `scale` are one. A SUM and the
+    count of its values may be measured as a `pair`, and have the sensitivity of both together (pairs.py).
     """
 
     kind: Measured
@@ -62,21 +78,39 @@ class Measurement:
     norm: NormBound | None = None
     values_per_unit: int | None = None
     choices: tuple[int, ...] = ()
+    pair: Paired | None = None
+    around: int | None = None
 
     @computed_once
     def size(self) -> int:
-        """The largest part of one row, in steps of the grid."""
+        """The largest part of one row, in steps of what is released."""
+        if self.around is not None:
+            return self.sensitivity.linf
         return max(abs(self.low), abs(self.high), 1)
 
     @computed_once
     def scale(self) -> int:
         """How many steps of its cells are one step of its grid."""
+        if self.pair is not None:
+            by_step = self.kind in (Measured.SUM, Measured.BELOW)
+            return self.pair.scale * (1 if by_step else self.pair.width)
         return 1 if self.norm is None else self.norm.scale
 
     @computed_once
     def cell_step(self) -> Fraction:
         """What one step of its cells is in the units of its values."""
         return self.grid / self.scale
+
+    @computed_once
+    def value_grid(self) -> Fraction:
+        """The step that values are rounded to before they are summed."""
+        halved = self.pair is not None and self.kind is Measured.SUM
+        return 2 * self.grid if halved else self.grid
+
+    @computed_once
+    def steps_of_value(self) -> int:
+        """How many steps of its cells are one that values are rounded to."""
+        return self.scale * int(self.value_grid / self.grid)
 
     @computed_once
     def always_zero(self) -> bool:

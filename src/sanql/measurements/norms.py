@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sanql.measurements.sensitivity import Sensitivity, SensitivitySetting
+from sanql.question import Expr
 
 NORM_BITS = 24  # of c: how exactly a norm is met
 VALUE_BITS = 31  # of 2^s v: what is longer is held there
@@ -90,34 +91,65 @@ class NormBound:
 
 
 @dataclass(frozen=True)
+class OwnNorm:
+    """The norms that a sum by itself may have, in steps of its grid; None where limits alone tell."""
+
+    expression: Expr
+    l1: int
+    l2_squared: int | None
+
+    def bound(self, order: NormOrder) -> int | None:
+        """Return the L1 norm, or the square of the L2 norm."""
+        return self.l1 if order == 1 else self.l2_squared
+
+
+Taken = tuple[float, float]
+"""By what a variance counts more, and the squared error besides, in rows of an average group."""
+
+
+@dataclass(frozen=True)
 class UnitNorms:
     """The norms that one unit's rows over all groups may have, one for each kind of noise.
 
     None stands for noise with which units are bounded by dropping. What is bounded `by_rows` has the
     factor of the unit's rows, and no sum one of its own: then, in L1, each unit has the same factor
-    however its rows are grouped.
+    however its rows are grouped. `own` are norms of sums that are bounded alone, where they are known to
+    be shorter than rows of the largest values; `taken_l1` and `taken_l2` what norms that were chosen by
+    what is known take away.
     """
 
     setting: SensitivitySetting
     l1: int
     l2_squared: int | None
     by_rows: bool = False
-    known: bool = False  # to lose little, by what is known of the data
+    own: tuple[OwnNorm, ...] = ()
+    taken_l1: Taken = (1.0, 0.0)
+    taken_l2: Taken | None = None
 
     def bound(self, order: NormOrder) -> int | None:
         """Return the L1 norm, or the square of the L2 norm."""
         return self.l1 if order == 1 else self.l2_squared
 
-    def distrust(self, order: NormOrder) -> float:
-        """Return by how much more a variance counts because nobody knows what scaling loses.
+    def own_bound(self, expression: Expr | None, order: NormOrder) -> int | None:
+        """Return the L1 norm of a sum by itself, or the square of its L2 norm, if it is known."""
+        found = (own.bound(order) for own in self.own if own.expression == expression)
+        return next(found, None)
+
+    def taken(self, norm: NormBound, expression: Expr | None) -> Taken:
+        """Return what scaling takes away, as far as anybody knows.
 
         In L1 a unit within limits loses nothing. In L2 it may lose all that it is longer than the norm;
-        so the noise counts as that of a norm between this one and the longest that limits allow.
+        so, where nothing is known, the noise counts as that of a norm between this one and the longest
+        that limits allow. A sum whose own norm is known has one that loses little.
         """
-        if order == 1 or self.known or not self.l2_squared:
-            return 1.0
+        if norm.alone and self.own_bound(expression, norm.order) is not None:
+            return 1.0, 0.0
+        if norm.order == 1:
+            return self.taken_l1
+        if self.taken_l2 is not None or not self.l2_squared:
+            return self.taken_l2 or (1.0, 0.0)
         _, _, longest = self.setting.limits.row_norms
-        return math.sqrt(longest / self.l2_squared)
+        return math.sqrt(longest / self.l2_squared), 0.0
 
 
 def scale_for(order: NormOrder, bound: int, size: int) -> int:

@@ -3,7 +3,8 @@
 The value's bounds are cut into equal *bins*, each bin into *places*; the rows of a bin are spread
 over its places in a fixed order, so that one row more is one row more in one place. A place p scores
 -max(0, below(p) - a·n, a·n - upto(p)): how many rows it is away from holding the a-quantile of n rows,
-where `below` and `upto` count the rows before it and up to it. The largest noisy score is picked.
+where `below` and `upto` count the rows before it and up to it. The largest noisy score is picked, or of
+many places one with a probability proportional to exp(score/scale).
 
 Several quantiles are picked from the middle outward (Kaplan, Schnapp & Stemmer, ICML 2022): the first
 pick splits the rows in two, and each side goes on with its own quantiles. A row is on one side only, so
@@ -33,12 +34,10 @@ from sanql.measurements.sensitivity import (
 )
 
 ROW = 2**20  # scores are counted in so many parts of a row
-PLACES = 2**18  # in one group
-PLACES_IN_ALL = 2**20
-PLACES_MIN = 2**8
-SPLITS_MAX = 2**10
-BINS_MAX = 2**16
-BINS_MAX_OF_SEVERAL = 2**12
+BINS_MAX = 2**16  # in one group
+BINS_IN_ALL = 2**20
+BINS_MIN = 2**8
+SPLITS = 2**10  # so finely are the rows of one value shared out to both sides of a pick
 UNKNOWN_GROUPS = 2**8
 
 
@@ -81,15 +80,10 @@ def make_quantile_bins(
 ) -> QuantileBins:
     """Return bins as fine as the number of groups allows."""
     known = UNKNOWN_GROUPS if groups is None else groups
-    places = min(PLACES, max(PLACES_MIN, PLACES_IN_ALL // max(1, known)))
-    most = min(places, BINS_MAX_OF_SEVERAL if several else BINS_MAX)
-    points = top - bottom + 1
-    width = -(-points // most)
-    bins = QuantileBins(grid, bottom, top, width, 1)
-    if width == 1 and not several:
-        return bins  # a bin is one value, and nothing goes on from within it
-    splits = 2 ** max(0, (places // bins.count).bit_length() - 1)
-    return replace(bins, splits=min(SPLITS_MAX, splits))
+    most = min(BINS_MAX, max(BINS_MIN, BINS_IN_ALL // max(1, known)))
+    width = -(-(top - bottom + 1) // most)
+    # where a bin is one value, and nothing goes on from within it, it is one place
+    return QuantileBins(grid, bottom, top, width, SPLITS if several or width > 1 else 1)
 
 
 @lru_cache(maxsize=64)
@@ -148,15 +142,16 @@ def sensitivity_of_ladder(setting: SensitivitySetting) -> Sensitivity:
 def rows_inward(bins: QuantileBins, scale: Fraction) -> int:
     """Return how many rows inside the true extreme MIN and MAX aim, at least one.
 
-    At that distance noise of this scale seldom prefers any of the places outside.
+    At that distance noise of this scale seldom prefers any of the bins outside.
     """
-    return max(1, math.ceil(math.log(bins.places) * float(scale) / ROW))
+    return max(1, math.ceil(math.log(bins.count) * float(scale) / ROW))
 
 
 def rank_error_upper(bins: QuantileBins, scale: Fraction, confidence: Fraction) -> Fraction:
     """Return how many rows a single pick is off at most, at a confidence.
 
-    Some place scores zero, and each of the others beats it with probability at most exp(-score/scale).
+    Some place scores zero, and each of the others is picked in its stead with probability at most
+    exp(score/scale).
     """
     chances = math.log(bins.places) - math.log1p(-float(confidence))
     return Fraction(math.ceil(chances * float(scale)), ROW)

@@ -1,7 +1,8 @@
 """Exact integer noise, what it proves, and the private choice of keys."""
 
 from sanql.mechanisms.appearing import least_counts
-from sanql.mechanisms.deviations import deviation_upper, deviations_upper
+from sanql.mechanisms.choice import Candidates, Runs
+from sanql.mechanisms.deviations import deviation_upper, deviations_upper, quantile_upper
 from sanql.mechanisms.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -11,6 +12,7 @@ from sanql.mechanisms.noise import (
     SummedNoise,
     SymmetricNoise,
     TruncatedGeometric,
+    drawn_noise,
 )
 from sanql.mechanisms.sampler import ExactSampler, Sampler, add_saturating
 from sanql.mechanisms.selection import (
@@ -18,9 +20,11 @@ from sanql.mechanisms.selection import (
     gaussian_threshold,
     truncated_geometric,
 )
+from sanql.mechanisms.two_noises import reach_of_two
 from sanql.mechanisms.wheel import Integers
 
 __all__ = [
+    "Candidates",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ExactSampler",
@@ -28,6 +32,7 @@ __all__ = [
     "Integers",
     "NoNoise",
     "Noise",
+    "Runs",
     "Sampler",
     "SummedNoise",
     "SymmetricNoise",
@@ -36,7 +41,10 @@ __all__ = [
     "appearance_probability",
     "deviation_upper",
     "deviations_upper",
+    "drawn_noise",
     "gaussian_threshold",
     "least_counts",
+    "quantile_upper",
+    "reach_of_two",
     "truncated_geometric",
 ]

@@ -80,12 +80,12 @@ def _signed_geometric(rate: Fraction, below: int, leading_size: int | None) -> _
 
 
 def _digit_wheel(rate: Fraction, place: int, width: int) -> Wheel:
-    return Wheel(lambda bits: Weights(*_powers(rate * (1 << place), 1 << width, bits), 0))
+    return Wheel(lambda bits: Weights(*powers(rate * (1 << place), 1 << width, bits), 0))
 
 
 def _leading_weights(rate: Fraction, below: int, size: int | None, bits: int) -> Weights:
     """Return the weights exp(-(h·2^below + s)·rate) of the symbols 2h + s."""
-    lower, upper = _powers(rate * (1 << below), size, bits)
+    lower, upper = powers(rate * (1 << below), size, bits)
     negative = exp_minus(rate, bits)
     weights = Weights([], [], 0)
     for low, high in zip(lower, upper, strict=True):
@@ -99,7 +99,7 @@ def _leading_weights(rate: Fraction, below: int, size: int | None, bits: int) ->
     return weights._replace(rest_upper=max(1, rest))
 
 
-def _powers(rate: Fraction, size: int | None, bits: int) -> tuple[list[int], list[int]]:
+def powers(rate: Fraction, size: int | None, bits: int) -> tuple[list[int], list[int]]:
     """Return enclosures of 1, exp(-rate), exp(-2·rate), …: `size` of them, or until they vanish."""
     ratio = exp_minus(rate, bits)
     low = high = 1 << bits

@@ -89,6 +89,17 @@ def _least_reaching(noise: SymmetricNoise, target: Fraction) -> int:
     return least_reaching(noise.tail, target, int(noise._guess(target)))
 
 
+@lru_cache(maxsize=256)
+def _described_laplace(scale: Fraction) -> str:
+    return f"discrete Laplace, scale {_short(scale)}"
+
+
+@lru_cache(maxsize=256)
+def _deviation_of_laplace(scale: Fraction) -> float:
+    rate = float(1 / scale)
+    return math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate)
+
+
 @dataclass(frozen=True)
 class NoNoise(SymmetricNoise):
     """No noise, for a value that no privacy unit can move."""
@@ -124,7 +135,7 @@ class DiscreteLaplace(SymmetricNoise):
         _check_range("scale of a discrete Laplace", self.scale, SCALE_MAX)
 
     def describe(self) -> str:
-        return f"discrete Laplace, scale {_short(self.scale)}"
+        return _described_laplace(self.scale)
 
     @property
     def argument(self) -> str:
@@ -136,8 +147,7 @@ class DiscreteLaplace(SymmetricNoise):
 
     @property
     def standard_deviation(self) -> float:
-        rate = float(1 / self.scale)
-        return math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate)
+        return _deviation_of_laplace(self.scale)
 
     def tail(self, t: int, bits: int) -> Enclosure:
         return laplace_tail(self.scale, t, bits)
@@ -236,7 +246,11 @@ class TruncatedGeometric(SymmetricNoise):
 
 @dataclass(frozen=True)
 class Geometric:
-    """Noise with P(k) ∝ exp(-k/scale) on k = 0, 1, 2, …, for choosing the largest of noisy scores."""
+    """Noise with P(k) ∝ exp(-k/scale) on k = 0, 1, 2, …, for choosing the largest of noisy scores.
+
+    Where candidates are very many, one is chosen by the exponential mechanism of this scale (choice.py):
+    of candidates that are each cut into ever more, the largest noisy score is just that.
+    """
 
     scale: Fraction
 
@@ -254,7 +268,9 @@ class Geometric:
             "score moves by more than d, that number moves by at most 2d, and the chance of reaching "
             "it by a factor of at most exp(2d/scale): (2d/scale)-differentially private (report "
             "noisy max; with this noise it is the permute-and-flip mechanism of McKenna & Sheldon, "
-            "NeurIPS 2020, never worse than the exponential mechanism)."
+            "NeurIPS 2020). Of very many candidates one comes up with a probability proportional to "
+            "exp(score/scale), which is as private (the exponential mechanism of McSherry & Talwar, "
+            "FOCS 2007)."
         )
 
     @property
@@ -304,6 +320,11 @@ class SummedNoise(SymmetricNoise):
 
 
 Noise = NoNoise | DiscreteLaplace | DiscreteGaussian | TruncatedGeometric | Geometric | SummedNoise
+
+
+def drawn_noise(noise: Noise) -> Noise:
+    """Return the noise that is drawn for a cell: of what is made of several cells, that of each."""
+    return noise.noise if isinstance(noise, SummedNoise) else noise
 
 
 def _check_positive(name: str, value: Fraction) -> None:

@@ -15,6 +15,7 @@ from typing import Protocol, assert_never
 import numpy as np
 
 from sanql.entropy import Entropy, OsEntropy
+from sanql.mechanisms.choice import Candidates, draw_choice
 from sanql.mechanisms.gaussian import draw_gaussian
 from sanql.mechanisms.geometric import (
     SATURATION,
@@ -41,6 +42,10 @@ class Sampler(Protocol):
 
     def sample(self, noise: Noise, count: int) -> Integers:
         """Return `count` independent draws."""
+        ...
+
+    def choose(self, noise: Geometric, candidates: Candidates) -> int:
+        """Return one of many candidates, the nearer to the best the likelier."""
         ...
 
     def secret(self) -> int:
@@ -71,6 +76,10 @@ class ExactSampler:
                 raise AssertionError("a sum of noisy cells has its noise already")
             case _:
                 assert_never(noise)
+
+    def choose(self, noise: Geometric, candidates: Candidates) -> int:
+        """Return one of many candidates, with a probability proportional to exp(-distance/scale)."""
+        return draw_choice(noise.scale, candidates, self.entropy)
 
     def secret(self) -> int:
         """Return a fresh 63-bit key for hashing."""

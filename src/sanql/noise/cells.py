@@ -7,11 +7,14 @@ that the threshold hides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, assert_never
 
+import numpy as np
+
 from sanql.engines import unavailable
-from sanql.measurements import Measured, NoisyCells
-from sanql.mechanisms import Integers, Sampler, add_saturating
+from sanql.measurements import Measured, NoisyCells, noisy_mean, read_off, squares_around
+from sanql.mechanisms import Integers, Sampler, add_saturating, drawn_noise
 from sanql.noise.distinct_values import DistinctValues
 from sanql.noise.histograms import add_noise_to_bins
 from sanql.noise.other_groups import OtherGroups, append_other_groups
@@ -19,6 +22,9 @@ from sanql.plan import Level, OneGroup, PublicKeys
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+ROWS = (Measured.ROWS, Measured.UNITS)
 
 
 def add_noise(level: Level, exact: pyarrow.Table, sampler: Sampler) -> NoisyCells:
@@ -108,6 +114,7 @@ class NoiseStage:
         import pyarrow as pa
 
         columns = {name: exact.column(name) for name in exact.column_names if name[0] in "kl"}
+        pairs = self._pairs(exact)
         for index, measurement in enumerate(self._level.measurements):
             match measurement.kind:
                 case Measured.PICKS | Measured.HISTOGRAM:
@@ -116,8 +123,12 @@ class NoiseStage:
                     pass
                 case _ if index == self._level.outline.measuring.selection:
                     columns[f"m{index}"] = selected
+                case _ if measurement.pair is not None:
+                    columns[f"m{index}"] = pa.array(pairs[index])
                 case Measured.DISTINCT if measurement.choices:
                     columns[f"m{index}"] = pa.array(self._distinct_values.counted(exact, index))
+                case Measured.SUM if measurement.around is not None:
+                    columns[f"m{index}"] = pa.array(self._squares(exact, index, columns))
                 case Measured.CHOICE:
                     columns[f"m{index}"] = pa.array(self._distinct_values.chosen(exact, index))
                 case Measured.KEY_WEIGHTS:
@@ -127,6 +138,7 @@ class NoiseStage:
                     | Measured.VALUES
                     | Measured.UNITS
                     | Measured.SUM
+                    | Measured.BELOW
                     | Measured.DISTINCT
                 ):
                     columns[f"m{index}"] = pa.array(self._with_noise(exact, index))
@@ -134,10 +146,39 @@ class NoiseStage:
                     assert_never(measurement.kind)
         return columns or {"present": exact.column("present")}
 
+    def _pairs(self, exact: pyarrow.Table) -> dict[int, Integers]:
+        """Return sums and counts that are measured in pairs, read off their two noisy sides."""
+        found = {}
+        for index, measurement in enumerate(self._level.measurements):
+            if measurement.kind is Measured.SUM and measurement.pair is not None:
+                other = measurement.pair.partner
+                above, below = (self._with_noise(exact, side) for side in (index, other))
+                found[index], found[other] = read_off(above, below)
+        return found
+
+    def _squares(
+        self, exact: pyarrow.Table, index: int, columns: Mapping[str, pyarrow.Array]
+    ) -> Integers:
+        """Return noisy sums of squares, each around the noisy mean that is released with it."""
+        parts = self._level.measurements
+        of = parts[index].around
+        assert of is not None  # noqa: S101  (it is around the mean of another)
+        # the count of rows that no unit can change
+        (count,) = (i for i, p in enumerate(parts) if p.sensitivity.zero and p.kind in ROWS)
+        names = f"m{of}", f"m{index}", f"m{count}"
+        sums, squares, rows = (exact.column(name).to_pylist() for name in names)
+        found = []
+        for place, noisy in enumerate(columns[f"m{of}"].to_pylist()):
+            mean = noisy_mean(parts[of], noisy, rows[place])
+            own = sums[place], squares[place]
+            found.append(squares_around(parts[of], parts[index], mean, own, rows[place]))
+        values = np.array(found, dtype=np.int64)
+        return add_saturating(values, self._sampler.sample(self._level.noises[index], len(values)))
+
     def _with_noise(self, exact: pyarrow.Table, index: int) -> Integers:
         values = exact.column(f"m{index}").to_numpy()
-        drawn = self._sampler.sample(self._level.noises[index], len(values))
-        return add_saturating(values, drawn)
+        noise = drawn_noise(self._level.noises[index])
+        return add_saturating(values, self._sampler.sample(noise, len(values)))
 
 
 def _sorted(table: pyarrow.Table) -> pyarrow.Table:

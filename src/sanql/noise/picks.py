@@ -1,12 +1,12 @@
-"""Quantiles picked from exact bins: the largest of noisy scores, and noisy counts around the picks.
+"""Quantiles picked from exact bins by noisy ranks, and noisy counts around the picks.
 
+Of few places the one with the largest noisy score is picked, of many one by the exponential mechanism.
 Which scores, and why one unit moves them by little, is in measurements/quantile_picks.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,12 +23,14 @@ from sanql.measurements import (
     rows_inward,
 )
 from sanql.mechanisms import Geometric, Noise, NoNoise, Sampler, add_saturating
+from sanql.noise.places import PlacesBetween, RankedPlaces
 from sanql.plan import Level
 
 if TYPE_CHECKING:
     import pyarrow
 
 Integers = NDArray[np.int64]
+FEW_PLACES = 2**12  # up to so many a draw for each is worth while: no other way picks better
 
 
 def pick_quantiles(level: Level, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
@@ -67,17 +69,31 @@ def pick(picks: Measurement, rows: Integers, noise: Noise, sampler: Sampler) -> 
     """Return the places picked for the quantiles of one group, in ascending order of quantile."""
     bins = picks.quantile_bins
     assert bins is not None  # noqa: S101  (picks have bins)
-    before = spread(rows, bins.splits)
-    reach = rows_inward(bins, noise.scale) if isinstance(noise, Geometric) else 1
+    ranked = RankedPlaces(rows, bins.splits)
+    inward = rows_inward(bins, noise.scale) if isinstance(noise, Geometric) else 1
     picked: dict[int, int] = {}
     for level in pick_levels(picks.fractions):
         for turn in level:
             start = picked[turn.after] if turn.after is not None else 0
             stop = picked[turn.before] if turn.before is not None else bins.places
-            scores = score(before, start, stop, turn, _aim(picks, turn, reach))
-            noisy = add_saturating(scores, _drawn(sampler, noise, scores.size))
-            picked[turn.index] = start + int(np.argmax(noisy))
+            candidates = PlacesBetween(ranked, start, stop, turn.share, _aim(picks, turn, inward))
+            picked[turn.index] = _picked(candidates, noise, sampler)
     return [picked[index] for index in range(len(picks.fractions))]
+
+
+def _picked(candidates: PlacesBetween, noise: Noise, sampler: Sampler) -> int:
+    """Return the place with the largest noisy score, or of very many one by the exponential mechanism."""
+    if isinstance(noise, NoNoise):
+        return candidates.runs(0).starts[0]
+    assert isinstance(noise, Geometric)  # noqa: S101  (the largest noisy score is picked)
+    if candidates.count > FEW_PLACES:
+        return sampler.choose(noise, candidates)
+    runs = candidates.runs(None)
+    distances = np.zeros(candidates.count, dtype=np.int64)
+    for start, size, distance in zip(runs.starts, runs.sizes, runs.distances, strict=True):
+        distances[start - candidates.start : start - candidates.start + size] = distance
+    noisy = add_saturating(-distances, sampler.sample(noise, distances.size))
+    return candidates.start + int(np.argmax(noisy))
 
 
 def count_around(
@@ -90,49 +106,7 @@ def count_around(
     return add_saturating(exact, sampler.sample(noise, exact.size))
 
 
-def spread(rows: Integers, splits: int) -> Integers:
-    """Return the rows before each place, and before the end, when a bin's rows go round its places.
-
-    The order of the round is fixed, so one row more in a bin is one more in one of its places; bit
-    reversal keeps the first rows of a bin far apart.
-    """
-    full, remainder = np.divmod(rows, splits)
-    within = full[:, None] * np.arange(splits) + _rounds(splits)[remainder]
-    starts = np.concatenate([[0], np.cumsum(rows)])
-    return np.append((within + starts[:-1, None]).ravel(), starts[-1])
-
-
-@lru_cache(maxsize=16)
-def _rounds(splits: int) -> Integers:
-    """Return how many of the first k rows of a round lie before place t, at [k, t]."""
-    bits = splits.bit_length() - 1
-    places = np.arange(splits)
-    order = sum(((places >> bit) & 1) << (bits - 1 - bit) for bit in range(bits)) + 0 * places
-    taken = np.zeros((splits, splits), dtype=np.int64)
-    for row in range(1, splits):
-        taken[row] = taken[row - 1] + (order[row - 1] < places)
-    return taken
-
-
-def score(before: Integers, start: int, stop: int, turn: Turn, aim: int) -> Integers:
-    """Return the scores of the places from `start` to `stop`, in parts of ROW, of the rows between."""
-    last = min(stop, before.size - 2)
-    places = np.arange(start, last + 1)
-    all_rows = int(before[stop] - before[start])
-    target = turn.share * all_rows + aim
-    below = (before[places] - before[start]) * ROW
-    upto = (before[np.minimum(places + 1, stop)] - before[start]) * ROW
-    away: Integers = np.maximum(0, np.maximum(below - target, target - upto))
-    return -away
-
-
 def _aim(picks: Measurement, turn: Turn, reach: int) -> int:
     """Return how far inward an extreme is aimed, in parts of ROW."""
     fraction = picks.fractions[turn.index]
     return ROW * reach * ((fraction == 0) - (fraction == 1))
-
-
-def _drawn(sampler: Sampler, noise: Noise, count: int) -> Integers:
-    if isinstance(noise, NoNoise):
-        return np.zeros(count, dtype=np.int64)
-    return sampler.sample(noise, count)

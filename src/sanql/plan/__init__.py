@@ -2,6 +2,7 @@
 
 from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.batch import BatchPlan, PlannedQuestion, ReadFrom, plan_batch
+from sanql.plan.best_norm import Lengths, UnitLengths
 from sanql.plan.bins import FALSE_ALARM
 from sanql.plan.bounds_needed import (
     ParsedQuestion,
@@ -22,7 +23,13 @@ from sanql.plan.find_bounds import (
 )
 from sanql.plan.join_multiplicity import repetitions_in_words
 from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys, check_strategy, keys_of
-from sanql.plan.known_norms import KnownNorms, with_known_norms
+from sanql.plan.known_norms import (
+    NO_LIMITS,
+    ChosenLimits,
+    KnownUnits,
+    limits_by_profile,
+    with_known_norms,
+)
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism
@@ -46,15 +53,18 @@ from sanql.plan.unit_spread import OCTAVES, PLACES, base_and_width, spread_of_un
 
 __all__ = [
     "FALSE_ALARM",
+    "NO_LIMITS",
     "OCTAVES",
     "PLACES",
     "SIZE_EDGES",
     "BatchPlan",
     "BoundsSearch",
+    "ChosenLimits",
     "Ends",
     "FoundBounds",
     "KeyColumn",
-    "KnownNorms",
+    "KnownUnits",
+    "Lengths",
     "Level",
     "LevelOutline",
     "Lookup",
@@ -71,6 +81,7 @@ __all__ = [
     "PublicKeys",
     "QualifiedColumn",
     "ReadFrom",
+    "UnitLengths",
     "adds_up",
     "as_chosen",
     "base_and_width",
@@ -88,6 +99,7 @@ __all__ = [
     "keys_of",
     "least_epsilon",
     "limit_choices",
+    "limits_by_profile",
     "limits_joined",
     "noise_for",
     "noise_variance",

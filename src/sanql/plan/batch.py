@@ -30,8 +30,9 @@ from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.grouping_sets import is_public
 from sanql.plan.level import Level
 from sanql.plan.mechanism import Priced, is_free
-from sanql.plan.norms import bounded_by_norm, scaling_of
+from sanql.plan.norms import scaling_of
 from sanql.plan.one_by_one import price_one_by_one
+from sanql.plan.pairs import suited
 from sanql.plan.plan import Outline, Plan, check_delta, selects_by_weights
 from sanql.plan.pricing import expected_error, price_levels
 from sanql.plan.shared_levels import (
@@ -208,9 +209,9 @@ def _together(
 
 
 def _bounded(levels: Sequence[SharedLevel], priced: Sequence[Priced]) -> tuple[SharedLevel, ...]:
-    """Return levels whose units are bounded by the norm that the noise of each is made for."""
+    """Return levels measured as suits the noise of each: bounded by its norm, and in pairs."""
     measured = [
-        bounded_by_norm(level.outline.measuring, one.mechanism.norm_order)
+        suited(level.outline.measuring, one.mechanism.norm_order)
         for level, one in zip(levels, priced, strict=True)
     ]
     return tuple(
@@ -319,6 +320,8 @@ def _as_shown(shared: SharedLevel, place: int, priced: Priced, cells: int) -> Le
 
 
 def _summed(noise: Noise, cells: int) -> Noise:
+    if isinstance(noise, SummedNoise):
+        return SummedNoise(noise.noise, noise.count * cells)
     if cells > 1 and isinstance(noise, DiscreteLaplace | DiscreteGaussian):
         return SummedNoise(noise, cells)
     return noise

@@ -12,11 +12,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
 from sanql.account import Charge, Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
-from sanql.canonical import DIGEST_FORM, Named, Shape, digest_of, first_text, named_inside, word
-from sanql.measurements import Measurement, NormBound, QuantileBins
+from sanql.canonical import (
+    DIGEST_FORM,
+    Named,
+    Shape,
+    WrittenOnce,
+    digest_of,
+    first_text,
+    named_inside,
+    word,
+)
+from sanql.itself import Itself
+from sanql.measurements import Measurement, NormBound, Paired, QuantileBins
 from sanql.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -33,6 +44,8 @@ from sanql.question import expression_form, optional_form, relation_form, scans
 
 if TYPE_CHECKING:
     from sanql.plan.level import Level
+    from sanql.plan.mechanism import Priced
+    from sanql.statistics import Measuring
 
 _MEASURED = {
     "rows with a value": "VALUES",
@@ -61,31 +74,53 @@ def _hashed(text: str) -> str:
 
 
 def _level_form(level: Level) -> Named:
-    outline, priced = level.outline, level.priced
-    read = {
+    outline = level.outline
+    read: dict[str, Shape] = {
         "source": relation_form(outline.query.source),
         "where": optional_form(outline.query.where),
         "keys": tuple(map(expression_form, outline.query.keys)),
         "groups": _keys(outline.keys),
         "beside": tuple(map(_filtering_key, outline.filtering_keys)),
-        "measurements": tuple(map(_measurement, outline.measuring.measurements)),
+        "measurements": _measurements(Itself(outline.measuring)),
     }
     tables = _declared(read.values(), outline.tables)
     return Named(
         "Level",
         read
         | {
-            "whole": table_form(outline.table, ()),
-            "tables": [table_form(outline.tables[name], tables[name]) for name in sorted(tables)],
+            "whole": _table(Itself(outline.table), ()),
+            "tables": [
+                _table(Itself(outline.tables[name]), tuple(sorted(tables[name])))
+                for name in sorted(tables)
+            ],
             "neighbours": outline.neighbours,
             "limits": _limits(level),
             "selection": outline.measuring.selection,
             "other": outline.other,
-            "noises": tuple(map(_noise, priced.noises)),
-            "threshold": priced.threshold,
-            "charge": _charge(priced.charge),
-        },
+        }
+        | _price_of(Itself(level.priced)),
     )
+
+
+@lru_cache(maxsize=256)
+def _measurements(measuring: Itself[Measuring]) -> WrittenOnce:
+    return WrittenOnce(tuple(map(_measurement, measuring.thing.measurements)))
+
+
+@lru_cache(maxsize=256)
+def _table(table: Itself[Table], columns: tuple[str, ...]) -> WrittenOnce:
+    return WrittenOnce(table_form(table.thing, columns))
+
+
+@lru_cache(maxsize=256)
+def _price_of(priced: Itself[Priced]) -> dict[str, Shape]:
+    """Return noises, threshold and charge; how the mechanism is called is in form 1 only."""
+    found = priced.thing
+    return {
+        "noises": WrittenOnce(tuple(map(_noise, found.noises))),
+        "threshold": found.threshold,
+        "charge": WrittenOnce(_charge(found.charge)),
+    }
 
 
 def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, set[str]]:
@@ -94,6 +129,8 @@ def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, s
     identifying: dict[str, set[str]] = {}
     identifiers: set[str] = set()
     for named in named_inside(tuple(read)):
+        if named.name not in _READING:
+            continue
         match named:
             case Named("Scan", {"table": str(name)}):
                 for table, columns in _path(name, tables):
@@ -111,6 +148,10 @@ def _declared(read: Iterable[Shape], tables: Mapping[str, Table]) -> dict[str, s
         | _cut(tables[name], identifying.get(name, set()) | identifiers)
         for name in {*columns_read, *identifying}
     }
+
+
+_READING = frozenset({"Scan", "ColumnRef", "TableDomain", "Identifier"})
+"""The names of what says which tables and columns are read."""
 
 
 def _cut(table: Table, identifying: set[str]) -> set[str]:
@@ -157,6 +198,7 @@ def _first_level_text(level: Level, fingerprint: str) -> str:
         *map(_filtering_key, outline.filtering_keys),
         # what version 0.1.0 has on record was not bounded so, whatever numbers agree
         *(_norm(part.norm) for part in level.measurements if part.norm is not None),
+        *(_pair(part.pair) for part in level.measurements if part.pair is not None),
     )
     return first_text(shape)
 
@@ -246,9 +288,17 @@ def _later(measurement: Measurement) -> dict[str, Shape]:
         later["values_per_unit"] = measurement.values_per_unit
     if measurement.choices:
         later["choices"] = measurement.choices
+    if measurement.around is not None:
+        later["around"] = measurement.around
     if measurement.norm is not None:
         later["norm"] = _norm(measurement.norm)
+    if measurement.pair is not None:
+        later["pair"] = _pair(measurement.pair)
     return later
+
+
+def _pair(pair: Paired) -> Named:
+    return Named("Pair", {"partner": pair.partner, "width": pair.width, "scale": pair.scale})
 
 
 def _norm(norm: NormBound) -> Named:
@@ -287,8 +337,8 @@ def _priced(level: Level) -> Named:
     )
 
 
-def _noise(noise: Noise) -> Named:
-    match noise:
+def _noise(described: Noise) -> Named:
+    match described:
         case NoNoise():
             return Named("NoNoise", {})
         case DiscreteLaplace(scale):
@@ -299,10 +349,12 @@ def _noise(noise: Noise) -> Named:
             return Named("TruncatedGeometric", {"epsilon": epsilon, "limit": limit})
         case Geometric(scale):
             return Named("Geometric", {"scale": scale})
+        case SummedNoise(noise, 2):  # of both sides of a pair
+            return Named("SummedNoise", {"noise": _noise(noise)})
         case SummedNoise():
             raise AssertionError("what is added up from noisy cells is not measured")
         case _:
-            assert_never(noise)
+            assert_never(described)
 
 
 def _charge(charge: Charge) -> Named:

@@ -71,6 +71,11 @@ class Magnitudes:
         high = self._outer(last) if last >= 0 else -self.step * 2 ** (-last - 1)
         return low, max(high, low + self.step)
 
+    def middle(self, number: int) -> Fraction:
+        """Return how far from zero the middle of a bin is."""
+        low, high = self.range_of(abs(number), abs(number))
+        return (low + high) / 2 if number else Fraction(0)
+
     def _outer(self, number: int) -> Fraction:
         """Return the end of a bin that is further from zero; on a grid it is the last step within."""
         if number == 0:
@@ -96,6 +101,16 @@ class BoundsSearch:
         """Return the bounds that noisy counts show, or None where no bin has enough units."""
         seen = [number for number, count in zip(bins, counts, strict=True) if count >= self.least]
         return self.magnitudes.range_of(min(seen), max(seen)) if seen else None
+
+    def average_size(self, bins: Sequence[int], counts: Sequence[int], most: Fraction) -> Fraction:
+        """Return how far from zero values are on average, and no further than `most`; 0 if unknown.
+
+        Of each unit one order counts, drawn from those of its values: large ones are seen too often,
+        which is the safer side where it is used.
+        """
+        seen = [(n, count) for n, count in zip(bins, counts, strict=True) if count >= self.least]
+        total = sum(count * min(most, self.magnitudes.middle(number)) for number, count in seen)
+        return Fraction(total, sum(count for _, count in seen)) if seen else Fraction(0)
 
     def to_dict(self) -> dict[str, object]:
         """Return what a certificate says of bounds that are still to be found."""

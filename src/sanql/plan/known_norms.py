@@ -1,65 +1,358 @@
-"""Norms of units chosen by what is known of them, instead of by a rule (norms.py).
+"""Norms and limits of units chosen by what is known of them, instead of by a rule (norms.py).
 
-A profile tells how long units' rows are, with noise, and is public: so is a norm that is chosen by it. It
-is enforced like any other, whatever the data are. Nothing else of a plan hangs on it, and it is no more
-than limits make it.
+A profile tells how long units' rows are, with noise, and is public: so is what is chosen by it. It is
+enforced like any other norm or limit, whatever the data are; nothing else of a plan hangs on it, and it
+is no more than limits make it. best_norm.py says which is chosen, at the price of the question.
+
+Over several columns rows are in no fewer groups than over one of them, so no unit is longer; and none is
+longer in L2 than in L1. Where a condition leaves k values of a column, as many rows of a unit as pass are
+no more than √k times its length over all values of that column (Cauchy and Schwarz).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
+from sanql.account import gaussian_rho_lower
+from sanql.measurements import Measured, OwnNorm, UnitNorms, sensitivity_of_key_weights
+from sanql.plan.best_norm import DIFFERENCE_OF_AVERAGE, Lengths, NormCost, best_norm
+from sanql.plan.chosen_values import groups_known
+from sanql.plan.keys import OneGroup, PublicKeys, keys_of
 from sanql.plan.level import LevelOutline
 from sanql.plan.plan import Outline
-from sanql.question import ColumnRef, Expr, Scan
-from sanql.statistics import Measuring
+from sanql.policy import Budget
+from sanql.question import AggregateRef, Call, ColumnRef, Expr, Literal, Query, Scan, conjuncts
+from sanql.statistics import CHOSEN_ABOVE, Estimate, Measuring
+
+DELTA_TYPICAL = Fraction(1, 10**9)  # where a question has none, and no Gaussian noise either
+GROUPS_UNKNOWN = 16
+GROUPS_BEYOND = 2  # times as many groups as an average unit is in, if that is all that is known
+UNITS_PER_VALUE = 16  # so many more units than values: one value of each finds them all
+_COUNTED = (Measured.ROWS, Measured.VALUES, Measured.SUM)
 
 
 @dataclass(frozen=True)
-class KnownNorms:
-    """Norms that lose few rows of a table: in L1, and in L2 over the groups of columns."""
+class KnownUnits:
+    """What a profile tells of the units of a table.
 
-    l1: int
-    l2: Mapping[str, int]
+    How many there are with how many rows, of which L2 norms over the groups of columns, in how many of
+    these groups; and how large an average value of a column is.
+    """
+
+    rows: Lengths
+    norms: Mapping[str, Lengths] = field(default_factory=dict)
+    groups: Mapping[str, Lengths] = field(default_factory=dict)
+    sizes: Mapping[str, Fraction] = field(default_factory=dict)
+
+    @property
+    def units(self) -> float:
+        """How many units there are."""
+        return sum(each.units for each in self.rows)
+
+    def average_groups(self, column: str) -> float:
+        """Return how many groups of a column an average unit is in; 0 where that is not known."""
+        spread = self.groups.get(column, ())
+        units = sum(each.units for each in spread)
+        return sum(each.units * each.length for each in spread) / units if units else 0.0
+
+    def most_groups(self, column: str) -> float:
+        """Return how many groups of a column the largest units are in; 0 where that is not known."""
+        return max((each.length for each in self.groups.get(column, ())), default=0.0)
 
 
-def with_known_norms(outlined: Outline, known: Mapping[str, KnownNorms]) -> Outline:
-    """Return an outline whose units have the norms that are known of the table that it reads."""
-    return replace(
-        outlined, levels=tuple(_level_with_known_norms(level, known) for level in outlined.levels)
+@dataclass(frozen=True)
+class ChosenLimits:
+    """Limits as a question could have stated them; None where it is better without."""
+
+    groups: int | None = None
+    rows: int | None = None
+    values: int | None = None
+
+
+NO_LIMITS = ChosenLimits()
+
+
+def with_known_norms(outlined: Outline, known: Mapping[str, KnownUnits], price: Budget) -> Outline:
+    """Return an outline whose units have the norms that suit what is known of the table that it reads."""
+    levels = []
+    for level in outlined.levels:
+        units = _known_of(level.query, known)
+        levels.append(level if units is None else _with_norms_of(level, units, price))
+    return replace(outlined, levels=tuple(levels))
+
+
+def limits_by_profile(
+    outlined: Outline, known: Mapping[str, KnownUnits], price: Budget
+) -> ChosenLimits:
+    """Return limits that suit what is known, of what is bounded by dropping: none where several are."""
+    level = outlined.levels[0]
+    units = _known_of(level.query, known)
+    if units is None or len(outlined.levels) > 1 or level.other:
+        return NO_LIMITS
+    return ChosenLimits(
+        _groups(level, units, price), _rows(level, units, price), _values(level, units)
     )
 
 
-def _level_with_known_norms(level: LevelOutline, known: Mapping[str, KnownNorms]) -> LevelOutline:
-    source = level.query.source
-    norms = known.get(source.table) if isinstance(source, Scan) else None
-    if norms is None or not isinstance(source, Scan):
-        return level
-    lengths = [norms.l2[name] for name in _columns(level.query.keys, source) if name in norms.l2]
-    by_weights = level.by_weights and _with_norms(level.by_weights, norms.l1, lengths)
-    measuring = _with_norms(level.measuring, norms.l1, lengths)
+def _known_of(query: Query, known: Mapping[str, KnownUnits]) -> KnownUnits | None:
+    return known.get(query.source.table) if isinstance(query.source, Scan) else None
+
+
+def _with_norms_of(level: LevelOutline, units: KnownUnits, price: Budget) -> LevelOutline:
+    measuring = _with_norms(level, level.measuring, units, price)
+    by_weights = level.by_weights and _with_norms(level, level.by_weights, units, price)
+    if by_weights is not None:
+        by_weights = _weighing_groups(level, by_weights, units)
     return replace(level, measuring=measuring, by_weights=by_weights)
 
 
-def _columns(keys: Sequence[Expr], source: Scan) -> list[str]:
-    origins = [key.origin for key in keys if isinstance(key, ColumnRef) and key.origin is not None]
-    return [column for table, column in origins if table == source.table]
+def _weighing_groups(level: LevelOutline, measuring: Measuring, units: KnownUnits) -> Measuring:
+    """Return weights of no more groups than units are in: the threshold of keys falls with them.
 
-
-def _with_norms(measuring: Measuring, l1: int, lengths: Sequence[int]) -> Measuring:
-    """Return measurements with norms that are known, in L2 by any of their columns.
-
-    Over several columns rows are in no fewer groups than over one of them, so no unit is longer; and none
-    is longer in L2 than in L1.
+    Lengths are those of average units of a bin, so that twice as many are as good as all.
     """
+    longest = [units.most_groups(name) for name in _columns(level.query)]
+    if len(longest) < len(level.query.keys) or not all(longest):
+        return measuring
+    most = math.prod(2 * math.ceil(each) for each in longest)
+    parts = tuple(
+        replace(
+            part,
+            groups_max=most,
+            sensitivity=sensitivity_of_key_weights(most, level.neighbours),
+        )
+        if part.groups_max is not None and most < part.groups_max
+        else part
+        for part in measuring.measurements
+    )
+    return replace(measuring, measurements=parts)
+
+
+def _with_norms(
+    level: LevelOutline, measuring: Measuring, units: KnownUnits, price: Budget
+) -> Measuring:
     norms = measuring.unit_norms
     if norms is None:
         return measuring
     total, _, squared = norms.setting.limits.row_norms
-    l1 = min(total, l1)
-    longest = min(squared, min(lengths) ** 2) if lengths else norms.l2_squared
-    l2_squared = None if norms.l2_squared is None or longest is None else min(longest, l1**2)
-    return replace(
-        measuring, unit_norms=replace(norms, l1=l1, l2_squared=l2_squared, known=bool(lengths))
+    rows, over_groups = _lengths(level.query, units)
+    costs = [_cost(level, measuring, units, price, order) for order in (1, 2)]
+    l1 = best_norm(rows, costs[0], total)
+    chosen = replace(norms, l1=l1, taken_l1=costs[0].taken(rows, l1))
+    if norms.l2_squared is not None and over_groups:
+        l2 = best_norm(over_groups, costs[1], max(1, math.isqrt(squared)))
+        chosen = replace(
+            chosen, l2_squared=min(squared, l2**2), taken_l2=costs[1].taken(over_groups, l2)
+        )
+    elif norms.l2_squared is not None:
+        chosen = replace(chosen, l2_squared=min(norms.l2_squared, l1**2))
+    return replace(measuring, unit_norms=_with_own(chosen, level, measuring, units, costs))
+
+
+def _with_own(
+    norms: UnitNorms,
+    level: LevelOutline,
+    measuring: Measuring,
+    units: KnownUnits,
+    costs: Sequence[NormCost],
+) -> UnitNorms:
+    """Return norms with those of sums by themselves: of as many rows as suit, of an average value.
+
+    No row is dropped for such a sum, and rows of small values count for little: more rows than limits
+    name may fit into what these could add.
+    """
+    lengths = _lengths(level.query, units)
+    own = []
+    for part in measuring.measurements:
+        size = _average_size(part.expression, level.query, units)
+        if part.kind is Measured.SUM and size:
+            step = max(1, math.ceil(size / part.grid))
+            by_rows, over_groups = (
+                best_norm(each, replace(cost, means=False)) * step if each else None
+                for each, cost in zip(lengths, costs, strict=True)
+            )
+            assert part.expression is not None and by_rows is not None  # noqa: S101
+            own.append(OwnNorm(part.expression, by_rows, over_groups and over_groups**2))
+    return replace(norms, own=tuple(own))
+
+
+def _average_size(expression: Expr | None, query: Query, units: KnownUnits) -> Fraction | None:
+    match expression:
+        case ColumnRef(origin=(table, column)) if table == query.table:
+            return units.sizes.get(column)
+        case _:
+            return None
+
+
+def _lengths(query: Query, units: KnownUnits) -> tuple[Lengths, Lengths]:
+    """Return how long units are in L1, and in L2 over the groups of a question, if that is known."""
+    held = list(_held_to_values(query, units))
+    over = [units.norms[name] for name in _columns(query) if units.norms.get(name)]
+    if len(over) > 1:
+        over.append(_over_several(units.rows, over))
+    rows = min([units.rows, *held], key=_all_in_all)
+    return rows, min([*over, *held], key=_all_in_all, default=())
+
+
+def _over_several(rows: Lengths, columns: Sequence[Lengths]) -> Lengths:
+    """Return about how long units are over groups of several columns, by their lengths over each.
+
+    Of n rows with the length v over a column, (v² - n) / (n² - n) is the chance that two of them are in
+    one group. For several columns chances are multiplied, as if one told nothing of the other.
+    """
+    ratios = [sum(e.units * e.length for e in each) / _rows_of(each) for each in columns]
+    found = []
+    for each in rows:
+        pairs, alike = each.rows**2 - each.rows, 1.0
+        for ratio in ratios if pairs > 0 else ():
+            alike *= max(0.0, (ratio * each.rows) ** 2 - each.rows) / pairs
+        found.append(replace(each, length=math.sqrt(each.rows + max(0.0, pairs) * alike)))
+    return tuple(found)
+
+
+def _rows_of(lengths: Lengths) -> float:
+    return sum(each.units * each.rows for each in lengths)
+
+
+def _held_to_values(query: Query, units: KnownUnits) -> Iterator[Lengths]:
+    """Yield how many rows units can have where WHERE leaves few values of a column."""
+    for test in conjuncts(query.where):
+        match test:
+            case Call("equal", (ColumnRef(origin=(_, name)), Literal())):
+                values = 1
+            case Call("equal", (Literal(), ColumnRef(origin=(_, name)))):
+                values = 1
+            case Call("in", (ColumnRef(origin=(_, name)), *choices)):
+                values = len(choices)
+            case _:
+                continue
+        if name in units.norms:
+            longer = tuple(each.times(math.sqrt(values)) for each in units.norms[name])
+            yield tuple(replace(each, rows=each.length) for each in longer)
+
+
+def _all_in_all(lengths: Lengths) -> float:
+    return sum(each.units * each.length for each in lengths)
+
+
+def _columns(query: Query) -> list[str]:
+    """Return the columns of the table that a question groups by."""
+    origins = [key.origin for key in query.keys if isinstance(key, ColumnRef)]
+    return [origin[1] for origin in origins if origin is not None and origin[0] == query.table]
+
+
+def _cost(
+    level: LevelOutline, measuring: Measuring, units: KnownUnits, price: Budget, order: int
+) -> NormCost:
+    parts = sum(not part.sensitivity.zero for part in measuring.measurements)
+    groups = groups_known(level)
+    if groups is None:
+        averages = [units.average_groups(name) for name in _columns(level.query)]
+        groups = math.ceil(max([GROUPS_UNKNOWN, *(GROUPS_BEYOND * each for each in averages)]))
+    means = _shows_means(level.query, measuring.estimates)
+    cost = NormCost(_deviation(price, order, max(1, parts)), max(1, groups), means)
+    apart = [
+        DIFFERENCE_OF_AVERAGE * float(size / (part.size * part.grid))
+        for part in measuring.measurements
+        if (size := _average_size(part.expression, level.query, units))
+        and part.kind is Measured.SUM
+    ]
+    return replace(cost, difference=max(apart)) if means and apart else cost
+
+
+def _deviation(price: Budget, order: int, parts: int) -> float:
+    """Return the deviation of the noise of a norm of one, where so many numbers are measured."""
+    if order == 1:
+        return math.sqrt(2) * parts / float(price.epsilon)
+    rho = gaussian_rho_lower(price.epsilon, price.delta or DELTA_TYPICAL)
+    return math.sqrt(parts / (2 * float(rho))) if rho else math.inf
+
+
+def _shows_means(query: Query, estimates: Sequence[Estimate]) -> bool:
+    """Return whether every number of an answer is a mean of rows, or a quotient of counts or sums."""
+    shown = [output.expression for output in query.outputs]
+    return bool(estimates) and all(
+        _is_mean(each, estimates) for each in [*shown, *conjuncts(query.having)]
     )
+
+
+def _is_mean(expression: Expr, estimates: Sequence[Estimate]) -> bool:
+    match expression:
+        case AggregateRef(index):
+            return estimates[index].needs_rows
+        case Call("divide", (above, below)) if _has_number(above) and _has_number(below):
+            return True
+        case Call(args=arguments):
+            return all(_is_mean(each, estimates) for each in arguments)
+        case _:
+            return True
+
+
+def _has_number(expression: Expr) -> bool:
+    match expression:
+        case AggregateRef():
+            return True
+        case Call(args=arguments):
+            return any(map(_has_number, arguments))
+        case _:
+            return False
+
+
+def _rows(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
+    """Return how many rows of a unit should count in a question without groups."""
+    measured = level.measuring.measurements
+    by_norm = all(part.kind is Measured.SUM for part in measured)
+    if (
+        not isinstance(level.keys, OneGroup)
+        or by_norm
+        or any(part.kind not in _COUNTED or part.total is not None for part in measured)
+    ):
+        return None
+    lengths, _ = _lengths(level.query, units)
+    return best_norm(lengths, _cost(level, level.measuring, units, price, 1), level.limits.rows)
+
+
+def _groups(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
+    """Return in how many public groups of a column a unit should be counted."""
+    columns = _columns(level.query)
+    counted = any(part.kind is Measured.UNITS for part in level.measuring.measurements)
+    if not isinstance(level.keys, PublicKeys) or len(level.query.keys) != 1 or not counted:
+        return None
+    lengths = units.groups.get(columns[0]) if columns else None
+    if not lengths:
+        return None
+    return best_norm(lengths, _cost(level, level.measuring, units, price, 1), level.limits.groups)
+
+
+def _values(level: LevelOutline, units: KnownUnits) -> int | None:
+    """Return how many distinct values of a unit should count, where so few do that it need not be chosen.
+
+    One is enough where there are public values, and far more units than these. None is needed beyond what
+    units have, where groups do not tell them apart.
+    """
+    counted = [
+        part.expression
+        for part in level.measuring.measurements
+        if part.choices and part.expression is not None
+    ]
+    found = [_values_of(each, level, units) for each in counted]
+    enough = [values for values in found if values is not None]
+    return max(enough) if enough and len(enough) == len(found) else None
+
+
+def _values_of(counted: Expr, level: LevelOutline, units: KnownUnits) -> int | None:
+    keys, groups = keys_of((counted,), level.tables), groups_known(level)
+    public = keys.count if isinstance(keys, PublicKeys) else None
+    if public and groups and UNITS_PER_VALUE * public * groups <= units.units:
+        return 1
+    match counted:
+        case ColumnRef(origin=(table, column)) if table == level.query.table and groups == 1:
+            most = max(
+                (math.ceil(each.length) for each in units.groups.get(column, ())), default=None
+            )
+            return most if most and most <= CHOSEN_ABOVE else None
+        case _:
+            return None

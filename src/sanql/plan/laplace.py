@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sanql.account import Charge, LaplaceEvent, SelectionEvent
 from sanql.measurements import Measured, Measurement
-from sanql.mechanisms import DiscreteLaplace, Noise, NoNoise, truncated_geometric
+from sanql.mechanisms import DiscreteLaplace, Noise, NoNoise, SummedNoise, truncated_geometric
 from sanql.plan.mechanism import (
     Mechanism,
     Priced,
@@ -73,9 +73,12 @@ class LaplaceMechanism(Mechanism):
             elif measurement.picked:
                 noises.append(picking(measurement, epsilon * share))
                 events.append(SelectionEvent(epsilon * share, Fraction(0), 1))
+            elif measurement.pair is not None and measurement.kind is not Measured.SUM:
+                paired = shares[measurement.pair.partner]  # one event is of both sides
+                noises.append(SummedNoise(DiscreteLaplace(bounds.l1 / (epsilon * paired)), 2))
             else:
                 noise = DiscreteLaplace(bounds.l1 / (epsilon * share))
-                noises.append(noise)
+                noises.append(noise if measurement.pair is None else SummedNoise(noise, 2))
                 events.append(_event(noise, measurement))
         charge = Charge(tuple(events), epsilon, spent_delta)
         return Priced(tuple(noises), threshold, charge, self)

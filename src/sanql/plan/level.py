@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from sanql.account import Charge
 from sanql.computed_once import computed_once
+from sanql.itself import Itself
 from sanql.measurements import (
     ContributionLimits,
     Measured,
     Measurement,
     Sensitivity,
     SensitivitySetting,
+    sides,
 )
 from sanql.mechanisms import Noise
 from sanql.plan.chosen_keys import check_nulls
@@ -33,7 +35,7 @@ from sanql.plan.other_groups import check_other_groups, with_other_groups
 from sanql.plan.reading import reading
 from sanql.plan.weighted_selection import select_by_weights
 from sanql.policy import ColumnUnit, Neighbours, RowUnit, Table
-from sanql.question import Query, Scan
+from sanql.question import Aggregate, From, Query, Scan
 from sanql.statistics import Estimate, Importance, Measuring, PlannedNoise, plan_measurements
 
 
@@ -99,8 +101,13 @@ class Level:
 
     @computed_once
     def measurements(self) -> tuple[Measurement, ...]:
-        """What the engine computes for every group."""
+        """What is measured for every group."""
         return self.outline.measuring.measurements
+
+    @computed_once
+    def computed(self) -> tuple[Measurement, ...]:
+        """What the engine computes for every group, in the same places: of pairs their two sides."""
+        return sides(self.measurements)
 
     @computed_once
     def estimates(self) -> tuple[Estimate, ...]:
@@ -157,7 +164,7 @@ def outline_level(
     A row that lacks a public value of a key of `filtering_keys` is left out, as by a condition in WHERE.
     """
     assert not query.sets  # noqa: S101  (grouping_sets.py makes one question of each set)
-    table = reading(query.source, tables)
+    table = _reading(query.source, Itself(tables))
     check_nulls(query.where)
     keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
     limits = limits_of(table, keys, groups_asked, rows_asked)
@@ -175,20 +182,16 @@ def outline_level(
         values_asked=values_asked,
     )
     groups = keys.count if isinstance(keys, PublicKeys) else 1 if setting.one_group else None
-    measuring = plan_measurements(
+    measuring = _measuring(
         query.aggregates,
-        table,
-        tables,
+        Itself(table),
+        Itself(tables),
         setting,
         isinstance(keys, PrivateKeys),
         groups,
-        partial(listed_values, tables=tables),
+        groups_asked,
         importance,
     )
-    if table.public:
-        measuring = _insensitive(measuring)
-    if isinstance(table.unit, ColumnUnit) and bounds_by_norm(setting):
-        measuring = replace(measuring, unit_norms=unit_norms_of(setting, groups_asked or groups))
     outlined = LevelOutline(
         query,
         table,
@@ -207,6 +210,35 @@ def outline_level(
     if groups_asked is not None or outlined.free:
         return outlined  # whoever states how many groups count has them counted in full
     return replace(outlined, by_weights=select_by_weights(measuring, table, limits, neighbours))
+
+
+@lru_cache(maxsize=256)
+def _reading(source: From, tables: Itself[Mapping[str, Table]]) -> Table:
+    return reading(source, tables.thing)
+
+
+@lru_cache(maxsize=256)  # whatever their conditions are, questions measure the same few things
+def _measuring(
+    aggregates: tuple[Aggregate, ...],
+    of: Itself[Table],
+    among: Itself[Mapping[str, Table]],
+    setting: SensitivitySetting,
+    select_keys: bool,
+    groups: int | None,
+    groups_asked: int | None,
+    importance: Importance | None,
+) -> Measuring:
+    """Return what is measured for aggregates, as far as sensitivities do not depend on epsilon."""
+    table, tables = of.thing, among.thing
+    listed = partial(listed_values, tables=tables)
+    measuring = plan_measurements(
+        aggregates, table, tables, setting, select_keys, groups, listed, importance
+    )
+    if table.public:
+        measuring = _insensitive(measuring)
+    if isinstance(table.unit, ColumnUnit) and bounds_by_norm(setting):
+        measuring = replace(measuring, unit_norms=unit_norms_of(setting, groups_asked or groups))
+    return measuring
 
 
 def _insensitive(measuring: Measuring) -> Measuring:

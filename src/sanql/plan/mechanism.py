@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sanql.account import Charge
-from sanql.measurements import Measurement, NormOrder
+from sanql.measurements import Measured, Measurement, NormOrder
 from sanql.mechanisms import Geometric, Noise, NoNoise
 from sanql.statistics import Measuring
 
@@ -84,12 +84,26 @@ def pure_shares(measuring: Measuring) -> list[Fraction]:
 
 def pure_weights(measuring: Measuring) -> list[float]:
     """Return what each measurement's share is proportional to when epsilons add up."""
-    measurements = measuring.measurements
-    norms = [_length(measurement) / measurement.size for measurement in measurements]
-    return [
-        (measurement.weight * norm**2) ** (1 / 3)
-        for measurement, norm in zip(measurements, norms, strict=True)
-    ]
+    parts = measuring.measurements
+    return [pure_weight(parts, part) for part in parts]
+
+
+def pure_weight(measurements: Sequence[Measurement], measurement: Measurement) -> float:
+    """Return what the share of one of these measurements is proportional to."""
+    norm = _length(measurement) / measurement.size
+    return float((_weight(measurements, measurement) * norm**2) ** (1 / 3))
+
+
+def _weight(measurements: Sequence[Measurement], measurement: Measurement) -> float:
+    """Return how much noise of a measurement's own matters; of a pair, that of the sum is for both.
+
+    The noise of both sides is in the sum, and in the count.
+    """
+    if measurement.pair is None:
+        return measurement.weight
+    if measurement.kind is not Measured.SUM:
+        return 0.0
+    return 2 * (measurement.weight + measurements[measurement.pair.partner].weight)
 
 
 def _length(measurement: Measurement) -> float:

@@ -116,7 +116,8 @@ def bounded_by_norm(measuring: Measuring, order: NormOrder | None) -> Measuring:
     made = list(measuring.measurements)
     for place in places:
         part = made[place]
-        norm = _norm(part, setting, order, bound, alone=alone)
+        known = norms.own_bound(part.expression, order) if alone else None
+        norm = _norm(part, setting, order, bound, known, alone=alone)
         if not norm.fits(part.size):
             return measuring
         moved = sensitivity_by_norm(setting, norm, part.low, part.high)
@@ -140,10 +141,27 @@ def _is_shorter(part: Measurement, setting: SensitivitySetting) -> bool:
 
 
 def _norm(
-    part: Measurement, setting: SensitivitySetting, order: NormOrder, bound: int, *, alone: bool
+    part: Measurement,
+    setting: SensitivitySetting,
+    order: NormOrder,
+    bound: int,
+    known: int | None,
+    *,
+    alone: bool,
 ) -> NormBound:
-    """Return the norm that bounds a measurement: `alone` by its own length, else by the unit's rows."""
-    own = bound * part.size**order if alone else bound
-    if alone and order == 2 and setting.neighbours == "change-one" and part.low < 0 < part.high:
-        own = bound * (part.low**2 + part.high**2) // 2  # as long as two that change were by limits
-    return NormBound(order, own, scale_for(order, bound, part.size), alone)
+    """Return the norm that bounds a measurement: `alone` by its own length, else by the unit's rows.
+
+    Alone it is what as many rows of the largest value could add, as limits let count, or less, where it
+    is `known` that hardly any unit has so much.
+    """
+    scale = scale_for(order, bound, part.size)
+    if not alone:
+        return NormBound(order, bound, scale)
+    total, _, squared = setting.limits.row_norms
+    largest = (total if order == 1 else squared) if known else bound
+    own = largest * part.size**order
+    if order == 2 and setting.neighbours == "change-one" and part.low < 0 < part.high:
+        own = (
+            largest * (part.low**2 + part.high**2) // 2
+        )  # as long as two that change were by limits
+    return NormBound(order, min(own, known or own), scale, alone=True)

@@ -55,7 +55,9 @@ def with_other_groups(measuring: Measuring, setting: SensitivitySetting) -> Meas
 def adds_up(measurement: Measurement, limits: ContributionLimits) -> bool:
     """Return whether the measurement of several groups together is the sum of their measurements."""
     match measurement.kind:
-        case Measured.ROWS | Measured.VALUES | Measured.SUM | Measured.OTHER_GROUPS:
+        case (
+            Measured.ROWS | Measured.VALUES | Measured.SUM | Measured.BELOW | Measured.OTHER_GROUPS
+        ):
             return True
         case Measured.UNITS:
             return limits.groups == 1

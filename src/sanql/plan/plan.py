@@ -199,12 +199,16 @@ def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
     check_delta(outlined.selects_keys, delta)
     way, priced, charge = price_best(_ways_to_measure(outlined), epsilon, delta)
-    measured = tuple(
-        replace(level, measuring=measuring, by_weights=None)
-        for level, measuring in zip(outlined.levels, way, strict=True)
-    )
+    measured = tuple(map(_measured_so, outlined.levels, way))
     chosen = replace(outlined, levels=measured)
     return Plan(chosen, tuple(map(Level, measured, priced)), charge, Budget(epsilon, delta))
+
+
+def _measured_so(level: LevelOutline, measuring: Measuring) -> LevelOutline:
+    """Return a level with one way to measure it."""
+    if level.measuring is measuring and level.by_weights is None:
+        return level
+    return replace(level, measuring=measuring, by_weights=None)
 
 
 def selects_by_weights(outlined: Outline, epsilon: Fraction, delta: Fraction) -> bool:

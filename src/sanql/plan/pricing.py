@@ -1,12 +1,13 @@
 """Turning (epsilon, delta) into noise: the split over measurements and the choice of mechanism.
 
 Errors of different measurements are compared in units of one row's largest part, and weighted by how
-often they enter the answer. With discrete Laplace noise the weighted variance is
-sum a_i 2 (l1_i / e_i)^2 under sum e_i = epsilon, least at e_i ∝ (a_i l1_i^2)^(1/3). With discrete
-Gaussian noise it is sum a_i l2_i^2 / (2 r_i) under sum r_i = rho, least at r_i ∝ sqrt(a_i) l2_i. The
-cheaper of the two is taken; without delta only the first exists. What is picked as the largest noisy
-score (quantiles) has an epsilon of its own either way, and Gaussian noise gets the rest. Each mechanism
-bounds what a unit adds by the norm that its own noise is made for (norms.py).
+often they enter the answer. With discrete Laplace noise the weighted variance is sum a_i 2 (l1_i /
+e_i)^2 under sum e_i = epsilon, least at e_i ∝ (a_i l1_i^2)^(1/3). With discrete Gaussian noise it is
+sum a_i l2_i^2 / (2 r_i) under sum r_i = rho, least at r_i ∝ sqrt(a_i) l2_i. The cheaper of the two is
+taken; without delta only the first exists. What is picked as the largest noisy score (quantiles) has an
+epsilon of its own either way, and Gaussian noise gets the rest. Each mechanism bounds what a unit adds
+by the norm that its own noise is made for (norms.py), and with Laplace noise sums and counts of
+averages are measured in pairs (pairs.py).
 
 Several levels (grouping_sets.py) are priced as one list of measurements: their epsilons, or their rhos
 and then one conversion, add up to the whole question's. The same rule splits the budget among levels:
@@ -19,13 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from sanql.account import Charge
 from sanql.measurements import Measured, Measurement
 from sanql.plan.gaussian import GaussianMechanism
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.mechanism import Mechanism, NoMechanism, Priced
-from sanql.plan.norms import bounded_by_norm
+from sanql.plan.pairs import suited
 from sanql.statistics import Measuring
 
 MECHANISMS: tuple[Mechanism, ...] = (NoMechanism(), LaplaceMechanism(), GaussianMechanism())
@@ -47,6 +49,13 @@ def price_best(
     ways: Sequence[Sequence[Measuring]], epsilon: Fraction, delta: Fraction
 ) -> tuple[Sequence[Measuring], tuple[Priced, ...], Charge]:
     """Return of several ways to measure all levels the one with the least error, as it is priced."""
+    return _price_best(tuple(map(tuple, ways)), epsilon, delta)
+
+
+@lru_cache(maxsize=256)  # questions that differ in their conditions alone have the same price
+def _price_best(
+    ways: tuple[tuple[Measuring, ...], ...], epsilon: Fraction, delta: Fraction
+) -> tuple[Sequence[Measuring], tuple[Priced, ...], Charge]:
     nothing, *noisy = MECHANISMS
     exact = nothing.price(ways[0], epsilon, delta)
     if exact is not None:
@@ -63,7 +72,7 @@ def price_bounded(
     mechanism: Mechanism, levels: Sequence[Measuring], epsilon: Fraction, delta: Fraction
 ) -> tuple[list[Measuring], tuple[Priced, ...]] | None:
     """Return levels bounded by the norm of a mechanism's noise, and their price, if there is one."""
-    bounded = [bounded_by_norm(level, mechanism.norm_order) for level in levels]
+    bounded = [suited(level, mechanism.norm_order) for level in levels]
     priced = mechanism.price(bounded, epsilon, delta)
     return None if priced is None else (bounded, priced)
 
@@ -71,13 +80,15 @@ def price_bounded(
 def expected_error(measuring: Measuring, priced: Priced) -> float:
     """Return the weighted variance of an answer, plus the square of what selection hides.
 
-    What an L2 norm takes away that a rule has chosen counts as well (`UnitNorms.distrust`).
+    What a norm takes away counts as well, as far as anybody knows (`UnitNorms.taken`).
     """
     total, norms = 0.0, measuring.unit_norms
     for measurement, noise in zip(measuring.measurements, priced.noises, strict=True):
         deviation = noise.standard_deviation / (measurement.size * measurement.scale)
-        distrust = norms.distrust(measurement.norm.order) if norms and measurement.norm else 1.0
-        total += measurement.weight * distrust * deviation**2
+        factor, missed = 1.0, 0.0
+        if norms is not None and measurement.norm is not None:
+            factor, missed = norms.taken(measurement.norm, measurement.expression)
+        total += measurement.weight * (factor * deviation**2 + missed)
     if measuring.selection is None or priced.threshold is None:
         return total
     return total + _hidden(measuring, measuring.measurements[measuring.selection], priced) ** 2

@@ -23,8 +23,8 @@ def shared_measurements(plan: Plan) -> list[Places]:
                 same = (
                     measurement.kind,
                     measurement.expression,
-                    measurement.grid,
-                    measurement.centre,
+                    measurement.value_grid,
+                    measurement.centre * measurement.grid,
                 )
                 shared.setdefault(same, {})[index] = number
     noisy = (
@@ -43,10 +43,10 @@ def _fewer_together(limits: ContributionLimits) -> bool:
 def noise_variance(plan: Plan, level: int, places: Places) -> float:
     """Return the variance of a measurement's noise at a level; 0 where the level has not measured it.
 
-    It is in steps of the grid, which levels share, whatever their cells count.
+    It is in steps of the values, which levels share, whatever their cells count.
     """
     if level not in places:
         return 0.0
     chosen = plan.levels[level]
-    scale = chosen.measurements[places[level]].scale
-    return (chosen.noises[places[level]].standard_deviation / scale) ** 2
+    steps = chosen.measurements[places[level]].steps_of_value
+    return (chosen.noises[places[level]].standard_deviation / steps) ** 2

@@ -301,7 +301,9 @@ def _is_sum(part: QuestionLevel) -> bool:
         not part.alone
         and bool(part.outline.query.aggregates)
         and not measuring.counted_apart
-        and all(m.kind in _SUMS and m.total is None for m in measuring.measurements)
+        and all(
+            m.kind in _SUMS and m.total is None and m.around is None for m in measuring.measurements
+        )
         and family(part.outline) is not None
     )
 

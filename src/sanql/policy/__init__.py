@@ -3,7 +3,6 @@
 from sanql.policy.drafting import draft
 from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
 from sanql.policy.keys import ROWS_MOST
-from sanql.policy.ledger_address import LedgerDatabase, LedgerPlace, named_place
 from sanql.policy.loading import load, load_with_faults
 from sanql.policy.model import (
     Accounting,
@@ -24,9 +23,17 @@ from sanql.policy.model import (
     Value,
     ViaUnit,
 )
+from sanql.policy.origin import DeltaTables, ObjectStore, Origin, PassedTables
+from sanql.policy.postgres_address import (
+    LedgerDatabase,
+    LedgerPlace,
+    PostgresDatabase,
+    SourceDatabase,
+    named_place,
+)
 from sanql.policy.section import fold
 from sanql.policy.smartnoise import from_smartnoise
-from sanql.policy.units import identifiers, root_unit, unit_path
+from sanql.policy.units import identifiers, own_unit, root_unit, unit_path
 from sanql.policy.values import show_number
 from sanql.results import Budget
 
@@ -39,14 +46,20 @@ __all__ = [
     "Coalition",
     "Column",
     "ColumnUnit",
+    "DeltaTables",
     "Domain",
     "EngineLimits",
     "LedgerDatabase",
     "LedgerPlace",
     "ListedDomain",
     "Neighbours",
+    "ObjectStore",
+    "Origin",
+    "PassedTables",
     "Policy",
+    "PostgresDatabase",
     "RowUnit",
+    "SourceDatabase",
     "Table",
     "TableDomain",
     "Unit",
@@ -62,6 +75,7 @@ __all__ = [
     "load",
     "load_with_faults",
     "named_place",
+    "own_unit",
     "root_unit",
     "show_number",
     "table_form",

@@ -12,6 +12,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "dataset": (
         "name",
         "source",
+        "source_password_file",
+        "schemas",
         "ledger",
         "ledger_password_file",
         "head",

@@ -27,7 +27,6 @@ from sanql.policy.keys import (
     SECTIONS,
     WORKERS_MOST,
 )
-from sanql.policy.ledger_address import LedgerDatabase, is_address, parse_address
 from sanql.policy.model import (
     Accounting,
     ColumnUnit,
@@ -37,14 +36,16 @@ from sanql.policy.model import (
     Table,
     ViaUnit,
 )
+from sanql.policy.postgres_address import LedgerDatabase, is_address, parse_address
 from sanql.policy.section import Faults, Mistake, Section, quote, suggest
-from sanql.policy.source import parse_source
+from sanql.policy.source import read_source
 from sanql.policy.tables import read_tables
 from sanql.policy.values import (
     integer_between,
     number_between,
     one_of,
     parse_delta,
+    parse_file,
     parse_flag,
     parse_name,
     parse_text,
@@ -98,11 +99,11 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         return None
     dataset.allow(KEYS["dataset"])
     name = dataset.require("name", parse_name, "name the dataset")
-    source = dataset.require("source", parse_source, "name what holds the data")
+    source = read_source(dataset, file.parent)
     ledger = dataset.read("ledger", _parse_ledger, "name the file that keeps the account")
-    head = dataset.read("head", _parse_file, "name a file elsewhere that pins the account's head")
+    head = dataset.read("head", parse_file, "name a file elsewhere that pins the account's head")
     password_file = dataset.read(
-        "ledger_password_file", _parse_file, "name a file that holds the password, and nothing else"
+        "ledger_password_file", parse_file, "name a file that holds the password, and nothing else"
     )
     scratch = dataset.read("scratch", parse_flag, "write scratch = true, or leave it out")
     neighbours = dataset.require(
@@ -161,8 +162,8 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     own_name = f"{name}.scratch.ledger" if scratch else f"{name}.ledger"
     database = None
     if isinstance(ledger, LedgerDatabase):
-        secret = None if password_file is None else file.parent / password_file
-        database = _database(ledger, own_name.removesuffix(".ledger"), file, secret)
+        database = ledger.from_folder(file.parent, password_file)
+        database = replace(database, ledger=ledger.ledger or own_name.removesuffix(".ledger"))
         ledger = None
     elif password_file is not None:
         dataset.fault(
@@ -171,7 +172,10 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
             'leave it out, or write ledger = "postgresql://…"',
         )
     ledger_path = file.parent / (ledger or own_name)
-    source_path = file.parent / source
+    origin = None if isinstance(source, str) else source
+    source_path = file.parent / (
+        source if isinstance(source, str) else _snapshot_of(ledger or f"{name}.ledger")
+    )
     if ledger_path in (file, source_path):
         dataset.fault(
             "ledger",
@@ -209,7 +213,13 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         scratch=bool(scratch),
         second_signature=bool(signed),
         ledger_database=database,
+        origin=origin,
     )
+
+
+def _snapshot_of(ledger: str) -> Path:
+    """Return where a snapshot of data is kept that are no files here: beside the ledger."""
+    return Path(ledger).with_suffix(".tables")
 
 
 def _check_sections(root: Section) -> None:
@@ -232,28 +242,7 @@ def _read_exact(
 def _parse_ledger(written: object) -> str | LedgerDatabase:
     if isinstance(written, str) and is_address(written):
         return parse_address(written)
-    return _parse_file(written)
-
-
-def _parse_file(written: object) -> str:
-    file = parse_text(written)
-    if file.endswith(("/", ".")):
-        raise Mistake(f"{quote(file)} is a folder")
-    return file
-
-
-def _database(
-    named: LedgerDatabase, own_name: str, file: Path, password_file: Path | None
-) -> LedgerDatabase:
-    """Return a database with the ledger's name in it; its files are found from the policy's folder."""
-    tls = tuple((key, _beside(file, key, value)) for key, value in named.tls)
-    name = named.ledger or own_name
-    return replace(named, ledger=name, tls=tls, password_file=password_file)
-
-
-def _beside(policy: Path, key: str, value: str) -> str:
-    """Return a setting of TLS; where it is a file, from the policy's folder (`system` is none)."""
-    return value if key == "sslmode" or value == "system" else str(policy.parent / value)
+    return parse_file(written)
 
 
 def _read_engine(root: Section) -> EngineLimits:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from sanql.computed_once import computed_once
 from sanql.kernel import ColumnType
-from sanql.policy.ledger_address import LedgerDatabase, LedgerPlace
+from sanql.policy.origin import Origin
+from sanql.policy.postgres_address import LedgerDatabase, LedgerPlace
 from sanql.results import Budget
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ class Policy:
 
     A policy that is `scratch` is a rehearsal: its account claims no data, and never answers from them.
     `ledger` is the file of the account or, where a `ledger_database` keeps it, the name that files which
-    belong to this machine have in common: stamps, prepared copies, the head that is pinned here.
+    belong to this machine have in common: stamps, prepared copies, the head that is pinned here. Data
+    that are no files here have an `origin`, and `source` is the folder in which a snapshot is kept.
     """
 
     path: Path
@@ -187,6 +189,7 @@ class Policy:
     scratch: bool = False
     second_signature: bool = False
     ledger_database: LedgerDatabase | None = None
+    origin: Origin | None = None
 
     @property
     def ledger_place(self) -> LedgerPlace:

@@ -159,6 +159,22 @@ def identifiers(table: Table, tables: Mapping[str, Table]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(columns))
 
 
+def own_unit(table: Table, tables: Mapping[str, Table]) -> str | None:
+    """Return the column of a table that identifies whose its rows are; None where another table does.
+
+    A foreign key that refers to the unit's own column is the unit.
+    """
+    match table.unit:
+        case ColumnUnit(column):
+            return column
+        case ViaUnit(column, referred, key):
+            unit = tables[referred].unit
+            direct = isinstance(unit, ColumnUnit) and unit.column.lower() == key.lower()
+            return column if direct else None
+        case _:
+            return None
+
+
 def root_unit(table: Table, tables: Mapping[str, Table]) -> RowUnit | ColumnUnit | None:
     """Return the unit at the end of a table's chain of references."""
     unit = table.unit

@@ -103,6 +103,14 @@ def parse_text(written: object) -> str:
     return written
 
 
+def parse_file(written: object) -> str:
+    """Return the path of a file."""
+    file = parse_text(written)
+    if file.endswith(("/", ".")):
+        raise Mistake(f"{quote(file)} is a folder")
+    return file
+
+
 def one_of(options: Sequence[Choice]) -> Callable[[object], Choice]:
     """Return a parser of one word out of a few."""
 

@@ -1,74 +1,49 @@
-"""The length to which units' rows may be scaled down so that hardly any are lost, by a profile.
-
-A unit whose rows over groups have the length v is scaled down to C where v is more, and loses 1 - C/v of
-them. So a profile tells which share of all rows is lost at any C, and the least C that loses no more than
-a little has the least noise.
-"""
+"""How long units' contributions are, by the noisy counts of a profile: what norms are chosen by."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import replace
+from fractions import Fraction
 
-from sanql.profile.histogram import SizeCounts, UnitSpread
+from sanql.plan import Lengths, UnitLengths
+from sanql.profile.histogram import SizeCounts
 
-Norm = Literal["l1", "l2"]
-
-LOST_MOST = 0.05
-"""The share of all rows that scaling may lose: half of what makes a number of little use."""
+SURE = Fraction(1, 10**9)
+GAP = 2  # bins
 
 
-@dataclass(frozen=True)
-class UnitLengths:
-    """So many units whose rows have a length, and how many rows each of them has."""
+def lengths_of(counted: SizeCounts) -> Lengths:
+    """Return how many units there are of which size: as many rows, or groups, as they are long."""
+    found = list(zip(counted.counts, counted.sizes, strict=True))[: _end(counted)]
+    return tuple(
+        UnitLengths(float(units), float(size), float(size))
+        for units, size in found
+        if units > 0 and size
+    )
 
-    units: int
-    length: float
-    has: float
 
-
-def lengths_of_rows(
-    lengths: SizeCounts | None, rows: UnitSpread | None
-) -> list[UnitLengths] | None:
+def lengths_of_rows(counted: SizeCounts, rows: SizeCounts) -> Lengths:
     """Return the lengths of units' rows, by a count of units by length and one by rows.
 
     How many rows a unit of some length has is not known; all have as many for their length.
     """
-    if lengths is None or rows is None:
-        return None
-    total = sum(units * size for units, size in _seen(rows))
-    whole = sum(units * size for units, size in _seen(lengths))
-    if not total or not whole:
-        return None
-    return [UnitLengths(units, size, size * total / whole) for units, size in _seen(lengths)]
+    lengths = lengths_of(counted)
+    total = sum(each.units * each.rows for each in lengths_of(rows))
+    whole = sum(each.units * each.length for each in lengths)
+    return tuple(replace(each, rows=each.length * total / whole) for each in lengths)
 
 
-def _seen(counted: SizeCounts) -> list[tuple[int, float]]:
-    """Return how many units there are of which size, on average."""
-    found = zip(counted.above_noise, counted.sizes, strict=True)
-    return [(units, float(size)) for units, size in found if units]
+def _end(counted: SizeCounts) -> int:
+    """Return where the bins that units are in end, as far as is told from noise.
 
-
-def shortest_norm(lengths: Sequence[UnitLengths]) -> int:
-    """Return the least whole length to which all units may be scaled down and lose no more than a little.
-
-    >>> shortest_norm([UnitLengths(90, 10.0, 10.0), UnitLengths(10, 50.0, 10.0)])
-    25
+    Whoever is very long has very many rows, so that noise in an empty bin far from all others would
+    decide alone: it must be all but sure. Next to bins with units less is enough.
     """
-    whole = sum(each.units * each.has for each in lengths)
-
-    def lost(norm: int) -> float:
-        return sum(
-            each.units * each.has * max(0.0, 1 - norm / max(each.length, 1e-9)) for each in lengths
-        )
-
-    low, high = 1, max(1, math.ceil(max(each.length for each in lengths)))
-    while low < high:
-        middle = (low + high) // 2
-        if lost(middle) <= LOST_MOST * whole:
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    seen, sure = counted.above_noise, counted.noise.least_reaching(SURE)
+    last = max(range(len(seen)), key=lambda index: seen[index])
+    if not seen[last]:
+        return 0
+    for index in range(last + 1, len(seen)):
+        if seen[index] >= (1 if index <= last + GAP else sure):
+            last = index
+    return last + 1

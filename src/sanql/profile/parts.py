@@ -32,10 +32,12 @@ from sanql.plan import (
     units_by_group,
     unlimited,
 )
-from sanql.policy import Neighbours, RowUnit, Table
+from sanql.policy import Column, Neighbours, RowUnit, Table
 
 PartKind = Literal["rows", "groups", "norms", "ranges", "sizes"]
 _NUMBERS = ("integer", "decimal", "float")
+KEYS_MOST = 400
+"""A number with more values is measured and not grouped by: there are days of a year, and hardly more."""
 _PURPOSES = {
     "rows": "rows of units",
     "groups": "groups of units by {}",
@@ -126,6 +128,8 @@ def _of_column(name: str, typed: str, tables: Mapping[str, Table]) -> list[tuple
     declared = table.columns.get(named)
     number = declared is not None and declared.type in _NUMBERS and declared.domain is None
     kinds: list[tuple[PartKind, str]] = [("ranges", named)] if number else []
+    if number and declared is not None and _has_many_values(declared):
+        return kinds
     try:
         by = grouping_column(name, named, tables)
     except Refused:
@@ -136,3 +140,13 @@ def _of_column(name: str, typed: str, tables: Mapping[str, Table]) -> list[tuple
     if isinstance(keys_of((by,), tables), PublicKeys) and table.rows_per_unit_max is not None:
         kinds.append(("sizes", named))
     return kinds
+
+
+def _has_many_values(column: Column) -> bool:
+    """Return whether a number can have more values than anybody would group by."""
+    step = Fraction(1) if column.type == "integer" else column.precision
+    match column.bounds:
+        case (int() | Fraction() as low, int() | Fraction() as high) if step is not None:
+            return (high - low) / step >= KEYS_MOST
+        case _:
+            return False

@@ -8,11 +8,12 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+from sanql.computed_once import computed_once
 from sanql.mechanisms import DiscreteLaplace
 from sanql.numbers import show_upper
-from sanql.plan import Ends
+from sanql.plan import Ends, KnownUnits
 from sanql.profile.histogram import CELLS, MISSED, KeptShare, SizeCounts, UnitSpread
-from sanql.profile.norms import Norm, lengths_of_rows, shortest_norm
+from sanql.profile.norms import lengths_of, lengths_of_rows
 from sanql.visible import visible
 
 SHOWN = 10  # groups of a column
@@ -49,6 +50,7 @@ class Profile:
     norms: Mapping[str, SizeCounts] = field(default_factory=dict)
     sizes: Mapping[str, GroupSizes] = field(default_factory=dict)
     ranges: Mapping[str, Ends | None] = field(default_factory=dict)
+    average_sizes: Mapping[str, Fraction] = field(default_factory=dict)
 
     def rows_kept(self, limit: int) -> KeptShare | None:
         """Return what share of the rows is kept where each unit has at most so many."""
@@ -67,16 +69,19 @@ class Profile:
         """Return a number that there are no more units than, but with probability `missed`."""
         return None if self.rows is None else self.rows.units_upper(missed)
 
-    def good_norm(self, norm: Norm, column: str = "") -> int | None:
-        """Return the length to which units' rows may be scaled down, so that hardly any are lost.
+    @computed_once
+    def known_units(self) -> KnownUnits | None:
+        """What norms and limits are chosen by; None where rows of units are not known.
 
-        In L2 it is that of their rows over the groups of a column, in L1 of all of them. None where the
-        profile does not tell; it is an estimate, and whatever is chosen by it is enforced like a declared
-        limit.
+        These are estimates, and whatever is chosen by them is enforced like a declared limit.
         """
-        counted = self.rows if norm == "l1" else self.norms.get(column)
-        lengths = lengths_of_rows(counted, self.rows)
-        return shortest_norm(lengths) if lengths else None
+        if self.rows is None or not (rows := lengths_of(self.rows)):
+            return None
+        norms = {
+            column: lengths_of_rows(counted, self.rows) for column, counted in self.norms.items()
+        }
+        groups = {column: lengths_of(spread) for column, spread in self.groups.items()}
+        return KnownUnits(rows, norms, groups, self.average_sizes)
 
     @property
     def name(self) -> str:

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from sanql.measurements import NoisyCells
 from sanql.mechanisms import DiscreteLaplace
-from sanql.plan import OCTAVES, SIZE_EDGES, Ends, Plan, plan_bounds_search
-from sanql.policy import Neighbours, Table
+from sanql.plan import OCTAVES, SIZE_EDGES, BoundsSearch, Ends, Plan, plan_bounds_search
+from sanql.policy import Column, Neighbours, Table
 from sanql.profile.histogram import SizeCounts, UnitSpread
 from sanql.profile.parts import PartKind, ProfilePart
 from sanql.profile.profile import GroupSizes, Profile
@@ -42,6 +42,7 @@ def read_profile(
     norms: dict[str, SizeCounts] = {}
     sizes: dict[str, GroupSizes] = {}
     ranges: dict[str, Ends | None] = {}
+    average_sizes: dict[str, Fraction] = {}
     for (kind, column), measured in best.items():
         match kind:
             case "rows":
@@ -53,7 +54,10 @@ def read_profile(
             case "sizes":
                 sizes[column] = _sizes(measured)
             case "ranges":
-                ranges[column] = _range(measured, tables, neighbours)
+                search, bins, counts = _magnitudes(measured, tables, neighbours)
+                ranges[column] = search.ends(bins, counts)
+                most = _largest(tables[measured.part.table].columns[column])
+                average_sizes[column] = search.average_size(bins, counts, most)
     return Profile(
         first.part.table,
         first.version,
@@ -64,6 +68,7 @@ def read_profile(
         norms,
         sizes,
         ranges,
+        average_sizes,
     )
 
 
@@ -96,13 +101,21 @@ def _sizes(measured: MeasuredPart) -> GroupSizes:
     return GroupSizes(dict(zip(keys, counts, strict=True)), noise, limit)
 
 
-def _range(
+def _magnitudes(
     measured: MeasuredPart, tables: Mapping[str, Table], neighbours: Neighbours
-) -> Ends | None:
+) -> tuple[BoundsSearch, list[int], list[int]]:
     part = measured.part
     search = plan_bounds_search((part.table, part.column), tables, neighbours, part.epsilon)
-    keys, counts = _counted(measured.cells)
-    return search.ends(keys, counts)
+    return search, *_counted(measured.cells)
+
+
+def _largest(column: Column) -> Fraction:
+    """Return how far from zero a value can be."""
+    match column.bounds:
+        case (int() | Fraction() as low, int() | Fraction() as high):
+            return max(abs(Fraction(low)), abs(Fraction(high)))
+        case _:
+            return Fraction(2) ** 64
 
 
 def _counted(cells: NoisyCells) -> tuple[list[int], list[int]]:

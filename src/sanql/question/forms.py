@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import assert_never
 
-from sanql.canonical import Named, Shape, word
+from sanql.canonical import Named, Shape, WrittenOnce, word
 from sanql.question.expressions import (
     AggregateRef,
     Call,
@@ -35,13 +36,12 @@ from sanql.question.relations import (
 )
 
 
-def expression_form(node: Expr) -> Named:
+def expression_form(node: Expr) -> Named | WrittenOnce:
     """Return an expression."""
+    if isinstance(node, ColumnRef):
+        return _column(node)
     facts = _facts(node.facts)
     match node:
-        case ColumnRef(name, _, slot, origin, stored):
-            fields: dict[str, Shape] = {"name": name, "facts": facts, "slot": slot}
-            return Named("ColumnRef", fields | {"origin": origin, "stored": stored})
         case Literal(value):
             return Named("Literal", {"value": value, "facts": facts})
         case Call(op, args):
@@ -88,7 +88,14 @@ def expression_form(node: Expr) -> Named:
             assert_never(node)
 
 
-def optional_form(node: Expr | None) -> Named | None:
+@lru_cache(maxsize=1024)  # the same few columns are in most questions
+def _column(node: ColumnRef) -> WrittenOnce:
+    facts = _facts(node.facts)
+    fields: dict[str, Shape] = {"name": node.name, "facts": facts, "slot": node.slot}
+    return WrittenOnce(Named("ColumnRef", fields | {"origin": node.origin, "stored": node.stored}))
+
+
+def optional_form(node: Expr | None) -> Named | WrittenOnce | None:
     """Return an expression, where there is one."""
     return None if node is None else expression_form(node)
 
@@ -151,8 +158,9 @@ def _query(rows: Selected | Grouped) -> Named:
             assert_never(rows)
 
 
-def _facts(facts: Facts) -> Named:
-    return Named(
+@lru_cache(maxsize=1024)  # columns and conditions have the same facts in most questions
+def _facts(facts: Facts) -> WrittenOnce:
+    named = Named(
         "Facts",
         {
             "type": word("Type", facts.type, {}),
@@ -162,6 +170,7 @@ def _facts(facts: Facts) -> Named:
             "grid": facts.grid,
         },
     )
+    return WrittenOnce(named)
 
 
 def _field(field: Field) -> Named:
@@ -192,5 +201,5 @@ def _ordering(item: Ordering) -> Named:
     )
 
 
-def _all(expressions: tuple[Expr, ...]) -> tuple[Named, ...]:
+def _all(expressions: tuple[Expr, ...]) -> tuple[Named | WrittenOnce, ...]:
     return tuple(map(expression_form, expressions))

@@ -29,7 +29,9 @@ from sanql.sources.ownership import (
 )
 from sanql.sources.protocol import Source
 from sanql.sources.sightings import Sighting, sight
+from sanql.sources.snapshots import snapshot_frames
 from sanql.sources.stamps import Stamped, Stamps
+from sanql.sources.taking import look_at_origin, take_first_snapshot, take_snapshot
 
 __all__ = [
     "AccountStatus",
@@ -54,6 +56,7 @@ __all__ = [
     "faults_of_ledger_places",
     "known_heads",
     "locate",
+    "look_at_origin",
     "merge_accounts",
     "move_account",
     "open_claimed",
@@ -64,6 +67,9 @@ __all__ = [
     "secret_copies",
     "show_account",
     "sight",
+    "snapshot_frames",
     "statement_of",
+    "take_first_snapshot",
+    "take_snapshot",
     "vanished_file",
 ]

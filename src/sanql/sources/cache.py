@@ -3,11 +3,17 @@
 An entry is `FINGERPRINT.json` (names and types found) and, where there is something to ingest,
 `FINGERPRINT.duckdb`. Entries appear by renaming, under an exclusive lock, so a reader sees all of
 an entry or none of it.
+
+An entry says what the copy's file is: device, inode, size and times, and a hash of its bytes. While the
+former are the same the file is, for no program can set back the time of its last change; where they
+differ, as in a folder that was restored, its bytes are hashed. A copy that was cut off, exchanged or
+changed in a single byte is none, and is made anew.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import stat
@@ -18,9 +24,11 @@ from pathlib import Path
 
 from sanql.account import Ledger, Registry, registry_folders
 from sanql.errors import Fault, PolicyError
+from sanql.kernel import database_files, identify
 
 # Between preparing a source and opening it nobody holds its lock; that takes moments.
 _SECONDS_UNUSED_MAX = 600.0
+_FILE = "file"  # in an entry: what the file of its copy is
 
 
 class Cache:
@@ -39,6 +47,18 @@ class Cache:
     def database(self, fingerprint: str) -> Path:
         """Return where an entry's prepared copy is, or will be."""
         return self.folder / f"{fingerprint}.duckdb"
+
+    def holds(self, fingerprint: str, entry: Mapping[str, object]) -> bool:
+        """Return whether an entry's copy is the file that was made, with all of its bytes."""
+        database, made = self.database(fingerprint), entry.get(_FILE)
+        if not isinstance(made, dict) or len(database_files(database)) > 1:
+            return False  # a log beside it is no part of what was made
+        with suppress(OSError):
+            if made.get("identity") == list(identify(database)):
+                return True
+            if database.stat().st_size == made["identity"][2]:
+                return made.get("hash") == _hash(database)
+        return False
 
     def touch(self, fingerprint: str) -> None:
         """Mark an entry as wanted now, so that nobody clears it away before it is opened."""
@@ -86,10 +106,15 @@ class Cache:
 
     def record(self, fingerprint: str, schema: Mapping[str, object]) -> None:
         """Publish an entry: the copy first, if there is one, then the schema vouching for it."""
-        built = self.building(fingerprint)
+        built, database = self.building(fingerprint), self.database(fingerprint)
+        for former in database_files(database):  # of an entry that this one takes the place of
+            former.unlink(missing_ok=True)
         if built.exists():
+            built.chmod(0o600)
             _sync(built)
-            built.rename(self.database(fingerprint))
+            built.rename(database)
+            made = {"identity": identify(database), "hash": _hash(database)}
+            schema = {**schema, _FILE: made}
         note = self.folder / f"{fingerprint}.json.building"
         note.touch(mode=0o600)
         note.write_text(json.dumps(schema))
@@ -147,6 +172,11 @@ def _unused(note: Path, database: Path) -> bool:
         finally:
             os.close(handle)
     return True
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sync(path: Path) -> None:

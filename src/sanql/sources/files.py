@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from sanql.account import Site, address_of
+from sanql.account import Address, Origins, Site, address_of
 from sanql.catalog import BoundTable, SourceFormat, suggest_similar
 from sanql.errors import Fault, PolicyError
 from sanql.kernel import CopyFiles, Format, InspectFiles, TableFiles
 from sanql.policy import fold, unit_path
+from sanql.sources.bucket_secret import bucket_secret
+from sanql.sources.snapshots import read_manifest
 
 if TYPE_CHECKING:
     from sanql.policy import Policy, Table
@@ -64,6 +66,7 @@ class FilesSource:
                 for files in private
                 for path in files.paths
             ),
+            _origins(policy, root),
         )
 
     def formats(self, policy: Policy) -> Mapping[str, SourceFormat]:
@@ -88,10 +91,17 @@ class FilesSource:
         """Return that they are copied, whatever they hold."""
         return True
 
-    def copying(self, policy: Policy, bound: Mapping[str, BoundTable], target: Path) -> CopyFiles:
+    def copying(
+        self,
+        policy: Policy,
+        bound: Mapping[str, BoundTable],
+        schema: Mapping[str, object],
+        target: Path,
+    ) -> CopyFiles:
         """Return the request for a database with the declared columns of all files."""
         copied = tuple(bound[files.table].copied() for files in self.tables)
-        return CopyFiles(self.tables, target, copied, policy.engine.memory_bytes)
+        memory = policy.engine.memory_bytes
+        return CopyFiles(self.tables, target, copied, memory, bucket_secret())
 
     def not_copied(self, table: str) -> Fault:
         """Return what the owner of files can do about a copy that ended early."""
@@ -100,6 +110,12 @@ class FilesSource:
             "its files could not be read to the end",
             "check that they are whole, that the disk has room, and the engine's memory limit",
         )
+
+
+def _origins(policy: Policy, root: Address) -> Origins:
+    """Return what the files are snapshots of, where they are."""
+    manifest = read_manifest(root.path) if root.folder else None
+    return Origins() if manifest is None else manifest.origins(policy)
 
 
 def _only_table(policy: Policy, root: Path) -> TableFiles:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.errors import Fault, PolicyError
+from sanql.policy import PassedTables
 from sanql.sources.database import DatabaseSource
 from sanql.sources.files import FilesSource
+from sanql.sources.snapshots import REFRESH, check_complete, lacking, read_manifest
 
 if TYPE_CHECKING:
     from sanql.policy import Policy
@@ -29,6 +32,8 @@ def locate(policy: Policy) -> Source:
 
 def _locate(policy: Policy) -> Source:
     root = (policy.path.parent / policy.source).resolve()
+    if policy.origin is not None:
+        _check_snapshot(policy, root)
     for kind in SOURCE_KINDS:
         source = kind.locate(policy, root)
         if source is not None:
@@ -43,6 +48,31 @@ def _locate(policy: Policy) -> Source:
         f"{policy.source!r} is no {_listed(known.values())} file",
         f"name a {_listed(known)} file, or a folder",
     )
+
+
+def _check_snapshot(policy: Policy, folder: Path) -> None:
+    """Raise PolicyError where no snapshot is there, or one that is not complete, or of something else."""
+    if isinstance(policy.origin, PassedTables) and not folder.is_dir():
+        raise _fault(
+            "the policy names no source, and no tables have been passed",
+            'name one, or pass data frames in Python: sanql.open(policy, tables={"NAME": frame})',
+        )
+    check_complete(folder)
+    manifest = read_manifest(folder)
+    passed = manifest is None and folder.is_dir()
+    if manifest is None and not isinstance(policy.origin, PassedTables):
+        raise _fault(
+            f"there is no snapshot of {policy.origin} yet",
+            "a scratch account reads no row and takes none: open the policy without `scratch` first"
+            if policy.scratch
+            else REFRESH,
+        )
+    of = str(PassedTables()) if passed or manifest is None else manifest.of
+    if of != str(policy.origin):
+        raise _fault(f"the snapshot in {folder.name}/ is of {of}, not of {policy.origin}", REFRESH)
+    faults = [] if manifest is None else lacking(policy, manifest.tables)
+    if faults:
+        raise PolicyError(faults)
 
 
 def check_files_readable(source: Source) -> None:

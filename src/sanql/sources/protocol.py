@@ -57,8 +57,14 @@ class Source(Protocol):
     def is_copied(self, bound: Mapping[str, BoundTable], schema: Mapping[str, object]) -> bool:
         """Return whether questions run on a copy; where it is not read in place they always do."""
 
-    def copying(self, policy: Policy, bound: Mapping[str, BoundTable], target: Path) -> Copy:
-        """Return the request for a copy of what is read of it."""
+    def copying(
+        self,
+        policy: Policy,
+        bound: Mapping[str, BoundTable],
+        schema: Mapping[str, object],
+        target: Path,
+    ) -> Copy:
+        """Return the request for a copy of what is read of it, of which the schema is known."""
 
     def not_copied(self, table: str) -> Fault:
         """Return the fault of a source whose copy ended while this table was copied."""

@@ -77,8 +77,7 @@ def sight(
     that must not change either. Where others have a claim on record, more would have to be looked at.
     """
     named = policy.path.parent / policy.source
-    addresses = dict.fromkeys((*site.claimed, *site.around, *site.public))
-    looked_at = [named, *(address.path for address in addresses), *Claims(site).looked_at()]
+    looked_at = [named, *(address.path for address in site.here), *Claims(site).looked_at()]
     states = tuple((path, _state(path)) for path in (*map(str, looked_at), *besides))
     places = tuple((path, _state(path)[:2]) for path in _names_of(policy.ledger_place))
     if _led_elsewhere(site) or _state(str(named))[:2] != _state(str(site.root.path))[:2]:

@@ -3,7 +3,7 @@
 from sanql.statistics.average import Average
 from sanql.statistics.collector import Measuring
 from sanql.statistics.count import COUNTED, Count, CountUnits, count_of, units_of
-from sanql.statistics.distinct import DistinctOf, distinct_of
+from sanql.statistics.distinct import CHOSEN_ABOVE, DistinctOf, distinct_of
 from sanql.statistics.listed import BY_SPELLING, STATISTICS, statistic_of
 from sanql.statistics.measuring import Importance, plan_measurements
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise, whole_steps
@@ -13,6 +13,7 @@ from sanql.statistics.values import no_bounds, when
 
 __all__ = [
     "BY_SPELLING",
+    "CHOSEN_ABOVE",
     "COUNTED",
     "STATISTICS",
     "Average",

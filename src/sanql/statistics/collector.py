@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeVar, assert_never, cast
 
 from sanql.errors import Refused
 from sanql.measurements import (
+    BINS_IN_ALL,
     ONE_ROW,
-    PLACES_IN_ALL,
     ROW,
     UNKNOWN_GROUPS,
     ContributionLimits,
@@ -36,7 +36,7 @@ from sanql.measurements import (
     sensitivity_of_sums,
     sensitivity_of_units,
 )
-from sanql.policy import ColumnUnit, Table
+from sanql.policy import ColumnUnit, RowUnit, Table
 from sanql.question import NUMERIC, Aggregate, ColumnRef, Expr, LiteralValue, Type
 from sanql.statistics.statistic import Estimate
 
@@ -62,6 +62,7 @@ class Measuring:
     ] = ()  # by whose unknown values rows are counted in a level apart
     other_groups: int | None = None  # the measurement that stands for `selection` in their row
     limits: ContributionLimits = ONE_ROW  # what may count of one unit
+    setting: SensitivitySetting | None = None  # by which sums may be measured with their counts
     unit_norms: UnitNorms | None = None  # where units may be bounded by norm: by which
 
 
@@ -124,6 +125,12 @@ class Collector:
         if self.setting.limits.rows == 1:
             return self.count(Measured.UNITS, None, weight)
         return self.count(Measured.ROWS, None, weight)
+
+    def rows_are_public(self, argument: Expr) -> bool:
+        """Return whether each unit is a row, and none can change how many rows have this value."""
+        setting = self.setting
+        public = isinstance(self.table.unit, RowUnit) and sensitivity_of_counts(setting).zero
+        return public and not can_be_null(argument) and setting.one_group and not setting.merged
 
     def count(self, kind: Counted, expression: Expr | None, weight: float) -> int:
         """Return the place of a count."""
@@ -196,7 +203,7 @@ class Collector:
         if values is None:
             raise _no_values(aggregate)
         groups = UNKNOWN_GROUPS if self.groups is None else self.groups
-        if len(values) * groups > PLACES_IN_ALL:
+        if len(values) * groups > BINS_IN_ALL:
             raise _too_many_values(aggregate, len(values), groups)
         bounds = sensitivity_of_histogram(self.setting)
         return self.add(
@@ -245,7 +252,7 @@ def _too_many_values(aggregate: Aggregate, values: int, groups: int) -> Refused:
     return Refused(
         "values_too_many",
         f"{aggregate.text} counts rows by {values:,} values in each of some {groups:,} groups, and "
-        f"{PLACES_IN_ALL:,} counts is the most",
+        f"{BINS_IN_ALL:,} counts is the most",
         "ask for fewer groups, or for coarser values, as in x // 10",
     )
 

@@ -74,6 +74,7 @@ class CountOf(Estimate):
     measurement: int
 
     can_be_rounded: ClassVar[bool] = True
+    with_any_centre: ClassVar[bool] = True
 
     @property
     def measurements(self) -> frozenset[int]:

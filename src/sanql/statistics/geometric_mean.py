@@ -68,18 +68,28 @@ class GeometricMeanOf(Estimate):
     high: Fraction
 
     needs_rows: ClassVar[bool] = True
+    with_any_centre: ClassVar[bool] = True
 
     @property
     def measurements(self) -> frozenset[int]:
         return self.logarithms.measurements
 
+    @property
+    def quotient(self) -> tuple[int, int]:
+        return self.logarithms.quotient
+
     def value(self, noisy: NoisyMeasurements) -> Values:
         return np.clip(np.exp(self.logarithms.value(noisy)), float(self.low), float(self.high))
 
     def band(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band:
-        inner = self.logarithms.band(noisy, confidence)
+        return self._exponential(noisy, self.logarithms.band(noisy, confidence))
+
+    def band_alone(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band:
+        return self._exponential(noisy, self.logarithms.band_alone(noisy, confidence))
+
+    def _exponential(self, noisy: NoisyMeasurements, inner: Band) -> Band:
         # every logarithm is rounded to a step, so their mean is off by half a step at most
-        half = float(noisy.measurement(self.logarithms.measurement).grid) / 2
+        half = float(noisy.measurement(self.logarithms.measurement).value_grid) / 2
         low, high = np.exp(inner.low - half), np.exp(inner.high + half)
         band = Band(low * (1 - SLACK), high * (1 + SLACK))
         return clipped(band, float(self.low), float(self.high))

@@ -45,7 +45,9 @@ def plan_measurements(
     collector.importance = 1.0 if importance is None else importance.selection
     selection = collector.count(Measured.UNITS, None, 1.0) if select_keys else None
     apart = collector.counted_apart
-    return Measuring(collector.found, tuple(estimates), selection, apart, limits=setting.limits)
+    return Measuring(
+        collector.found, tuple(estimates), selection, apart, limits=setting.limits, setting=setting
+    )
 
 
 def _counted(aggregates: tuple[Aggregate, ...]) -> frozenset[Expr | None]:

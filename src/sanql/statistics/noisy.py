@@ -21,7 +21,15 @@ from sanql.measurements import (
     shared_confidence,
     valued,
 )
-from sanql.mechanisms import Geometric, Integers, Noise, NoNoise, SummedNoise, least_counts
+from sanql.mechanisms import (
+    Geometric,
+    Integers,
+    Noise,
+    NoNoise,
+    SummedNoise,
+    least_counts,
+    reach_of_two,
+)
 from sanql.statistics.collector import Measuring
 
 
@@ -44,6 +52,26 @@ class PlannedNoise:
         if index == self.measuring.selection and self.measuring.other_groups is not None:
             noises.append(self.noises[self.measuring.other_groups])
         return max(_reach(noise, self.measurements[index], confidence) for noise in noises)
+
+    def reach_of_both(
+        self, place: int, count: int, rows: float, confidence: Fraction
+    ) -> float | None:
+        """Return how far the noise of a sum less `rows` times that of a count reaches.
+
+        The sum is in units of its values; None of noises whose reach together is not known.
+        """
+        part, counted = self.measurements[place], self.measurements[count]
+        if self.measuring.selection in (place, count):
+            return None  # it is seen only where it is large
+        own, other = float(part.cell_step), -rows * float(counted.cell_step)
+        noises = self.noises[place], self.noises[count]
+        if part.pair is None or part.pair.partner != count:
+            return reach_of_two(noises, (own, other), confidence)
+        summed = noises[0]  # the sum is the difference of two sides, the count their sum
+        if not isinstance(summed, SummedNoise) or summed.count != 2:
+            return None
+        each = summed.noise
+        return reach_of_two((each, each), (own + other, own - other), confidence)
 
     def reach_of_all(self, index: int, confidence: Fraction) -> int:
         """Return how far the noise of any count by value reaches, when all of them must hold."""
@@ -70,6 +98,11 @@ class NoisyMeasurements:
     def steps(self, index: int) -> Integers:
         """Return the noisy integers of a measurement: the nearest whole steps of its grid."""
         return whole_steps(self.cells.measurement(index), self.measurement(index).scale)
+
+    def reals(self, index: int) -> Reals:
+        """Return the noisy numbers of a measurement in the units of its values, parts of steps too."""
+        part = self.measurement(index)
+        return self.cells.measurement(index).astype(np.float64) * float(part.cell_step)
 
     def sums(self, index: int) -> Reals:
         """Return a noisy sum in the units of its values, still centred."""

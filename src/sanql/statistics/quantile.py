@@ -2,14 +2,19 @@
 
 Let b be the start of a bin and T the rows before it less a times all rows, a sum of ladder counts with
 known weights. Where T < 0 for sure, the a-quantile lies at b or above; where T >= 0 for sure, below b.
-A bound errs to one side only, so each gets an equal share of the error probability. Interpolating
-between neighbouring rows can move a quantile past one of them, hence the rows of slack.
+The lower end is looked for from the lowest bin upward, and the first of which it is not sure ends the
+search. It can be wrong only if the test of the first bin above the quantile is: that is one test,
+whichever it is, so it has all of the error probability of its side, and likewise from above.
+Interpolating between neighbouring rows can move a quantile past one of them, hence the rows of slack.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from itertools import takewhile
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +35,14 @@ from sanql.measurements import (
     sensitivity_of_picks,
     shared_confidence,
 )
-from sanql.mechanisms import Geometric, NoNoise, deviation_upper
+from sanql.mechanisms import (
+    Geometric,
+    Integers,
+    Noise,
+    NoNoise,
+    deviation_upper,
+    quantile_upper,
+)
 from sanql.question import Aggregate, Expr, Facts, Type
 from sanql.statistics.collector import Collector
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
@@ -189,23 +201,33 @@ class QuantileOf(Estimate):
         cells = noisy.cells
         pairs = zip(cells.lists(self.picks), cells.lists(self.ladder), strict=True)
         for picked, counts in pairs:
-            bounds = ladder(bins, [place // bins.splits for place in picked.tolist()])
-            chance = float(1 - confidence) / max(1, len(bounds))
-            low, high = 0, bins.count - 1
-            share = float(self.fraction)
-            for number, bound in enumerate(bounds, 1):
-                after = len(counts) - number
-                before, beyond = float(counts[:number].sum()), float(counts[number:].sum())
-                ranks = (1 - share) * before - share * beyond
-                wide = deviation_upper(noise, ((1 - share, number), (share, after)), chance)
-                if ranks + wide <= -SLACK or (share == 1 and beyond - wide >= 1):
-                    low = max(low, bound)
-                if ranks - wide >= SLACK or (share == 0 and before - wide >= 1):
-                    high = min(high, bound - 1)
+            numbers = [place // bins.splits for place in picked.tolist()]
+            tests = self._tests(ladder(bins, numbers), counts, noise, float(1 - confidence) / 2)
+            below = [bound for bound, _ in takewhile(lambda test: test[1](-1), tests)]
+            above = [bound for bound, _ in takewhile(lambda test: test[1](1), reversed(tests))]
+            low, high = max(below, default=0), min(above, default=bins.count) - 1
             lows.append(bins.bottom + low * bins.width)
             highs.append(min(bins.top, bins.bottom + high * bins.width + bins.width - 1))
         ends = (off_grid(np.array(steps, dtype=float), bins.grid) for steps in (lows, highs))
         return Band(*ends)
+
+    def _tests(
+        self, bounds: list[int], counts: Integers, noise: Noise, chance: float
+    ) -> list[tuple[int, Callable[[int], bool]]]:
+        """Return each bin with a test: whether fewer (-1) or more (1) rows are before it for sure."""
+        share = float(self.fraction)
+        slack = 1.0 if self.fraction in (0, 1) else SLACK
+        upto = np.cumsum(counts.astype(float))
+
+        def sure(number: int, side: int) -> bool:
+            before = float(upto[number - 1])
+            ranks = side * (before - share * float(upto[-1])) - slack
+            weights = ((1 - share, number), (share, len(counts) - number))
+            if ranks < 0 or ranks >= deviation_upper(noise, weights, chance):
+                return ranks >= 0
+            return ranks >= quantile_upper(noise, weights, chance)
+
+        return [(bound, partial(sure, number)) for number, bound in enumerate(bounds, 1)]
 
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:
         """Return where there may be no row: where the interval is as wide as the bounds.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sanql.measurements import Band, Measurement
+from sanql.measurements import Band, Measurement, shared_confidence
 from sanql.question import Aggregate, Expr
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class Estimate(ABC):
     has_interval: ClassVar[bool] = True  # something is known of how far it is off
     width_in: ClassVar[str] = ""  # what a half-width counts, where it is not the statistic itself
     can_be_rounded: ClassVar[bool] = False  # it adds up, so `rounded` is about it
+    with_any_centre: ClassVar[bool] = False  # its sum may be less another centre than was planned
 
     @property
     @abstractmethod
@@ -97,6 +98,10 @@ class Estimate(ABC):
     @abstractmethod
     def band(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band | None:
         """Return the interval in every group, or None for what has none."""
+
+    def band_alone(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band | None:
+        """Return the interval in every group where it alone must hold at a confidence."""
+        return self.band(noisy, shared_confidence(confidence, len(self.measurements)))
 
     @abstractmethod
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:
@@ -113,6 +118,11 @@ class Estimate(ABC):
     def caveat(self) -> str:
         """Return what must be said of it under an answer, after its name, where no interval tells it."""
         return ""
+
+    @property
+    def quotient(self) -> tuple[int, int] | None:
+        """The sum and the count of which it is the quotient, if it is one."""
+        return None
 
     @property
     def plain(self) -> int | None:

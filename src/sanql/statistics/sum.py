@@ -15,6 +15,7 @@ from sanql.functions import INTEGER_LIMIT, call
 from sanql.measurements import (
     Band,
     Measurement,
+    Reals,
     added,
     off_grid,
     scaled,
@@ -125,6 +126,10 @@ class SumOf(Estimate):
 
     def value(self, noisy: NoisyMeasurements) -> Values:
         part, steps = noisy.measurement(self.measurement), noisy.steps(self.measurement)
+        if self.count is not None and part.pair is not None:
+            moved = np.rint(_centred_back(noisy, self.measurement, self.count))
+            whole = np.clip(moved, -SATURATION, SATURATION)
+            return whole.astype(np.int64) if self.is_whole else off_grid(whole, part.value_grid)
         if self.count is not None:
             steps = _moved(steps, noisy.steps(self.count), part.centre)
         return steps if self.is_whole else off_grid(steps.astype(np.float64), part.grid)
@@ -136,6 +141,18 @@ class SumOf(Estimate):
         moved = scaled(noisy.steps_around(self.count, confidence), float(part.centre))
         return valued(added(noisy.steps_around(self.measurement, confidence), moved), part.grid)
 
+    def band_alone(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band:
+        count = self.count
+        reach = None
+        if count is not None:
+            centre = noisy.centre(self.measurement)
+            reach = noisy.noise.reach_of_both(self.measurement, count, -centre, confidence)
+        if count is None or reach is None:
+            return self.band(noisy, shared_confidence(confidence, len(self.measurements)))
+        step = noisy.measurement(self.measurement).value_grid
+        moved, far = _centred_back(noisy, self.measurement, count), reach / float(step)
+        return valued(Band(np.floor(moved - far), np.ceil(moved + far)), step)
+
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:
         return np.zeros(noisy.count, dtype=np.bool_)  # a sum of nothing is 0
 
@@ -143,6 +160,10 @@ class SumOf(Estimate):
         part = noise.measurements[self.measurement]
         if self.count is None:
             return noise.reach(self.measurement, confidence) * part.grid
+        centre = -float(part.centre * part.grid)
+        reach = noise.reach_of_both(self.measurement, self.count, centre, confidence)
+        if reach is not None:
+            return Fraction(reach)
         each = shared_confidence(confidence, 2)
         moved = abs(part.centre) * noise.reach(self.count, each)
         return (noise.reach(self.measurement, each) + moved) * part.grid
@@ -165,6 +186,12 @@ class SumOf(Estimate):
     def never_negative(self, measurements: tuple[Measurement, ...]) -> bool:
         part = measurements[self.measurement]
         return part.low + part.centre >= 0 or (part.total is not None and part.total[0] >= 0)
+
+
+def _centred_back(noisy: NoisyMeasurements, place: int, count: int) -> Reals:
+    """Return centred sums moved back by centre · count in steps of their values, parts of them too."""
+    moved = noisy.reals(place) + noisy.centre(place) * noisy.reals(count)
+    return moved / float(noisy.measurement(place).value_grid)
 
 
 def _moved(steps: NDArray[np.int64], counts: NDArray[np.int64], centre: int) -> NDArray[np.int64]:

@@ -8,29 +8,33 @@ sums, S₂ - 2 d S₁ + d² n over n with d = a - c, and the second is small.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from sanql.measurements import (
+    SQUARE_PARTS,
     Band,
     Reals,
+    Sensitivity,
     added,
     at_least,
     bounds_of,
+    can_be_around,
     clipped,
     divided,
     point,
     scaled,
     shared_confidence,
 )
-from sanql.question import Aggregate, Expr, Facts, Type
+from sanql.question import Aggregate, ColumnRef, Expr, Facts, Type
 from sanql.statistics.collector import Collector
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
 from sanql.statistics.statistic import Estimate, Mask, Statistic, Values, Written
 from sanql.statistics.values import as_number, centred, number_bounds, squared
+from sanql.statistics.variance_around import VarianceAround
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class Variance(Statistic):
         return Aggregate(self.name, (argument,), Facts(Type.REAL, Fraction(0), top), written.text)
 
     def measure(self, aggregate: Aggregate, collector: Collector) -> Estimate:
-        return measure_variance(aggregate.value, collector, self.sample, self.rooted)
+        around = _measure_around_mean(aggregate.value, collector, self.sample, self.rooted)
+        return around or measure_variance(aggregate.value, collector, self.sample, self.rooted)
 
 
 VARIANCES: tuple[Variance, ...] = (
@@ -71,6 +76,29 @@ VARIANCES: tuple[Variance, ...] = (
     Variance("standard deviation", ("STDDEV_POP",), sample=False, rooted=True),
     Variance("sample standard deviation", ("STDDEV", "STDDEV_SAMP"), sample=True, rooted=True),
 )
+
+
+def _measure_around_mean(
+    argument: Expr, collector: Collector, sample: bool, rooted: bool
+) -> VarianceAround | None:
+    """Measure a value, and its square around the noisy mean, where their count is public.
+
+    Where rows are units, each adds its own numbers to both sums and nothing else; of a column they are
+    surely of one value, which is brought within its bounds when it is read. One part in fourteen goes to
+    the mean: what it is off by enters squared.
+    """
+    stored = isinstance(argument, ColumnRef) and argument.stored
+    if not stored or not collector.rows_are_public(argument):
+        return None
+    part = collector.gridded(argument, centred=True)
+    square = collector.gridded(squared(centred(argument, part)), centred=True)
+    if not can_be_around(part, square, argument.facts.type is Type.INTEGER):
+        return None
+    first = collector.add(part, 1 / (4 * 4 * 13**3))
+    bounds = Sensitivity(SQUARE_PARTS + 1, SQUARE_PARTS + 1, (SQUARE_PARTS + 1) ** 2)
+    second = collector.add(replace(square, sensitivity=bounds, around=first), 1 / 4)
+    count, (low, high) = collector.rows(argument, 0.0), bounds_of(argument)
+    return VarianceAround(first, second, count, sample, rooted, (high - low) / 2)
 
 
 def measure_variance(

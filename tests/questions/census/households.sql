@@ -30,8 +30,8 @@ SELECT size, COUNT(*) AS households FROM (SELECT household_id, COUNT(*) AS size 
 SELECT AVG(size) FROM (SELECT household_id, COUNT(*) AS size FROM members GROUP BY household_id) AS h;
 --plan> reads members; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 from 4: L1 8, Linf 8, L2² 64; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 from 4: L1 8, Linf 8, L2² 64; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- Households with children.
 SELECT COUNT(DISTINCT household_id) FROM members WHERE age < 18;
@@ -55,16 +55,16 @@ SELECT COUNT(*) FROM (SELECT household_id FROM members GROUP BY household_id HAV
 SELECT AVG(total), COUNT(*) FROM (SELECT household_id, SUM(wage) AS total FROM members GROUP BY household_id) AS h;
 --plan> reads members; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 in steps of 0.01 from 80000000: L1 160000000, Linf 160000000, L2² 25600000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 160000000: L1 320000000, Linf 160000000, L2² 51200000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 320000000, Linf 160000000, L2² 51200000000000000; SummedNoise
 --plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 
 -- Income for a head.
 SELECT AVG(per_head) FROM (SELECT household_id, SUM(wage) / COUNT(*) AS per_head FROM members GROUP BY household_id) AS h;
 --plan> reads members; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 in steps of 0.0625 from 12800000: L1 25600000, Linf 25600000, L2² 655360000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.03125 from 25600000: L1 51200000, Linf 25600000, L2² 1310720000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 51200000, Linf 25600000, L2² 1310720000000000; SummedNoise
 
 -- Poor households.
 SELECT COUNT(*) FROM (SELECT household_id, SUM(wage) AS total FROM members GROUP BY household_id HAVING SUM(wage) < 30000) AS h;
@@ -77,8 +77,8 @@ SELECT heating, AVG(rent), COUNT(rent) FROM dwellings WHERE heating IS NOT NULL 
 --but> every public key appears
 --plan> reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, gas/oil/heat pump/district of heating
---plan> sum of rent in steps of 0.01 from 250000: L1 500000, Linf 500000, L2² 250000000000; DiscreteLaplace
---plan> rows with a value of rent: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of rent in steps of 0.005 from 500000: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
+--plan> rows with a value of rent: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
 
 -- Rooms.
 SELECT rooms, COUNT(*) FROM dwellings WHERE rooms IS NOT NULL GROUP BY rooms HAVING COUNT(*) > 0 ORDER BY rooms;
@@ -90,16 +90,16 @@ SELECT rooms, COUNT(*) FROM dwellings WHERE rooms IS NOT NULL GROUP BY rooms HAV
 SELECT owned, COUNT(*), AVG(rooms) FROM dwellings WHERE owned IS NOT NULL GROUP BY owned;
 --plan> reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, False/True of owned
---plan> units: L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> sum of rooms from 6: L1 12, Linf 11, L2² 121; DiscreteLaplace
---plan> rows with a value of rooms: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> units: L1 2, Linf 1, L2² 2; DiscreteGaussian
+--plan> sum of rooms from 6: L1 12, Linf 11, L2² 121; DiscreteGaussian
+--plan> rows with a value of rooms: L1 2, Linf 1, L2² 2; DiscreteGaussian
 
 -- Persons for a room.
 SELECT AVG(m.size * 1.0 / d.rooms) FROM dwellings d JOIN (SELECT household_id, COUNT(*) AS size FROM members GROUP BY household_id) AS m ON m.household_id = d.household_id;
 --plan> reads dwellings, members; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of divide(multiply(a subquery's c1, 1.0), rooms) in steps of 1/2097152 from 8388608: L1 16777216, Linf 16777216, L2² 281474976710656; DiscreteLaplace
---plan> rows with a value of divide(multiply(a subquery's c1, 1.0), rooms): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of divide(multiply(a subquery's c1, 1.0), rooms) in steps of 1/4194304 from 16777216: L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
+--plan> rows with a value of divide(multiply(a subquery's c1, 1.0), rooms): L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
 
 -- Overcrowded dwellings.
 SELECT COUNT(*) FROM dwellings d JOIN (SELECT household_id, COUNT(*) AS size FROM members GROUP BY household_id) AS m USING (household_id) WHERE m.size > d.rooms;
@@ -111,8 +111,8 @@ SELECT COUNT(*) FROM dwellings d JOIN (SELECT household_id, COUNT(*) AS size FRO
 SELECT AVG(burden) FROM (SELECT d.rent * 12 / NULLIF(i.total, 0) AS burden FROM dwellings d JOIN (SELECT household_id, SUM(wage) AS total FROM members GROUP BY household_id) AS i ON i.household_id = d.household_id) AS b WHERE burden BETWEEN 0 AND 1;
 --plan> reads dwellings, members; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c0 in steps of 1/16777216 from 8388608: L1 16777216, Linf 16777216, L2² 281474976710656; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c0 in steps of 1/33554432 from 16777216: L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
+--plan> units: L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
 
 -- Members by the heating of their dwelling.
 SELECT d.heating, COUNT(*) FROM members m JOIN dwellings d ON d.household_id = m.household_id WHERE d.heating IS NOT NULL GROUP BY d.heating;
@@ -132,8 +132,8 @@ SELECT r.country, COUNT(*), COUNT(DISTINCT m.household_id) FROM members m JOIN d
 SELECT AVG(ABS(a.age - b.age)) FROM members a JOIN members b ON a.household_id = b.household_id WHERE a.role = 'head' AND b.role = 'partner';
 --plan> reads members; protects household_id, at most 8 rows in 1 group, 8 in one
 --plan> groups: one
---plan> sum of abs(subtract(age, age)) from 55: L1 880, Linf 880, L2² 774400; DiscreteLaplace
---plan> rows with a value of abs(subtract(age, age)): L1 8, Linf 8, L2² 64; DiscreteLaplace
+--plan> sum of abs(subtract(age, age)) in steps of 0.5 from 110: L1 901120, Linf 450560, L2² 406008627200; SummedNoise
+--plan> rows with a value of abs(subtract(age, age)): L1 901120, Linf 450560, L2² 406008627200; SummedNoise
 
 -- The age of the oldest member.
 SELECT oldest >= 65 AS old, COUNT(*) FROM (SELECT household_id, MAX(age) AS oldest FROM members GROUP BY household_id) AS h WHERE oldest IS NOT NULL GROUP BY old;
@@ -188,8 +188,8 @@ SELECT built // 10 * 10 AS decade, COUNT(*) FROM dwellings WHERE built IS NOT NU
 SELECT IF(built < 1960, 'old', 'new') AS age, AVG(rent) FROM dwellings WHERE built IS NOT NULL GROUP BY age;
 --plan> reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, old/new of case(less(built, 1960), 'old', 'new')
---plan> sum of rent in steps of 0.01 from 250000: L1 500000, Linf 500000, L2² 250000000000; DiscreteLaplace
---plan> rows with a value of rent: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of rent in steps of 0.005 from 500000: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
+--plan> rows with a value of rent: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
 
 -- All kinds of people of a household, in one list.
 SELECT kind, COUNT(*) FROM (SELECT household_id, 'earner' AS kind FROM members WHERE wage > 0 UNION ALL SELECT household_id, 'child' FROM members WHERE role = 'child') AS k GROUP BY kind;
@@ -209,8 +209,8 @@ SELECT LOWER(school) AS school, COUNT(*) FROM members WHERE school IS NOT NULL G
 SELECT AVG(DATE_DIFF('year', moved_in, DATE '2024-12-31')) FROM members;
 --plan> reads members; protects household_id, at most 8 rows in 1 group, 8 in one
 --plan> groups: one
---plan> sum of diff_year(moved_in, datetime.date(2024, 12, 31)) from 37: L1 592, Linf 592, L2² 350464; DiscreteLaplace
---plan> rows with a value of diff_year(moved_in, datetime.date(2024, 12, 31)): L1 8, Linf 8, L2² 64; DiscreteLaplace
+--plan> sum of diff_year(moved_in, datetime.date(2024, 12, 31)) in steps of 0.5 from 74: L1 606208, Linf 303104, L2² 183744069632; SummedNoise
+--plan> rows with a value of diff_year(moved_in, datetime.date(2024, 12, 31)): L1 606208, Linf 303104, L2² 183744069632; SummedNoise
 
 -- The spread of rents by region.
 SELECT region_code, STDDEV_POP(rent) FROM dwellings WHERE region_code IS NOT NULL GROUP BY region_code;
@@ -226,5 +226,5 @@ SELECT SUM(SQRT(rent)), AVG(LN(rent + 1)) FROM dwellings;
 --plan> reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
 --plan> sum of sqrt(rent) in steps of 1/262144: L1 18612224, Linf 18612224, L2² 346414882226176; DiscreteLaplace
---plan> sum of ln(add(rent, 1)) in steps of 1/2097152 from 8931134: L1 17862268, Linf 17862268, L2² 319060618103824; DiscreteLaplace
---plan> rows with a value of ln(add(rent, 1)): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of ln(add(rent, 1)) in steps of 1/4194304 from 17862268: L1 35724536, Linf 17862268, L2² 638121236207648; SummedNoise
+--plan> rows with a value of ln(add(rent, 1)): L1 35724536, Linf 17862268, L2² 638121236207648; SummedNoise

@@ -21,18 +21,18 @@ SELECT age // 20 * 20 AS band, sex, COUNT(*) AS persons, AVG(income) AS income F
 --plan> (band, sex) reads persons; protects a row
 --plan> (band, sex) groups: public, 7 values of multiply(integer_divide(age, 20), 20) × F/M of sex
 --plan> (band, sex) units: L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> (band, sex) sum of income in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> (band, sex) rows with a value of income: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> (band, sex) sum of income in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> (band, sex) rows with a value of income: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 --plan> (band) reads persons; protects a row
 --plan> (band) groups: public, 7 values of multiply(integer_divide(age, 20), 20); rows have one of F/M of sex
 --plan> (band) units: L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> (band) sum of income in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> (band) rows with a value of income: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> (band) sum of income in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> (band) rows with a value of income: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 --plan> () reads persons; protects a row
 --plan> () groups: one; rows have one of 7 values of multiply(integer_divide(age, 20), 20); rows have one of F/M of sex
 --plan> () units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> () sum of income in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> () rows with a value of income: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> () sum of income in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> () rows with a value of income: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 
 -- Three keys, seven margins and the total.
 SELECT sex, education, married, COUNT(*) AS n, SUM(hours) AS hours FROM persons WHERE sex IS NOT NULL AND education IS NOT NULL AND married IS NOT NULL GROUP BY CUBE (sex, education, married);
@@ -111,20 +111,20 @@ SELECT heating, owned, COUNT(*) AS dwellings, AVG(rent) AS rent FROM dwellings W
 --plan> (heating, owned) reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> (heating, owned) groups: public, gas/oil/heat pump/district of heating × False/True of owned
 --plan> (heating, owned) units: L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> (heating, owned) sum of rent in steps of 0.01 from 250000: L1 500000, Linf 500000, L2² 250000000000; DiscreteLaplace
---plan> (heating, owned) rows with a value of rent: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> (heating, owned) sum of rent in steps of 0.005 from 500000: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
+--plan> (heating, owned) rows with a value of rent: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
 --plan> (heating) reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> (heating) groups: public, gas/oil/heat pump/district of heating; rows have one of False/True of owned
 --plan> (heating) units: L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> (heating) sum of rent in steps of 0.01 from 250000: L1 500000, Linf 500000, L2² 250000000000; DiscreteLaplace
---plan> (heating) rows with a value of rent: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> (heating) sum of rent in steps of 0.005 from 500000: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
+--plan> (heating) rows with a value of rent: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
 --plan> (owned) reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> (owned) groups: public, False/True of owned; rows have one of gas/oil/heat pump/district of heating
 --plan> (owned) units: L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> (owned) sum of rent in steps of 0.01 from 250000: L1 500000, Linf 500000, L2² 250000000000; DiscreteLaplace
---plan> (owned) rows with a value of rent: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> (owned) sum of rent in steps of 0.005 from 500000: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
+--plan> (owned) rows with a value of rent: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
 --plan> () reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> () groups: one; rows have one of gas/oil/heat pump/district of heating; rows have one of False/True of owned
 --plan> () units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> () sum of rent in steps of 0.01 from 250000: L1 500000, Linf 500000, L2² 250000000000; DiscreteLaplace
---plan> () rows with a value of rent: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> () sum of rent in steps of 0.005 from 500000: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
+--plan> () rows with a value of rent: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise

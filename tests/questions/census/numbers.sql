@@ -8,8 +8,8 @@ SELECT SUM(age + hours), SUM(age - hours), SUM(age * 2), SUM(-age), AVG(income /
 --plan> sum of subtract(age, hours): L1 210, Linf 210, L2² 44100; DiscreteLaplace
 --plan> sum of multiply(age, 2): L1 220, Linf 220, L2² 48400; DiscreteLaplace
 --plan> sum of negate(age): L1 110, Linf 110, L2² 12100; DiscreteLaplace
---plan> sum of divide(income, 12) in steps of 1/1024 from 12800000: L1 25600000, Linf 25600000, L2² 655360000000000; DiscreteLaplace
---plan> rows with a value of divide(income, 12): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of divide(income, 12) in steps of 1/2048 from 25600000: L1 51200000, Linf 25600000, L2² 1310720000000000; SummedNoise
+--plan> rows with a value of divide(income, 12): L1 51200000, Linf 25600000, L2² 1310720000000000; SummedNoise
 --plan> sum of integer_divide(age, 7): L1 16, Linf 16, L2² 256; DiscreteLaplace
 --plan> sum of modulo(age, 7): L1 6, Linf 6, L2² 36; DiscreteLaplace
 
@@ -34,8 +34,8 @@ SELECT SUM(ABS(hours - 40)), SUM(SIGN(hours - 40)) FROM persons;
 SELECT AVG(LEAST(income, 100000)), AVG(GREATEST(hours, 10)) FROM persons WHERE income IS NOT NULL AND hours IS NOT NULL;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of least(income, 100000) in steps of 0.01 from 5000000: L1 10000000, Linf 10000000, L2² 100000000000000; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of least(income, 100000) in steps of 0.005 from 10000000: L1 20000000, Linf 10000000, L2² 200000000000000; SummedNoise
+--plan> units: L1 20000000, Linf 10000000, L2² 200000000000000; SummedNoise
 --plan> sum of greatest(hours, 10) from 55: L1 90, Linf 90, L2² 8100; DiscreteLaplace
 
 -- Clamped as San asks for it.
@@ -48,76 +48,76 @@ SELECT SUM(GREATEST(0, LEAST(100, commute))) FROM persons WHERE commute IS NOT N
 SELECT AVG(SQRT(income)), AVG(POWER(hours, 2)), AVG(hours ** 2), AVG(CBRT(commute)) FROM persons;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of sqrt(income) in steps of 1/32768 from 8978432: L1 17956864, Linf 17956864, L2² 322448964714496; DiscreteLaplace
---plan> rows with a value of sqrt(income): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of power(hours, 2) in steps of 1/2048 from 10240000: L1 20480000, Linf 20480000, L2² 419430400000000; DiscreteLaplace
---plan> rows with a value of power(hours, 2): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of cbrt(commute) in steps of 1/4194304 from 13032677: L1 26065355, Linf 26065355, L2² 679402731276025; DiscreteLaplace
---plan> rows with a value of cbrt(commute): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of sqrt(income) in steps of 1/65536 from 17956864: L1 35913728, Linf 17956864, L2² 644897929428992; SummedNoise
+--plan> rows with a value of sqrt(income): L1 35913728, Linf 17956864, L2² 644897929428992; SummedNoise
+--plan> sum of power(hours, 2) in steps of 1/4096 from 20480000: L1 40960000, Linf 20480000, L2² 838860800000000; SummedNoise
+--plan> rows with a value of power(hours, 2): L1 40960000, Linf 20480000, L2² 838860800000000; SummedNoise
+--plan> sum of cbrt(commute) in steps of 1/8388608 from 26065355: L1 52130710, Linf 26065355, L2² 1358805462552050; SummedNoise
+--plan> rows with a value of cbrt(commute): L1 52130710, Linf 26065355, L2² 1358805462552050; SummedNoise
 
 -- Logarithms.
 SELECT AVG(LN(income)), AVG(LOG10(income)), AVG(LOG2(income)), AVG(LOG(10, income)) FROM persons WHERE income >= 1;
 --duckdb> SELECT AVG(LN(income)), AVG(LOG10(income)), AVG(LOG2(income)), AVG(LOG10(income)) FROM persons WHERE income >= 1
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of ln(income) in steps of 1/2097152 from 13224156: L1 26448312, Linf 26448312, L2² 699513207649344; DiscreteLaplace
---plan> rows with a value of ln(income): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of log(10, income) in steps of 1/4194304 from 11486356: L1 22972712, Linf 22972712, L2² 527745496634944; DiscreteLaplace
---plan> rows with a value of log(10, income): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of log(2, income) in steps of 1/1048576 from 9539212: L1 19078424, Linf 19078424, L2² 363986262323776; DiscreteLaplace
---plan> rows with a value of log(2, income): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of ln(income) in steps of 1/4194304 from 26448312: L1 52896624, Linf 26448312, L2² 1399026415298688; SummedNoise
+--plan> rows with a value of ln(income): L1 52896624, Linf 26448312, L2² 1399026415298688; SummedNoise
+--plan> sum of log(10, income) in steps of 1/8388608 from 22972712: L1 45945424, Linf 22972712, L2² 1055490993269888; SummedNoise
+--plan> rows with a value of log(10, income): L1 45945424, Linf 22972712, L2² 1055490993269888; SummedNoise
+--plan> sum of log(2, income) in steps of 1/2097152 from 19078424: L1 38156848, Linf 19078424, L2² 727972524647552; SummedNoise
+--plan> rows with a value of log(2, income): L1 38156848, Linf 19078424, L2² 727972524647552; SummedNoise
 
 -- A geometric mean.
 SELECT EXP(AVG(LN(GREATEST(income, 1)))) FROM persons WHERE income IS NOT NULL;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of ln(greatest(income, 1)) in steps of 1/2097152 from 13224156: L1 26448312, Linf 26448312, L2² 699513207649344; DiscreteLaplace
---plan> rows with a value of ln(greatest(income, 1)): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of ln(greatest(income, 1)) in steps of 1/4194304 from 26448312: L1 52896624, Linf 26448312, L2² 1399026415298688; SummedNoise
+--plan> rows with a value of ln(greatest(income, 1)): L1 52896624, Linf 26448312, L2² 1399026415298688; SummedNoise
 
 -- Exponentials.
 SELECT AVG(EXP(-commute / 60)), AVG(EXP(age / 100.0)) FROM persons;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of exp(divide(negate(commute), 60)) in steps of 1/33554432 from 17084501: L1 32939861, Linf 32939861, L2² 1085034442699321; DiscreteLaplace
---plan> rows with a value of exp(divide(negate(commute), 60)): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of exp(divide(age, 100.0)) in steps of 1/8388608 from 16794689: L1 16812163, Linf 16812163, L2² 282648824738569; DiscreteLaplace
---plan> rows with a value of exp(divide(age, 100.0)): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of exp(divide(negate(commute), 60)) in steps of 1/67108864 from 34169003: L1 65879722, Linf 32939861, L2² 2170068885398642; SummedNoise
+--plan> rows with a value of exp(divide(negate(commute), 60)): L1 65879722, Linf 32939861, L2² 2170068885398642; SummedNoise
+--plan> sum of exp(divide(age, 100.0)) in steps of 1/16777216 from 33589379: L1 33624326, Linf 16812163, L2² 565297649477138; SummedNoise
+--plan> rows with a value of exp(divide(age, 100.0)): L1 33624326, Linf 16812163, L2² 565297649477138; SummedNoise
 
 -- Angles of the hour, round the clock.
 SELECT AVG(SIN(2 * PI() * HOUR(interviewed) / 24)), AVG(COS(RADIANS(HOUR(interviewed) * 15))) FROM persons;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of sin(divide(multiply(multiply(2, pi()), part_hour(interviewed)), 24)) in steps of 1/8388608: L1 16777216, Linf 16777216, L2² 281474976710656; DiscreteLaplace
---plan> rows with a value of sin(divide(multiply(multiply(2, pi()), part_hour(interviewed)), 24)): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of cos(radians(multiply(part_hour(interviewed), 15))) in steps of 1/8388608: L1 16777216, Linf 16777216, L2² 281474976710656; DiscreteLaplace
---plan> rows with a value of cos(radians(multiply(part_hour(interviewed), 15))): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of sin(divide(multiply(multiply(2, pi()), part_hour(interviewed)), 24)) in steps of 1/16777216: L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
+--plan> rows with a value of sin(divide(multiply(multiply(2, pi()), part_hour(interviewed)), 24)): L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
+--plan> sum of cos(radians(multiply(part_hour(interviewed), 15))) in steps of 1/16777216: L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
+--plan> rows with a value of cos(radians(multiply(part_hour(interviewed), 15))): L1 33554432, Linf 16777216, L2² 562949953421312; SummedNoise
 
 -- More trigonometry.
 SELECT AVG(ATAN(commute / 60)), AVG(TANH(hours / 40)), AVG(DEGREES(ATAN2(hours, 40))), AVG(ASIN(LEAST(1, hours / 100))) FROM persons WHERE hours IS NOT NULL;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of atan(divide(commute, 60)) in steps of 1/16777216 from 11121764: L1 22243529, Linf 22243529, L2² 494774582373841; DiscreteLaplace
---plan> rows with a value of atan(divide(commute, 60)): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of tanh(divide(hours, 40)) in steps of 1/33554432 from 16552641: L1 33105282, Linf 33105282, L2² 1095959696299524; DiscreteLaplace
---plan> rows with a value of tanh(divide(hours, 40)): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of degrees(atan2(hours, 40)) in steps of 1/65536: L1 23592960, Linf 23592960, L2² 556627761561600; DiscreteLaplace
---plan> rows with a value of degrees(atan2(hours, 40)): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of asin(least(1, divide(hours, 100))) in steps of 1/16777216 from 13176794: L1 26353589, Linf 26353589, L2² 694511653180921; DiscreteLaplace
---plan> rows with a value of asin(least(1, divide(hours, 100))): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of atan(divide(commute, 60)) in steps of 1/33554432 from 22243529: L1 44487058, Linf 22243529, L2² 989549164747682; SummedNoise
+--plan> rows with a value of atan(divide(commute, 60)): L1 44487058, Linf 22243529, L2² 989549164747682; SummedNoise
+--plan> sum of tanh(divide(hours, 40)) in steps of 1/67108864 from 33105282: L1 66210564, Linf 33105282, L2² 2191919392599048; SummedNoise
+--plan> rows with a value of tanh(divide(hours, 40)): L1 66210564, Linf 33105282, L2² 2191919392599048; SummedNoise
+--plan> sum of degrees(atan2(hours, 40)) in steps of 1/131072: L1 47185920, Linf 23592960, L2² 1113255523123200; SummedNoise
+--plan> rows with a value of degrees(atan2(hours, 40)): L1 47185920, Linf 23592960, L2² 1113255523123200; SummedNoise
+--plan> sum of asin(least(1, divide(hours, 100))) in steps of 1/33554432 from 26353589: L1 52707178, Linf 26353589, L2² 1389023306361842; SummedNoise
+--plan> rows with a value of asin(least(1, divide(hours, 100))): L1 52707178, Linf 26353589, L2² 1389023306361842; SummedNoise
 
 -- A distance.
 SELECT AVG(SQRT(POWER(age - 40, 2) + POWER(hours - 35, 2))) FROM persons;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of sqrt(add(power(subtract(age, 40), 2), power(subtract(hours, 35), 2))) in steps of 1/262144 from 12582912: L1 25165824, Linf 25165824, L2² 633318697598976; DiscreteLaplace
---plan> rows with a value of sqrt(add(power(subtract(age, 40), 2), power(subtract(hours, 35), 2))): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of sqrt(add(power(subtract(age, 40), 2), power(subtract(hours, 35), 2))) in steps of 1/524288 from 25165824: L1 50331648, Linf 25165824, L2² 1266637395197952; SummedNoise
+--plan> rows with a value of sqrt(add(power(subtract(age, 40), 2), power(subtract(hours, 35), 2))): L1 50331648, Linf 25165824, L2² 1266637395197952; SummedNoise
 
 -- A score with weights.
 SELECT AVG(0.3 * age + 0.7 * hours - 2.5) FROM persons;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of subtract(add(multiply(0.3, age), multiply(0.7, hours)), 2.5) in steps of 0.1 from 490: L1 1030, Linf 1030, L2² 1060900; DiscreteLaplace
---plan> rows with a value of subtract(add(multiply(0.3, age), multiply(0.7, hours)), 2.5): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of subtract(add(multiply(0.3, age), multiply(0.7, hours)), 2.5) in steps of 0.05 from 980: L1 527360, Linf 263680, L2² 139054284800; SummedNoise
+--plan> rows with a value of subtract(add(multiply(0.3, age), multiply(0.7, hours)), 2.5): L1 527360, Linf 263680, L2² 139054284800; SummedNoise
 
 -- Bits of a number.
 SELECT SUM(age & 7), SUM(age | 1), SUM(XOR(age, 3)), SUM(BIT_COUNT(age)), SUM(age >> 1) FROM persons;

@@ -38,8 +38,8 @@ SELECT r.country, COUNT(*), AVG(p.income) FROM persons p JOIN regions r ON r.cod
 --plan> reads persons, regions; protects a row
 --plan> groups: public, those in regions of country
 --plan> units: L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> sum of income in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> rows with a value of income: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of income in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> rows with a value of income: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 
 -- Those of no known region are kept.
 SELECT COUNT(*), COUNT(r.area) FROM persons p LEFT JOIN regions r ON p.region_code = r.code;
@@ -127,23 +127,23 @@ SELECT region_code, AVG(CASE WHEN education = 'university' THEN 1 ELSE 0 END) AS
 --but> every public key appears
 --plan> reads persons; protects a row
 --plan> groups: public, all regions.code of region_code
---plan> sum of case(equal(education, 'university'), 1, 0): L1 2, Linf 1, L2² 2; DiscreteLaplace
---plan> units: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of case(equal(education, 'university'), 1, 0): L1 2, Linf 1, L2² 2; DiscreteGaussian
+--plan> units: L1 2, Linf 1, L2² 2; DiscreteGaussian
 
 -- Income by education.
 SELECT education, AVG(income), STDDEV_SAMP(income), COUNT(income) FROM persons WHERE education IS NOT NULL GROUP BY education;
 --plan> reads persons; protects a row
 --plan> groups: public, none/school/college/university of education
---plan> sum of income in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> rows with a value of income: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of income in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> rows with a value of income: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 --plan> sum of power(subtract(income, 150000.0), 2) in steps of 1024.0 from 10986328: L1 21972656, Linf 21972656, L2² 482797611694336; DiscreteLaplace
 
 -- Income by occupation, in any case.
 SELECT LOWER(occupation) AS job, AVG(income), COUNT(*) FROM persons WHERE occupation IS NOT NULL GROUP BY job;
 --plan> reads persons; protects a row
 --plan> groups: selected privately, by lower(occupation)
---plan> sum of income in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> rows with a value of income: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of income in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> rows with a value of income: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 --plan> units: L1 2, Linf 1, L2² 2; TruncatedGeometric
 
 -- Quartiles of income, which are as fine as a few thousandths of a percent of its bounds.
@@ -181,17 +181,17 @@ SELECT MIN(age), MAX(age), MAX(hours) FROM persons;
 SELECT AVG(income) FILTER (WHERE sex = 'M') - AVG(income) FILTER (WHERE sex = 'F') AS gap FROM persons;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of case(equal(sex, 'M'), income, None) in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> rows with a value of case(equal(sex, 'M'), income, None): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of case(equal(sex, 'F'), income, None) in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> rows with a value of case(equal(sex, 'F'), income, None): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of case(equal(sex, 'M'), income, None) in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> rows with a value of case(equal(sex, 'M'), income, None): L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> sum of case(equal(sex, 'F'), income, None) in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> rows with a value of case(equal(sex, 'F'), income, None): L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 
 -- Income for an hour.
 SELECT AVG(CASE WHEN hours > 0 AND income / (hours * 52) <= 300 THEN income / (hours * 52) END) FROM persons;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of case(and(greater(hours, 0), less_equal(divide(income, multiply(hours, 52)), 300)), divide(income, multiply(hours, 52)), None) in steps of 0.015625 from 9600000: L1 19200000, Linf 19200000, L2² 368640000000000; DiscreteLaplace
---plan> rows with a value of case(and(greater(hours, 0), less_equal(divide(income, multiply(hours, 52)), 300)), divide(income, multiply(hours, 52)), None): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of case(and(greater(hours, 0), less_equal(divide(income, multiply(hours, 52)), 300)), divide(income, multiply(hours, 52)), None) in steps of 1/128 from 19200000: L1 38400000, Linf 19200000, L2² 737280000000000; SummedNoise
+--plan> rows with a value of case(and(greater(hours, 0), less_equal(divide(income, multiply(hours, 52)), 300)), divide(income, multiply(hours, 52)), None): L1 38400000, Linf 19200000, L2² 737280000000000; SummedNoise
 
 -- Hours against income.
 SELECT CORR(hours, income), COVAR_SAMP(hours, commute), COVAR_POP(age, hours) FROM persons;
@@ -262,8 +262,8 @@ SELECT HOUR(interviewed) AS hour, COUNT(*) FROM persons WHERE interviewed IS NOT
 SELECT AVG(DATE_DIFF('year', born, interviewed::DATE)) FROM persons WHERE born <= interviewed::DATE;
 --plan> reads persons; protects a row
 --plan> groups: one
---plan> sum of diff_year(born, cast_date(interviewed)) from 57: L1 114, Linf 114, L2² 12996; DiscreteLaplace
---plan> rows with a value of diff_year(born, cast_date(interviewed)): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of diff_year(born, cast_date(interviewed)) in steps of 0.5 from 114: L1 933888, Linf 466944, L2² 436073398272; SummedNoise
+--plan> rows with a value of diff_year(born, cast_date(interviewed)): L1 933888, Linf 466944, L2² 436073398272; SummedNoise
 
 -- Different answers.
 SELECT COUNT(DISTINCT occupation), COUNT(DISTINCT LOWER(occupation)), COUNT(DISTINCT income), COUNT(DISTINCT region_code) FROM persons;
@@ -279,15 +279,15 @@ SELECT class, COUNT(*), AVG(income) FROM (SELECT income, CASE WHEN hours = 0 THE
 --plan> reads persons; protects a row
 --plan> groups: selected privately, by a subquery's c1
 --plan> units: L1 2, Linf 1, L2² 2; TruncatedGeometric
---plan> sum of income in steps of 0.01 from 15000000: L1 30000000, Linf 30000000, L2² 900000000000000; DiscreteLaplace
---plan> rows with a value of income: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of income in steps of 0.005 from 30000000: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
+--plan> rows with a value of income: L1 60000000, Linf 30000000, L2² 1800000000000000; SummedNoise
 
 -- A common table expression over persons.
 WITH workers AS (SELECT sex, hours, income FROM persons WHERE hours > 0) SELECT sex, AVG(hours), SUM(income) FROM workers WHERE sex IS NOT NULL GROUP BY sex;
 --plan> reads persons; protects a row
 --plan> groups: public, F/M of sex
---plan> sum of hours from 50: L1 100, Linf 99, L2² 9801; DiscreteLaplace
---plan> units: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> sum of hours in steps of 0.5 from 101: L1 811008, Linf 405504, L2² 328866988032; SummedNoise
+--plan> units: L1 811008, Linf 405504, L2² 328866988032; SummedNoise
 --plan> sum of income in steps of 0.01: L1 60000000, Linf 30000000, L2² 1800000000000000; DiscreteLaplace
 
 -- Top occupations.

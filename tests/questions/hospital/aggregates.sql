@@ -34,10 +34,10 @@ SELECT COUNT(DISTINCT LOWER(doctor)), COUNT(DISTINCT arrived::DATE) FROM visits;
 SELECT SUM(cost), AVG(cost), SUM(severity), AVG(severity) FROM visits;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of severity from 3: L1 24, Linf 24, L2² 576; DiscreteLaplace
---plan> rows with a value of severity: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of cost: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> sum of severity in steps of 0.5 from 6: L1 786432, Linf 786432, L2² 618475290624; SummedNoise
+--plan> rows with a value of severity: L1 786432, Linf 786432, L2² 618475290624; SummedNoise
 
 -- Sums of expressions.
 SELECT SUM(cost * 2 + 1), SUM(CASE WHEN urgent THEN cost END), SUM(cost - severity * 10) FROM visits;
@@ -51,8 +51,8 @@ SELECT SUM(cost * 2 + 1), SUM(CASE WHEN urgent THEN cost END), SUM(cost - severi
 SELECT MEAN(height) FROM people;
 --plan> reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
---plan> rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
+--plan> rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 
 -- Smallest and largest, of a wide value up to a step.
 SELECT MIN(severity), MAX(severity), ROUND(MIN(cost)), ROUND(MAX(cost)) FROM visits;
@@ -166,8 +166,8 @@ SELECT SUM(cost) FILTER (WHERE urgent), AVG(cost) FILTER (WHERE NOT urgent), COU
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> sum of case(urgent, cost, None) in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
---plan> sum of case(not(urgent), cost, None) in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of case(not(urgent), cost, None): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of case(not(urgent), cost, None) in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of case(not(urgent), cost, None): L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 --plan> units of case(equal(severity, 5), 1, None): L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> sum of case(greater(severity, 2), cost, None) in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
 --plan> sum of power(subtract(case(greater(severity, 2), cost, None), 5000.0), 2) from 12500000: L1 150000000, Linf 150000000, L2² 22500000000000000; DiscreteLaplace
@@ -184,10 +184,10 @@ SELECT COUNT(DISTINCT CASE WHEN urgent THEN person_id END), COUNT(DISTINCT CASE 
 SELECT AVG(CASE WHEN smoker THEN 1.0 ELSE 0.0 END), AVG(smoker::INT) FROM people WHERE smoker IS NOT NULL;
 --plan> reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of case(smoker, 1.0, 0.0): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of cast_integer(smoker): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> rows with a value of cast_integer(smoker): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of case(smoker, 1.0, 0.0): L1 1, Linf 1, L2² 1; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
+--plan> sum of cast_integer(smoker): L1 1, Linf 1, L2² 1; DiscreteGaussian
+--plan> rows with a value of cast_integer(smoker): L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- A weighted mean.
 SELECT SUM(cost * severity) / SUM(severity) FROM visits WHERE cost IS NOT NULL AND severity IS NOT NULL;
@@ -225,8 +225,8 @@ SELECT COUNT(*), COUNT(DISTINCT code), SUM(score), AVG(score), MIN(score) FROM d
 --plan> rows: L1 36, Linf 36, L2² 1296; DiscreteLaplace
 --plan> distinct values of code: L1 36, Linf 36, L2² 1296; DiscreteLaplace
 --plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
---plan> sum of score: L1 360, Linf 360, L2² 129600; DiscreteLaplace
---plan> rows with a value of score: L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> sum of score in steps of 0.5: L1 368640, Linf 368640, L2² 135895449600; SummedNoise
+--plan> rows with a value of score: L1 368640, Linf 368640, L2² 135895449600; SummedNoise
 --plan> rows on either side of a value of score at 0 in steps of 1/1048576: L1 37748736, Linf 37748736, L2² 1424967069597696; Geometric
 --plan> rows between values around the picked ones: L1 36, Linf 36, L2² 1296; DiscreteLaplace
 

@@ -70,8 +70,8 @@ SELECT COUNT(*) AS n, AVG(height) FROM people WHERE blood IS NOT NULL GROUP BY b
 --plan> reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: selected privately, by blood
 --plan> units: L1 1, Linf 1, L2² 1; TruncatedGeometric
---plan> sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
---plan> rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
+--plan> rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 
 -- Only wards with enough visits.
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) >= 30 ORDER BY n DESC;
@@ -93,8 +93,8 @@ SELECT city FROM people GROUP BY city HAVING AVG(income) > 50000 ORDER BY city;
 --but> rows without a public key are left out
 --plan> reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, all cities.city of city
---plan> sum of income in steps of 0.01 from 10000000: L1 10000000, Linf 10000000, L2² 100000000000000; DiscreteLaplace
---plan> rows with a value of income: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of income in steps of 0.005 from 20000000: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
+--plan> rows with a value of income: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
 
 -- The three largest wards.
 SELECT ward, COUNT(*) AS n FROM visits WHERE ward IS NOT NULL GROUP BY ward ORDER BY n DESC LIMIT 3;
@@ -171,8 +171,8 @@ SELECT COUNT(*) * 2 + 1, SUM(cost) / COUNT(*), ROUND(AVG(severity), 2), -MIN(sev
 --plan> groups: one
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
 --plan> sum of cost in steps of 0.01: L1 12000000, Linf 12000000, L2² 144000000000000; DiscreteLaplace
---plan> sum of severity from 3: L1 24, Linf 24, L2² 576; DiscreteLaplace
---plan> rows with a value of severity: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of severity in steps of 0.5 from 6: L1 786432, Linf 786432, L2² 618475290624; SummedNoise
+--plan> rows with a value of severity: L1 786432, Linf 786432, L2² 618475290624; SummedNoise
 --plan> rows on either side of a value of severity at 0 in steps of 1/1048576: L1 12582912, Linf 12582912, L2² 158329674399744; Geometric
 --plan> rows between values around the picked ones: L1 12, Linf 12, L2² 144; DiscreteLaplace
 
@@ -215,8 +215,8 @@ SELECT COUNT(*), SUM(cost), AVG(cost), COUNT(DISTINCT ward) FROM visits WHERE se
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of cost: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 --plan> distinct values of ward: L1 12, Linf 12, L2² 144; DiscreteLaplace
 --plan> how many distinct values of a unit count in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
 
@@ -273,8 +273,8 @@ FROM visits SELECT COUNT(*), AVG(cost) WHERE urgent;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of cost: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- A question in parentheses.
 (SELECT COUNT(*) FROM visits WHERE urgent);
@@ -295,8 +295,8 @@ SELECT severity, COUNT(*), AVG(cost) FROM visits GROUP BY severity ORDER BY seve
 --plan> reads visits; protects person_id, at most 12 rows in 5 groups, 12 in one
 --plan> groups: public, 5 values of severity
 --plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000 scaled to L1 12 rows in parts of 1/1: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000 scaled to L1 12 rows in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of cost scaled to L1 12 rows in parts of 1/1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- A condition as a key.
 SELECT smoker, COUNT(*) FROM people GROUP BY smoker;

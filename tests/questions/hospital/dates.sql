@@ -97,22 +97,22 @@ SELECT DATE_SUB('year', born, DATE '2024-12-31') // 10 * 10 AS decade, COUNT(*) 
 SELECT AVG(DATE_DIFF('day', born, DATE '2025-01-01') / 365.25) FROM people;
 --plan> reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of divide(diff_day(born, datetime.date(2025, 1, 1)), 365.25) in steps of 1/262144 from 13763188: L1 13762470, Linf 13762470, L2² 189405580500900; DiscreteLaplace
---plan> rows with a value of divide(diff_day(born, datetime.date(2025, 1, 1)), 365.25): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of divide(diff_day(born, datetime.date(2025, 1, 1)), 365.25) in steps of 1/524288 from 27526376: L1 27524940, Linf 27524940, L2² 757622322003600; SummedNoise
+--plan> rows with a value of divide(diff_day(born, datetime.date(2025, 1, 1)), 365.25): L1 27524940, Linf 27524940, L2² 757622322003600; SummedNoise
 
 -- The mean stay in hours.
 SELECT AVG(DATE_DIFF('hour', arrived, discharged)) FROM visits WHERE discharged >= arrived;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of diff_hour(arrived, discharged) from 372: L1 214980, Linf 214980, L2² 46216400400; DiscreteLaplace
---plan> rows with a value of diff_hour(arrived, discharged): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of diff_hour(arrived, discharged) in steps of 0.5 from 744: L1 429960, Linf 429960, L2² 184865601600; SummedNoise
+--plan> rows with a value of diff_hour(arrived, discharged): L1 429960, Linf 429960, L2² 184865601600; SummedNoise
 
 -- The mean stay in days, from seconds.
 SELECT AVG((EPOCH(discharged) - EPOCH(arrived)) / 86400.0) FROM visits;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of divide(subtract(epoch(discharged), epoch(arrived)), 86400.0) in steps of 1/16384 from 253952: L1 146767872, Linf 146767872, L2² 21540808251408384; DiscreteLaplace
---plan> rows with a value of divide(subtract(epoch(discharged), epoch(arrived)), 86400.0): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of divide(subtract(epoch(discharged), epoch(arrived)), 86400.0) in steps of 1/32768 from 507904: L1 293535744, Linf 293535744, L2² 86163233005633536; SummedNoise
+--plan> rows with a value of divide(subtract(epoch(discharged), epoch(arrived)), 86400.0): L1 293535744, Linf 293535744, L2² 86163233005633536; SummedNoise
 
 -- Long stays.
 SELECT COUNT(*) FROM visits WHERE discharged > arrived + INTERVAL 2 DAY;
@@ -136,8 +136,8 @@ SELECT COUNT(*) FROM diagnoses WHERE noted BETWEEN DATE '2024-01-01' AND DATE '2
 SELECT AVG(noted - DATE '2023-01-01') FROM diagnoses;
 --plan> reads diagnoses; protects person_id, at most 36 rows in 1 group, 36 in one
 --plan> groups: one
---plan> sum of diff_day(datetime.date(2023, 1, 1), noted) from 380: L1 13716, Linf 13716, L2² 188128656; DiscreteLaplace
---plan> rows with a value of diff_day(datetime.date(2023, 1, 1), noted): L1 36, Linf 36, L2² 1296; DiscreteLaplace
+--plan> sum of diff_day(datetime.date(2023, 1, 1), noted) in steps of 0.5 from 761: L1 438336, Linf 438336, L2² 192138448896; SummedNoise
+--plan> rows with a value of diff_day(datetime.date(2023, 1, 1), noted): L1 438336, Linf 438336, L2² 192138448896; SummedNoise
 
 -- Months added.
 SELECT COUNT(*) FROM diagnoses WHERE noted + INTERVAL 3 MONTH > DATE '2024-12-31';

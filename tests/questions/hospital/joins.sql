@@ -16,8 +16,8 @@ SELECT p.sex, COUNT(*) FROM people p JOIN visits v USING (person_id) WHERE p.sex
 SELECT sex, AVG(cost) FROM people NATURAL JOIN visits WHERE sex IS NOT NULL GROUP BY sex;
 --plan> reads people, visits; protects person_id, at most 12 rows in 3 groups, 12 in one
 --plan> groups: public, F/M/X of sex
---plan> sum of cost in steps of 0.01 from 500000 scaled to L1 12 rows in parts of 1/1: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000 scaled to L1 12 rows in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of cost scaled to L1 12 rows in parts of 1/1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- The old way to join.
 SELECT COUNT(*) FROM people, visits WHERE people.person_id = visits.person_id AND people.smoker;
@@ -98,8 +98,8 @@ SELECT w.kind, COUNT(*), AVG(v.cost) FROM visits v JOIN wards w ON v.ward = w.wa
 --plan> reads visits, wards; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of kind
 --plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000 scaled to L1 12 rows in parts of 1/1: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000 scaled to L1 12 rows in parts of 1/1: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of cost scaled to L1 12 rows in parts of 1/1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- The floor as a key.
 SELECT floor, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY floor ORDER BY floor;
@@ -195,8 +195,8 @@ SELECT COUNT(*), AVG(t.total) FROM people p JOIN (SELECT person_id, SUM(cost) AS
 --plan> reads people, visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
 --plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of a subquery's c1 in steps of 0.01 from 6000000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 12000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- The same, keeping who never came.
 SELECT p.sex, SUM(COALESCE(t.n, 0)) AS visits, COUNT(*) AS people FROM people p LEFT JOIN (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) t USING (person_id) WHERE p.sex IS NOT NULL GROUP BY p.sex;
@@ -215,8 +215,8 @@ SELECT COUNT(*) FROM people p JOIN (visits v JOIN wards w ON v.ward = w.ward) ON
 SELECT AVG(w.beds), MAX(w.floor) FROM visits v JOIN wards w USING (ward);
 --plan> reads visits, wards; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of beds from 100: L1 1200, Linf 1200, L2² 1440000; DiscreteLaplace
---plan> rows with a value of beds: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of beds in steps of 0.5 from 200: L1 614400, Linf 614400, L2² 377487360000; SummedNoise
+--plan> rows with a value of beds: L1 614400, Linf 614400, L2² 377487360000; SummedNoise
 --plan> rows on either side of a value of floor at 1 in steps of 1/1048576: L1 12582912, Linf 12582912, L2² 158329674399744; Geometric
 --plan> rows between values around the picked ones: L1 12, Linf 12, L2² 144; DiscreteLaplace
 

@@ -30,32 +30,32 @@ SELECT sex, smoker, GROUPING(sex, smoker) AS level, COUNT(*) AS n, AVG(height), 
 --plan> (sex, smoker) reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> (sex, smoker) groups: public, F/M/X of sex × False/True of smoker
 --plan> (sex, smoker) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> (sex, smoker) sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
---plan> (sex, smoker) rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (sex, smoker) sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
+--plan> (sex, smoker) rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> (sex, smoker) sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
 --plan> (sex, smoker) sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
 --plan> (sex, smoker) rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> (sex) reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> (sex) groups: public, F/M/X of sex; rows have one of False/True of smoker
 --plan> (sex) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> (sex) sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
---plan> (sex) rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (sex) sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
+--plan> (sex) rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> (sex) sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
 --plan> (sex) sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
 --plan> (sex) rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> (smoker) reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> (smoker) groups: public, False/True of smoker; rows have one of F/M/X of sex
 --plan> (smoker) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> (smoker) sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
---plan> (smoker) rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (smoker) sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
+--plan> (smoker) rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> (smoker) sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
 --plan> (smoker) sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
 --plan> (smoker) rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> () reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> () groups: one; rows have one of F/M/X of sex; rows have one of False/True of smoker
 --plan> () units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> () sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
---plan> () rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> () sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
+--plan> () rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> () sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
 --plan> () sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
 --plan> () rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace

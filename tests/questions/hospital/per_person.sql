@@ -10,15 +10,15 @@ SELECT n, COUNT(*) AS people FROM (SELECT person_id, COUNT(*) AS n FROM visits G
 SELECT AVG(n) FROM (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) AS t;
 --plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 from 6: L1 6, Linf 6, L2² 36; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 from 6: L1 6, Linf 6, L2² 36; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- Mean and spread of what a person cost.
 SELECT AVG(total), STDDEV_POP(total), COUNT(*) FROM (SELECT person_id, SUM(cost) AS total FROM visits GROUP BY person_id) AS t;
 --plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 in steps of 0.01 from 6000000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 12000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 --plan> sum of power(subtract(a subquery's c1, 60000.0), 2) in steps of 128.0 from 14062500: L1 14062500, Linf 14062500, L2² 197753906250000; DiscreteLaplace
 --plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 
@@ -59,8 +59,8 @@ SELECT SUM(e), SUM(s), SUM(e * s) FROM (SELECT person_id, MAX(CASE WHEN ward = '
 SELECT AVG(DATE_DIFF('day', first, last)) FROM (SELECT person_id, MIN(arrived) AS first, MAX(arrived) AS last FROM visits GROUP BY person_id HAVING COUNT(*) > 1) AS t;
 --plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of diff_day(a subquery's c1, a subquery's c2): L1 730, Linf 730, L2² 532900; DiscreteLaplace
---plan> rows with a value of diff_day(a subquery's c1, a subquery's c2): L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of diff_day(a subquery's c1, a subquery's c2) in steps of 0.5: L1 373760, Linf 373760, L2² 139696537600; SummedNoise
+--plan> rows with a value of diff_day(a subquery's c1, a subquery's c2): L1 373760, Linf 373760, L2² 139696537600; SummedNoise
 
 -- First visits by month.
 SELECT DATE_TRUNC('month', first) AS month, COUNT(*) FROM (SELECT person_id, MIN(arrived) AS first FROM visits GROUP BY person_id) AS t WHERE first IS NOT NULL GROUP BY month HAVING COUNT(*) > 0 ORDER BY month;
@@ -79,16 +79,16 @@ SELECT worst, COUNT(*) FROM (SELECT person_id, MAX(severity) AS worst FROM visit
 SELECT AVG(mean) FROM (SELECT person_id, AVG(cost) AS mean FROM visits GROUP BY person_id) AS t;
 --plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 in steps of 1/2048 from 10240000: L1 10240000, Linf 10240000, L2² 104857600000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 1/4096 from 20480000: L1 20480000, Linf 20480000, L2² 419430400000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 20480000, Linf 20480000, L2² 419430400000000; SummedNoise
 
 -- Conditional counts of each person.
 SELECT AVG(u), SUM(r) FROM (SELECT person_id, COUNT(*) FILTER (WHERE urgent) AS u, COUNT_IF(severity = 1) AS r FROM visits GROUP BY person_id) AS t;
 --plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 from 6: L1 6, Linf 6, L2² 36; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of a subquery's c2 from 6: L1 6, Linf 6, L2² 36; DiscreteLaplace
+--plan> sum of a subquery's c1 from 6: L1 6, Linf 6, L2² 36; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
+--plan> sum of a subquery's c2 from 6: L1 6, Linf 6, L2² 36; DiscreteGaussian
 
 -- A person's share of urgent visits.
 SELECT COUNT(*) FROM (SELECT person_id, COUNT_IF(urgent) * 1.0 / COUNT(*) AS share FROM visits GROUP BY person_id) AS t WHERE share >= 0.5;
@@ -101,8 +101,8 @@ SELECT ward, AVG(n) FROM (SELECT person_id, ward, COUNT(*) AS n FROM visits WHER
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> sum of a subquery's c2 from 6 scaled to L1 12 rows in parts of 1/8192: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
---plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of a subquery's c2 in steps of 0.5 from 12 scaled to L1 12 rows in parts of 1/4096: L1 589824, Linf 589824, L2² 347892350976; SummedNoise
+--plan> rows scaled to L1 12 rows in parts of 1/49152: L1 589824, Linf 589824, L2² 347892350976; SummedNoise
 
 -- Diagnoses of a visit, counted per visit.
 SELECT n, COUNT(*) FROM (SELECT visit_id, COUNT(*) AS n FROM diagnoses GROUP BY visit_id) AS t GROUP BY n HAVING COUNT(*) > 0 ORDER BY n;
@@ -114,25 +114,25 @@ SELECT n, COUNT(*) FROM (SELECT visit_id, COUNT(*) AS n FROM diagnoses GROUP BY 
 SELECT AVG(n), MIN(n) FROM (SELECT v.person_id, COUNT(*) AS n FROM visits v JOIN diagnoses d USING (visit_id) GROUP BY v.person_id) AS t;
 --plan> reads visits, diagnoses; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 from 18: L1 18, Linf 18, L2² 324; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 from 18: L1 18, Linf 18, L2² 324; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
 --plan> rows on either side of a value of a subquery's c1 at 0 in steps of 1/1048576: L1 1048576, Linf 1048576, L2² 1099511627776; Geometric
---plan> rows between values around the picked ones: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> rows between values around the picked ones: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- Attributes of the person beside the count.
 SELECT sex, AVG(n) FROM (SELECT p.person_id, p.sex, COUNT(v.visit_id) AS n FROM people p LEFT JOIN visits v ON v.person_id = p.person_id GROUP BY p.person_id, p.sex) AS t WHERE sex IS NOT NULL GROUP BY sex;
 --plan> reads people, visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, F/M/X of sex
---plan> sum of a subquery's c2 from 6: L1 6, Linf 6, L2² 36; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c2 from 6: L1 6, Linf 6, L2² 36; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- A pipeline of three steps.
 WITH counted AS (SELECT person_id, COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY person_id), banded AS (SELECT CASE WHEN n > 2 THEN 'often' ELSE 'seldom' END AS how, total FROM counted) SELECT how, COUNT(*), AVG(total) FROM banded GROUP BY how;
 --plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: selected privately, by a subquery's c0
 --plan> units: L1 1, Linf 1, L2² 1; TruncatedGeometric
---plan> sum of a subquery's c1 in steps of 0.01 from 6000000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 12000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- First visits by a window.
 SELECT ward, COUNT(*) FROM (SELECT ward, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY arrived, visit_id) AS place FROM visits) AS t WHERE place = 1 AND ward IS NOT NULL GROUP BY ward;
@@ -145,9 +145,9 @@ SELECT ward, COUNT(*) FROM (SELECT ward, ROW_NUMBER() OVER (PARTITION BY person_
 SELECT COUNT(*), AVG(severity) FROM (SELECT severity FROM visits WHERE arrived IS NOT NULL QUALIFY ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY arrived) = 1) AS t;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of severity from 3: L1 24, Linf 24, L2² 576; DiscreteLaplace
---plan> rows with a value of severity: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows: L1 12, Linf 12, L2² 144; DiscreteGaussian
+--plan> sum of severity from 3: L1 24, Linf 24, L2² 576; DiscreteGaussian
+--plan> rows with a value of severity: L1 12, Linf 12, L2² 144; DiscreteGaussian
 
 -- First visits by a window without a tie-breaker.
 SELECT SUM(cost) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY arrived) AS place FROM visits WHERE arrived < TIMESTAMP '2024-12-31') AS t WHERE place = 1;
@@ -159,8 +159,8 @@ SELECT SUM(cost) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY person_id OR
 SELECT AVG(gap) FROM (SELECT DATE_DIFF('day', LAG(arrived) OVER (PARTITION BY person_id ORDER BY arrived), arrived) AS gap FROM visits WHERE arrived IS NOT NULL) AS t WHERE gap BETWEEN 0 AND 365;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of a subquery's c0 from 182: L1 2196, Linf 2196, L2² 4822416; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of a subquery's c0 in steps of 0.5 from 365: L1 560640, Linf 560640, L2² 314317209600; SummedNoise
+--plan> rows: L1 560640, Linf 560640, L2² 314317209600; SummedNoise
 
 -- Whether the next visit is urgent.
 SELECT COUNT(*) FROM (SELECT ward, LEAD(urgent) OVER (PARTITION BY person_id ORDER BY arrived) AS following FROM visits WHERE arrived IS NOT NULL) AS t WHERE following;
@@ -184,8 +184,8 @@ SELECT COUNT(*) FROM (SELECT DENSE_RANK() OVER (PARTITION BY person_id ORDER BY 
 SELECT ward, AVG(n) FROM (SELECT ward, COUNT(*) OVER (PARTITION BY person_id) AS n FROM visits) AS t WHERE n <= 12 AND ward = 'surgery' GROUP BY ward;
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, those in wards of ward
---plan> sum of a subquery's c1 from 6 scaled to L1 12 rows in parts of 1/8192: L1 589824, Linf 589824, L2² 347892350976; DiscreteLaplace
---plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.5 from 12 scaled to L1 12 rows in parts of 1/4096: L1 589824, Linf 589824, L2² 347892350976; SummedNoise
+--plan> rows scaled to L1 12 rows in parts of 1/49152: L1 589824, Linf 589824, L2² 347892350976; SummedNoise
 
 -- The first ward of a person beside each visit.
 SELECT COUNT(*) FROM (SELECT ward, FIRST_VALUE(ward) OVER (PARTITION BY person_id ORDER BY arrived) AS first FROM visits WHERE arrived IS NOT NULL) AS t WHERE ward = first;

@@ -5,8 +5,8 @@ SELECT COUNT(*), AVG(cost) FROM (SELECT cost, ward FROM visits WHERE urgent) AS 
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> rows with a value of cost: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- A derived table with a star.
 SELECT sex, COUNT(*) FROM (SELECT * FROM people WHERE income > 20000) AS rich WHERE sex IS NOT NULL GROUP BY sex;
@@ -18,8 +18,8 @@ SELECT sex, COUNT(*) FROM (SELECT * FROM people WHERE income > 20000) AS rich WH
 SELECT AVG(days) FROM (SELECT DATE_DIFF('day', arrived, discharged) AS days FROM visits) AS stays WHERE days BETWEEN 0 AND 30;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of a subquery's c0 from 15: L1 180, Linf 180, L2² 32400; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of a subquery's c0 in steps of 0.5 from 30: L1 737280, Linf 737280, L2² 543581798400; SummedNoise
+--plan> rows: L1 737280, Linf 737280, L2² 543581798400; SummedNoise
 
 -- A derived table in a derived table.
 SELECT COUNT(*) FROM (SELECT c FROM (SELECT cost * 2 AS c, severity AS s FROM visits) AS a WHERE s > 2) AS b WHERE c > 100;
@@ -58,8 +58,8 @@ WITH v AS (SELECT person_id, ward FROM visits) SELECT COUNT(DISTINCT a.person_id
 WITH totals(who, total) AS (SELECT person_id, SUM(cost) FROM visits GROUP BY person_id) SELECT COUNT(*), AVG(total) FROM totals WHERE total > 1000;
 --plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of a subquery's c1 in steps of 0.01 from 6050000: L1 5950000, Linf 5950000, L2² 35402500000000; DiscreteLaplace
+--plan> units: L1 11900000, Linf 11900000, L2² 141610000000000; SummedNoise
+--plan> sum of a subquery's c1 in steps of 0.005 from 12100000: L1 11900000, Linf 11900000, L2² 141610000000000; SummedNoise
 
 -- A common table expression inside a derived table.
 SELECT COUNT(*) FROM (WITH w AS (SELECT person_id FROM visits WHERE urgent) SELECT person_id FROM w) AS x;
@@ -135,8 +135,8 @@ SELECT COUNT(*), AVG(income) FROM people WHERE person_id NOT IN (SELECT person_i
 --plan> reads people, visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
 --plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of income in steps of 0.01 from 10000000: L1 10000000, Linf 10000000, L2² 100000000000000; DiscreteLaplace
---plan> rows with a value of income: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of income in steps of 0.005 from 20000000: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
+--plan> rows with a value of income: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
 
 -- Visits that have a diagnosis.
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM diagnoses d WHERE d.visit_id = v.visit_id AND d.main);

@@ -30,8 +30,8 @@ SELECT LENGTH(name) AS letters, COUNT(*) FROM people WHERE name IS NOT NULL GROU
 SELECT AVG(LEAST(LENGTH(notes), 40)) FROM visits WHERE notes IS NOT NULL;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of least(length(notes), 40) from 20: L1 240, Linf 240, L2² 57600; DiscreteLaplace
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of least(length(notes), 40) in steps of 0.5 from 40: L1 491520, Linf 491520, L2² 241591910400; SummedNoise
+--plan> rows: L1 491520, Linf 491520, L2² 241591910400; SummedNoise
 
 -- Mail providers.
 SELECT SPLIT_PART(email, '@', 2) AS provider, COUNT(*) FROM people WHERE email IS NOT NULL GROUP BY provider;
@@ -120,8 +120,8 @@ SELECT REGEXP_EXTRACT(notes, '[0-9]+') AS number, COUNT(*) FROM visits WHERE not
 SELECT AVG(CASE WHEN t BETWEEN 30 AND 45 THEN t END) FROM (SELECT TRY_CAST(REGEXP_EXTRACT(notes, '[0-9]+\.[0-9]+') AS DOUBLE) AS t FROM visits) AS n;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of case(between(a subquery's c0, 30, 45), a subquery's c0, None) in steps of 1/2097152 from 78643200: L1 188743680, Linf 188743680, L2² 35624176739942400; DiscreteLaplace
---plan> rows with a value of case(between(a subquery's c0, 30, 45), a subquery's c0, None): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> sum of case(between(a subquery's c0, 30, 45), a subquery's c0, None) in steps of 1/4194304 from 157286400: L1 377487360, Linf 377487360, L2² 142496706959769600; SummedNoise
+--plan> rows with a value of case(between(a subquery's c0, 30, 45), a subquery's c0, None): L1 377487360, Linf 377487360, L2² 142496706959769600; SummedNoise
 
 -- Digits removed.
 SELECT REGEXP_REPLACE(code, '[0-9]', '#', 'g') AS shape, COUNT(*) FROM diagnoses WHERE code IS NOT NULL GROUP BY shape;

@@ -23,8 +23,8 @@ SELECT 100.0 * COUNT_IF(n > 1) / COUNT(*) FROM (SELECT customer_id, COUNT(*) AS 
 SELECT AVG(total), COUNT(*) FROM (SELECT order_id, SUM(quantity * price) AS total FROM items GROUP BY order_id) AS baskets;
 --plan> reads items; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of a subquery's c1 in steps of 0.01 from 10000000: L1 400000000, Linf 400000000, L2² 160000000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 20000000: L1 800000000, Linf 800000000, L2² 640000000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 800000000, Linf 800000000, L2² 640000000000000000; SummedNoise
 --plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
 
 -- The size of baskets.
@@ -43,16 +43,16 @@ SELECT COUNT(*) FROM (SELECT order_id FROM items GROUP BY order_id HAVING SUM(qu
 SELECT AVG(spent), STDDEV_SAMP(spent) FROM (SELECT o.customer_id, SUM(i.price * i.quantity) AS spent FROM orders o JOIN items i ON i.order_id = o.order_id GROUP BY o.customer_id) AS t;
 --plan> reads orders, items; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> sum of a subquery's c1 in steps of 0.01 from 10000000: L1 10000000, Linf 10000000, L2² 100000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 20000000: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
 --plan> sum of power(subtract(a subquery's c1, 100000.0), 2) in steps of 512.0 from 9765625: L1 9765625, Linf 9765625, L2² 95367431640625; DiscreteLaplace
 
 -- What a customer spends, by segment.
 SELECT c.segment, AVG(t.spent) FROM customers c JOIN (SELECT o.customer_id, SUM(i.price * i.quantity) AS spent FROM orders o JOIN items i USING (order_id) GROUP BY o.customer_id) AS t ON t.customer_id = c.customer_id WHERE c.segment IS NOT NULL GROUP BY c.segment;
 --plan> reads customers, orders, items; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, consumer/corporate/home office of segment
---plan> sum of a subquery's c1 in steps of 0.01 from 10000000: L1 10000000, Linf 10000000, L2² 100000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 20000000: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
 
 -- Customers who bought from two categories.
 SELECT COUNT(*) FROM (SELECT o.customer_id, COUNT(DISTINCT p.category) AS k FROM orders o JOIN items i USING (order_id) JOIN products p USING (sku) GROUP BY o.customer_id) AS t WHERE k >= 2;
@@ -113,23 +113,23 @@ SELECT status, COUNT(*) FROM (SELECT status FROM orders QUALIFY ROW_NUMBER() OVE
 SELECT AVG(ordered - earlier) FROM (SELECT ordered, LAG(ordered) OVER (PARTITION BY customer_id ORDER BY ordered) AS earlier FROM orders WHERE ordered IS NOT NULL) AS t;
 --plan> reads orders; protects customer_id, at most 10 rows in 1 group, 10 in one
 --plan> groups: one
---plan> sum of diff_day(a subquery's c1, ordered): L1 7300, Linf 7300, L2² 53290000; DiscreteLaplace
---plan> rows with a value of diff_day(a subquery's c1, ordered): L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> sum of diff_day(a subquery's c1, ordered) in steps of 0.5: L1 467200, Linf 467200, L2² 218275840000; SummedNoise
+--plan> rows with a value of diff_day(a subquery's c1, ordered): L1 467200, Linf 467200, L2² 218275840000; SummedNoise
 
 -- Orders with how many the customer has in all.
 SELECT AVG(n) FROM (SELECT COUNT(*) OVER (PARTITION BY customer_id) AS n FROM orders) AS t;
 --plan> reads orders; protects customer_id, at most 10 rows in 1 group, 10 in one
 --plan> groups: one
---plan> sum of a subquery's c0 from 5: L1 50, Linf 50, L2² 2500; DiscreteLaplace
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> sum of a subquery's c0 from 5: L1 50, Linf 50, L2² 2500; DiscreteGaussian
+--plan> rows: L1 10, Linf 10, L2² 100; DiscreteGaussian
 
 -- The share of an order in what a customer paid for shipping.
 SELECT AVG(share) FROM (SELECT shipping / NULLIF(SUM(shipping) OVER (PARTITION BY customer_id), 0) AS share FROM orders) AS t WHERE share BETWEEN 0 AND 1;
 --duckdb> SELECT AVG(share) FROM (SELECT shipping / NULLIF(SUM(shipping::DOUBLE) OVER (PARTITION BY customer_id), 0) AS share FROM orders) AS t WHERE share BETWEEN 0 AND 1
 --plan> reads orders; protects customer_id, at most 10 rows in 1 group, 10 in one
 --plan> groups: one
---plan> sum of a subquery's c0 in steps of 1/16777216 from 8388608: L1 83886080, Linf 83886080, L2² 7036874417766400; DiscreteLaplace
---plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> sum of a subquery's c0 in steps of 1/33554432 from 16777216: L1 167772160, Linf 167772160, L2² 28147497671065600; SummedNoise
+--plan> rows: L1 167772160, Linf 167772160, L2² 28147497671065600; SummedNoise
 
 -- Running totals of shipping that pass a threshold.
 SELECT COUNT(*) FROM (SELECT SUM(shipping) OVER (PARTITION BY customer_id ORDER BY ordered, order_id) AS so_far FROM orders) AS t WHERE so_far > 20;
@@ -212,8 +212,8 @@ SELECT COUNT_IF(most > 400), AVG(most) FROM (SELECT order_id, MAX(price) AS most
 --plan> reads items; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
 --plan> rows with a value of case(greater(a subquery's c1, 400), 1, None): L1 40, Linf 40, L2² 1600; DiscreteLaplace
---plan> sum of a subquery's c1 in steps of 0.01 from 25000: L1 1000000, Linf 1000000, L2² 1000000000000; DiscreteLaplace
---plan> rows with a value of a subquery's c1: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> sum of a subquery's c1 in steps of 0.005 from 50000: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
+--plan> rows with a value of a subquery's c1: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
 
 -- A customer's favourite number of pieces.
 SELECT QUANTILE_DISC(pieces, 0.5), QUANTILE_DISC(pieces, 0.9) FROM (SELECT order_id, SUM(quantity) AS pieces FROM items GROUP BY order_id) AS t;

@@ -16,9 +16,9 @@ SELECT COUNT(DISTINCT customer_id) FROM orders;
 SELECT segment, COUNT(*) AS customers, AVG(age) FROM customers WHERE segment IS NOT NULL GROUP BY segment ORDER BY customers DESC, segment;
 --plan> reads customers; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, consumer/corporate/home office of segment
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of age from 54: L1 36, Linf 36, L2² 1296; DiscreteLaplace
---plan> rows with a value of age: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
+--plan> sum of age from 54: L1 36, Linf 36, L2² 1296; DiscreteGaussian
+--plan> rows with a value of age: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- Customers by country, in any case.
 SELECT UPPER(country) AS country, COUNT(*) FROM customers WHERE country IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1;
@@ -111,8 +111,8 @@ SELECT p.category, s.region, COUNT(*) AS n FROM customers c JOIN orders o USING 
 SELECT category, AVG(CASE WHEN returned THEN 1.0 ELSE 0 END) AS rate FROM items JOIN products USING (sku) GROUP BY category;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of category
---plan> sum of case(returned, 1.0, 0) scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
---plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> sum of case(returned, 1.0, 0) in steps of 0.5 from 1 scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; SummedNoise
+--plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; SummedNoise
 
 -- The return rate as a ratio.
 SELECT COUNT_IF(returned) * 1.0 / COUNT(returned) FROM items;
@@ -140,9 +140,9 @@ SELECT CORR(discount, quantity), COVAR_POP(discount, price) FROM items;
 SELECT category, STDDEV_POP(price), AVG(price) FROM items JOIN products USING (sku) GROUP BY category;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
 --plan> groups: public, those in products of category
---plan> sum of price in steps of 0.01 from 25000 scaled to L1 40 rows in parts of 1/1: L1 1000000, Linf 1000000, L2² 1000000000000; DiscreteLaplace
+--plan> sum of price in steps of 0.005 from 50000 scaled to L1 40 rows in parts of 1/1: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
 --plan> sum of power(subtract(price, 250.0), 2) in steps of 1/512 from 16000000 scaled to L1 40 rows in parts of 1/1: L1 640000000, Linf 640000000, L2² 409600000000000000; DiscreteLaplace
---plan> rows with a value of price scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> rows with a value of price scaled to L1 40 rows in parts of 1/50000: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
 
 -- Prices below the list price.
 SELECT COUNT(*) FROM items i JOIN products p ON i.sku = p.sku WHERE i.price < p.list_price;
@@ -154,8 +154,8 @@ SELECT COUNT(*) FROM items i JOIN products p ON i.sku = p.sku WHERE i.price < p.
 SELECT AVG(p.list_price - i.price) FROM items i JOIN products p ON i.sku = p.sku;
 --plan> reads items, products; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
---plan> sum of subtract(list_price, price) in steps of 0.01: L1 2000000, Linf 2000000, L2² 4000000000000; DiscreteLaplace
---plan> rows with a value of subtract(list_price, price): L1 40, Linf 40, L2² 1600; DiscreteLaplace
+--plan> sum of subtract(list_price, price) in steps of 0.005: L1 4000000, Linf 4000000, L2² 16000000000000; SummedNoise
+--plan> rows with a value of subtract(list_price, price): L1 4000000, Linf 4000000, L2² 16000000000000; SummedNoise
 
 -- What is heavy.
 SELECT SUM(i.quantity * p.weight_grams) / 1000.0 AS kilograms FROM items i JOIN products p USING (sku);
@@ -167,8 +167,8 @@ SELECT SUM(i.quantity * p.weight_grams) / 1000.0 AS kilograms FROM items i JOIN 
 SELECT AVG(shipped - ordered), COUNT(*) FROM orders WHERE shipped IS NOT NULL AND shipped >= ordered;
 --plan> reads orders; protects customer_id, at most 10 rows in 1 group, 10 in one
 --plan> groups: one
---plan> sum of diff_day(ordered, shipped) from 15: L1 7460, Linf 7460, L2² 55651600; DiscreteLaplace
---plan> rows with a value of diff_day(ordered, shipped): L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> sum of diff_day(ordered, shipped) in steps of 0.5 from 31: L1 477120, Linf 477120, L2² 227643494400; SummedNoise
+--plan> rows with a value of diff_day(ordered, shipped): L1 477120, Linf 477120, L2² 227643494400; SummedNoise
 --plan> rows: L1 10, Linf 10, L2² 100; DiscreteLaplace
 
 -- Late orders by channel.
@@ -193,8 +193,8 @@ SELECT s.store, COUNT(DISTINCT o.customer_id) AS buyers FROM stores s LEFT JOIN 
 SELECT AVG(DATE_DIFF('year', s.opened, o.ordered)) FROM orders o JOIN stores s ON s.store = o.store;
 --plan> reads orders, stores; protects customer_id, at most 10 rows in 1 group, 10 in one
 --plan> groups: one
---plan> sum of diff_year(opened, ordered) from 11: L1 130, Linf 130, L2² 16900; DiscreteLaplace
---plan> rows with a value of diff_year(opened, ordered): L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> sum of diff_year(opened, ordered) in steps of 0.5 from 23: L1 512000, Linf 512000, L2² 262144000000; SummedNoise
+--plan> rows with a value of diff_year(opened, ordered): L1 512000, Linf 512000, L2² 262144000000; SummedNoise
 
 -- Free shipping.
 SELECT COUNT_IF(shipping = 0) / COUNT(shipping) AS free_share FROM orders;
@@ -253,13 +253,13 @@ SELECT 100.00 * SUM(CASE WHEN p.category = 'office' THEN i.price * i.quantity EL
 SELECT returned, SUM(quantity) AS sum_qty, SUM(price) AS sum_base, SUM(price * (1 - discount)) AS sum_disc, AVG(quantity) AS avg_qty, AVG(price) AS avg_price, AVG(discount) AS avg_disc, COUNT(*) AS n FROM items WHERE returned IS NOT NULL GROUP BY returned ORDER BY returned;
 --plan> reads items; protects customer_id, at most 40 rows in 2 groups, 40 in one
 --plan> groups: public, False/True of returned
---plan> sum of quantity from 5 scaled to L1 40 rows in parts of 1/2048: L1 409600, Linf 409600, L2² 167772160000; DiscreteLaplace
---plan> rows with a value of quantity scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
---plan> sum of price in steps of 0.01 from 25000 scaled to L1 40 rows in parts of 1/1: L1 1000000, Linf 1000000, L2² 1000000000000; DiscreteLaplace
---plan> rows with a value of price scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> sum of quantity in steps of 0.5 from 10 scaled to L1 40 rows in parts of 1/1024: L1 409600, Linf 409600, L2² 167772160000; SummedNoise
+--plan> rows with a value of quantity scaled to L1 40 rows in parts of 1/10240: L1 409600, Linf 409600, L2² 167772160000; SummedNoise
+--plan> sum of price in steps of 0.005 from 50000 scaled to L1 40 rows in parts of 1/1: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
+--plan> rows with a value of price scaled to L1 40 rows in parts of 1/50000: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
 --plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536 scaled to L1 40 rows in parts of 1/1: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace
---plan> sum of discount in steps of 1/33554432 from 8388608 scaled to L1 40 rows in parts of 1/1: L1 335544320, Linf 335544320, L2² 112589990684262400; DiscreteLaplace
---plan> rows with a value of discount scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
+--plan> sum of discount in steps of 1/67108864 from 16777216 scaled to L1 40 rows in parts of 1/1: L1 671088640, Linf 671088640, L2² 450359962737049600; SummedNoise
+--plan> rows with a value of discount scaled to L1 40 rows in parts of 1/16777216: L1 671088640, Linf 671088640, L2² 450359962737049600; SummedNoise
 --plan> rows scaled to L1 40 rows in parts of 1/16384: L1 655360, Linf 655360, L2² 429496729600; DiscreteLaplace
 
 -- TPC-H's sixth question.

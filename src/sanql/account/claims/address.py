@@ -21,11 +21,24 @@ _STATX_BTIME = 0x800
 
 @dataclass(frozen=True)
 class Address:
-    """A file or folder that is there, under its real path."""
+    """A file or folder that is there, under its real path; or a table elsewhere, under a made-up one."""
 
     path: Path
     identity: str
     folder: bool
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Tables elsewhere of which files are snapshots: private ones are claimed as the files are.
+
+    What a private table is a part of is looked `around` for claims; `public` are those of public files.
+    """
+
+    claimed: tuple[Address, ...] = ()
+    around: tuple[Address, ...] = ()
+    public: tuple[Address, ...] = ()
+    units: tuple[tuple[Address, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,8 @@ class Site:
     `folders` are those whose files are read; the data files directly in one belong to it, so each file
     has a folder `around` it that may have been claimed. `public` files are nobody's, unless an account
     has claimed them. `units` are the table of each private file and whom it protects.
+
+    Files may be snapshots of tables elsewhere: those are its `origins`.
     """
 
     root: Address
@@ -43,11 +58,34 @@ class Site:
     around: tuple[Address, ...]
     public: tuple[Address, ...] = ()
     units: tuple[tuple[Address, str, str], ...] = ()
+    origins: Origins = Origins()
 
     @computed_once
     def claimed(self) -> tuple[Address, ...]:
         """What an account over this source claims."""
-        return tuple(dict.fromkeys((self.root, *self.folders, *self.files)))
+        return tuple(dict.fromkeys((self.root, *self.folders, *self.files, *self.origins.claimed)))
+
+    @computed_once
+    def here(self) -> tuple[Address, ...]:
+        """The files and folders that claims may lie beside, whoever's they are."""
+        places = (self.root, *self.folders, *self.files, *self.around, *self.public)
+        return tuple(dict.fromkeys(places))
+
+    @computed_once
+    def called_public(self) -> tuple[Address, ...]:
+        """What the policy says is about nobody."""
+        return (*self.public, *self.origins.public)
+
+    @computed_once
+    def all_units(self) -> tuple[tuple[Address, str, str], ...]:
+        """The table of each private file, and of what it is a snapshot of, and whom it protects."""
+        return (*self.units, *self.origins.units)
+
+    @computed_once
+    def met(self) -> frozenset[str]:
+        """The identities of everything that a claim may be about."""
+        elsewhere = (*self.origins.claimed, *self.origins.around, *self.origins.public)
+        return frozenset(address.identity for address in (*self.here, *elsewhere))
 
 
 def address_of(path: Path) -> Address:

@@ -76,9 +76,8 @@ class Claims:
 
     def found(self) -> list[Claim]:
         """Return every claim that meets the data, those that were released too."""
-        site = self._site
-        met = {address.identity for address in (*site.claimed, *site.around, *site.public)}
-        kept = [claim for registry in self._registries for claim in registry.find(site)]
+        met = self._site.met
+        kept = [claim for registry in self._registries for claim in registry.find(self._site)]
         return [claim for claim in kept if claim.identity in met or claim.stands] + self._beside()
 
     def are_all_of(self, account: str | None) -> bool:
@@ -92,10 +91,8 @@ class Claims:
 
         Claims of other files in the same folders are looked for besides.
         """
-        site = self._site
-        claimed = dict.fromkeys((*site.claimed, *site.around, *site.public))
         return [
-            *(claim_path(address) for address in claimed),
+            *(claim_path(address) for address in self._site.here),
             *(registry.database for registry in self._registries),
         ]
 
@@ -126,8 +123,8 @@ class Claims:
     def check_kept(self, holder: Holder, taken: Collection[str] = ()) -> None:
         """Do the same whatever units the policy declares: they may be about to be renamed."""
         self._check_apart()
-        public = {address.identity for address in self._site.public}
-        places = {address.path for address in self._site.public}
+        public = {address.identity for address in self._site.called_public}
+        places = {address.path for address in self._site.called_public}
         for claim in self.live():
             if claim.account in taken:
                 continue
@@ -160,7 +157,7 @@ class Claims:
             if held is not None:
                 self._record(self._registry, held, holder.claim_of(self._site.root), taken)
             at_home = self._record_at_home(holder, taken, held)
-            if not at_home and beside < len(self._places):
+            if not at_home and (self._site.origins.claimed or beside < len(self._places)):
                 raise unclaimable(self._lasting.folder)
         return self._heads_kept(holder.account)
 
@@ -188,12 +185,12 @@ class Claims:
 
     def _check_apart(self) -> None:
         """Refuse a file that one policy calls public and, under another name, private."""
-        public = {address.identity for address in self._site.public}
-        for address in self._site.files:
+        public = {address.identity for address in self._site.called_public}
+        for address in (*self._site.files, *self._site.origins.claimed):
             if address.identity in public:
                 raise called_public(address.path)
         units: dict[str, str] = {}
-        for address, _, unit in self._site.units:
+        for address, _, unit in self._site.all_units:
             if units.setdefault(address.identity, unit) != unit:
                 raise other_unit(address.path, unit, units[address.identity])
 
@@ -253,11 +250,10 @@ class Claims:
         return list(dict.fromkeys((site.root, *site.folders, *apart)))
 
     def _beside(self) -> list[Claim]:
-        site = self._site
-        claimed = dict.fromkeys((*site.claimed, *site.around, *site.public))
-        paths = [claim_path(address) for address in claimed]
-        paths += [path for folder in site.folders for path in claim_paths_in(folder.path)]
-        met = {name for address in claimed for name in (address.identity, str(address.path))}
+        here = self._site.here
+        paths = [claim_path(address) for address in here]
+        paths += [path for folder in self._site.folders for path in claim_paths_in(folder.path)]
+        met = {name for address in here for name in (address.identity, str(address.path))}
         found = ((path, read_claim(path)) for path in dict.fromkeys(paths))
         return [
             claim if met & {claim.identity, str(claim.path)} else replace(claim, copied_to=path)
@@ -272,7 +268,8 @@ class Claims:
         claim, places = holder.claim_of(self._site.root), self._places
         stands = [read_claim(claim_path(place)) == holder.claim_of(place) for place in places]
         needed = [self._registry, self._lasting]
-        if all(stands):  # then nothing hangs on a registry that cannot be written
+        if all(stands) and not self._site.origins.claimed:
+            # then nothing hangs on a registry that cannot be written
             needed = [registry for registry in self._registries if registry.prepare()]
         return all(registry.knows(claim, self._site.claimed) for registry in needed) and all(
             standing or not os.access(place.path.parent, os.W_OK)

@@ -98,13 +98,13 @@ class Registry:
 
     def record_units(self, held: HeldRegistry, account: str, site: Site) -> None:
         """Keep whom each file of an account's private tables protects; call it while claiming."""
-        rows = [(account, str(a.path), a.identity, unit) for a, _, unit in site.units]
+        rows = [(account, str(a.path), a.identity, unit) for a, _, unit in site.all_units]
         held.executemany("INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?)", rows)
 
     def units_of(self, account: str, site: Site) -> list[tuple[Path, str, str, str | None]]:
         """Return each private file of a site with its table, its unit now and one on record, or None."""
         pairs: list[tuple[Path, str, str, str | None]]
-        pairs = [(a.path, table, now, None) for a, table, now in site.units]
+        pairs = [(a.path, table, now, None) for a, table, now in site.all_units]
         if not pairs or not self.database.exists():
             return pairs
         query = "SELECT unit FROM unit WHERE account = ? AND (identity = ? OR path = ?)"
@@ -113,7 +113,7 @@ class Registry:
                 return pairs
             return [
                 (address.path, table, now, was)
-                for address, table, now in site.units
+                for address, table, now in site.all_units
                 for (was,) in connection.execute(
                     query, (account, address.identity, str(address.path))
                 ).fetchall()
@@ -162,10 +162,12 @@ class Registry:
         found: list[tuple[str, ...]] = []
         for address in site.claimed:
             found += connection.execute(_FOUND + claimed, (address.identity, str(address.path)))
-        for address in site.public:
+        for address in site.called_public:
             found += connection.execute(_FOUND + same, (address.identity, str(address.path)))
         for address in site.around:
             found += connection.execute(_FOUND + around, (address.identity,))
+        for address in site.origins.around:
+            found += connection.execute(_FOUND + "address.identity = ?", (address.identity,))
         for address in site.folders:
             found += connection.execute(_FOUND + within, (str(address.path),))
         return [

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, cast, get_args
 
 from sanql.account.charge import Charge
@@ -195,7 +196,12 @@ def check_door(door: object) -> Door:
 
 def packed(certificate: Mapping[str, object]) -> bytes:
     """Return a certificate as it is kept with an answer."""
-    return zlib.compress(json.dumps(certificate, separators=(",", ":")).encode("ascii"), 1)
+    return _compressed(json.dumps(certificate, separators=(",", ":")))
+
+
+@lru_cache(maxsize=64)  # questions that differ in their conditions alone have the same certificate
+def _compressed(text: str) -> bytes:
+    return zlib.compress(text.encode("ascii"), 1)
 
 
 def unpacked(note: bytes) -> dict[str, object]:

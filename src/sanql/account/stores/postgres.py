@@ -21,7 +21,6 @@ from sanql.account.stores.postgres_asking import AskingLocks
 from sanql.account.stores.postgres_connection import (
     DURABILITY,
     LedgerConnection,
-    PostgresFault,
     check_durable,
     unreachable,
 )
@@ -29,6 +28,7 @@ from sanql.account.stores.protocol import StoredRow
 from sanql.entropy import OsEntropy
 from sanql.errors import LedgerError, LedgerUnreadable
 from sanql.policy import LedgerDatabase
+from sanql.postgres_driver import PostgresFault
 
 _SCHEMA = (
     "CREATE SCHEMA IF NOT EXISTS sanql",

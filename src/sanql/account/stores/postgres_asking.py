@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sanql.account.stores.postgres_connection import LedgerConnection, PostgresFault
+from sanql.account.stores.postgres_connection import LedgerConnection
 from sanql.errors import LedgerError
 from sanql.policy import LedgerDatabase
+from sanql.postgres_driver import PostgresFault
 
 _SECONDS_BETWEEN_LOOKS = 0.005, 0.05
 

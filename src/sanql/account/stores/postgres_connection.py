@@ -6,16 +6,22 @@ wrong is told by a code, in words of our own.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from sanql.account.ledger.pinning import LOCK_SECONDS
 from sanql.errors import LedgerError
 from sanql.policy import LedgerDatabase
-from sanql.secret_file import SecretFileFault, read_secret_file
+from sanql.postgres_driver import (
+    IDLE_SECONDS,
+    POSTGRES_LEAST,
+    PostgresFault,
+    connection_parameters,
+    named_password_file,
+)
+from sanql.secret_file import SecretFileFault
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,29 +32,17 @@ PASSWORD_FILE = "SANQL_LEDGER_PASSWORD_FILE"  # noqa: S105  (a variable's name)
 SECONDS_RECONNECTING = 5.0
 """How long a database that was lost is waited for; to start again takes it moments."""
 
-_VERSION_LEAST = 13
-_CONNECT_SECONDS = 10
-_IDLE_SECONDS = 20
-_WIRE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 _ABOUT = f"""SELECT current_setting('server_version_num'), current_setting('server_encoding'),
     (SELECT system_identifier FROM pg_control_system()) || ':' ||
     (SELECT oid FROM pg_database WHERE datname = current_database()),
     set_config('search_path', 'pg_catalog', false),
     set_config('synchronous_commit', current_setting('synchronous_commit'), false),
     set_config('lock_timeout', '{int(LOCK_SECONDS)}s', false),
-    set_config('idle_in_transaction_session_timeout', '{_IDLE_SECONDS}s', false)"""  # noqa: S608
+    set_config('idle_in_transaction_session_timeout', '{IDLE_SECONDS}s', false)"""  # noqa: S608
 
 DURABILITY = """pg_is_in_recovery()::text, current_setting('fsync'),
     current_setting('full_page_writes'), current_setting('synchronous_commit')"""
 """What decides whether a commit lasts, to be selected on the very connection that commits."""
-
-
-class PostgresFault(Exception):
-    """What the database refused or broke off: its code, empty where the connection was lost."""
-
-    def __init__(self, state: str) -> None:
-        super().__init__(state or "the connection was lost")
-        self.state = state
 
 
 class LedgerConnection:
@@ -213,36 +207,14 @@ def _connect(place: LedgerDatabase) -> tuple[psycopg.Connection[Any], str]:
 
 
 def _parameters(place: LedgerDatabase) -> dict[str, Any]:
-    """Return what is handed to the driver; it looks for a password that is not given by itself."""
-    found: dict[str, Any] = {
-        "host": place.host,
-        "port": place.port,
-        "dbname": place.database,
-        "application_name": "sanql",
-        "client_encoding": "UTF8",
-        "connect_timeout": _CONNECT_SECONDS,
-        "tcp_user_timeout": 1000 * _IDLE_SECONDS,
-        **_WIRE,
-        **dict(place.tls),
-    }
-    password = read_password(place)
-    return found | ({"user": place.user} if place.user else {}) | password
-
-
-def read_password(
-    place: LedgerDatabase, environment: Mapping[str, str] = os.environ
-) -> dict[str, str]:
-    """Return the password that a file holds which the policy or the environment names, or nothing."""
-    named = place.password_file or environment.get(PASSWORD_FILE, "")
-    if not named:
-        return {}
+    file = named_password_file(place, PASSWORD_FILE)
     try:
-        return {"password": read_secret_file(Path(named))}
+        return connection_parameters(place, file)
     except SecretFileFault as fault:
-        raise _bad_file(named, str(fault)) from None
+        raise _bad_file(file, str(fault)) from None
 
 
-def _bad_file(named: Path | str, what: str) -> LedgerError:
+def _bad_file(named: Path | None, what: str) -> LedgerError:
     return LedgerError(
         "ledger_password_file",
         f"the file {str(named)!r} that holds the password of the ledger's database {what}",
@@ -252,8 +224,8 @@ def _bad_file(named: Path | str, what: str) -> LedgerError:
 
 def _check_kind(place: LedgerDatabase, version: int, encoding: str) -> None:
     wrong = None
-    if version < _VERSION_LEAST * 10_000:
-        wrong = f"is PostgreSQL {version // 10_000}", f"PostgreSQL {_VERSION_LEAST} or newer"
+    if version < POSTGRES_LEAST * 10_000:
+        wrong = f"is PostgreSQL {version // 10_000}", f"PostgreSQL {POSTGRES_LEAST} or newer"
     elif encoding != "UTF8":
         wrong = f"is encoded in {encoding}", "a database with the encoding UTF8"
     if wrong is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sanql.engines.duckdb.process import ServingProcess, WorkerProcess
 from sanql.engines.failures import not_ready
-from sanql.kernel import JSON, ChannelLost, Copy, Inspect, Serve, WorkerRequest
+from sanql.kernel import JSON, ChannelLost, Copy, CopyReport, Inspect, Serve, WorkerRequest
 
 _DESCRIBE_SECONDS_MAX = 300.0
 _REPLY_BYTES_MAX = 64 << 20
@@ -30,15 +30,15 @@ class WorkerEngine:
             worker.discard()
         return schema if isinstance(schema, dict) else None
 
-    def copy(self, request: Copy, begun: Callable[[str], None]) -> list[str] | None:
-        """Return the tables seen to have one row for each unit; None where not all was copied."""
+    def copy(self, request: Copy, begun: Callable[[str], None]) -> CopyReport | None:
+        """Return what was seen of a copy that was made; None where not all was copied."""
         worker = _started(request)
         try:
             while True:
                 kind, payload = worker.receive(_REPLY_BYTES_MAX, None)
                 told = json.loads(bytes(payload))
                 if kind == JSON:
-                    return [str(table) for table in told]
+                    return CopyReport.from_dict(told)
                 begun(str(told))
         except ChannelLost:
             return None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from sanql.engines.in_process.connection import ServingConnection
 from sanql.kernel import (
     Copy,
+    CopyReport,
     Inspect,
     Needs,
     Serve,
@@ -43,14 +44,15 @@ class InProcessEngine:
         except Exception:  # what the engine says about an error quotes data
             return None
 
-    def copy(self, request: Copy, begun: Callable[[str], None]) -> list[str] | None:
-        """Return the tables seen to have one row for each unit; None where not all was copied."""
+    def copy(self, request: Copy, begun: Callable[[str], None]) -> CopyReport | None:
+        """Return what was seen of a copy that was made; None where not all was copied."""
         copying = copy_source(request, _confine)
         while True:
             try:
                 table = next(copying)
             except StopIteration as end:
-                return list(end.value)
+                report: CopyReport = end.value
+                return report
             except Exception:  # what the engine says about an error quotes data
                 return None
             begun(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol
 
 from sqlglot import exp
@@ -70,11 +71,35 @@ def written_out(aggregate: Aggregate, typed: exp.Expression) -> Aggregate:
 
     Writing takes longer than binding, so it waits until the question is known to be one.
     """
-    text = typed.sql(dialect="duckdb", comments=False)
+    text = _text_of(typed)
     if aggregate.total is not None:
         bounds = canonical_spelling(typed).args["per_group"].sql(dialect="duckdb")
         text = f"{text} with {PER_GROUP} => {bounds}"
     return replace(aggregate, text=text)
+
+
+def _text_of(node: exp.Expression) -> str:
+    """Return a statistic as it is understood; those of all rows, or of a column, are remembered."""
+    given = {name: value for name, value in node.args.items() if value}
+    operand = given.pop("this", None)
+    if not given.keys() - {"big_int"} and isinstance(operand, exp.Star | exp.Column):
+        inside = [value for value in operand.args.values() if value]
+        if not inside and isinstance(operand, exp.Star):
+            return _text_of_column(type(node), bool(given), None)  # type: ignore[arg-type]
+        if len(inside) == 1 and type(inside[0]) is exp.Identifier:
+            name = str(inside[0].this), bool(inside[0].args.get("quoted"))
+            return _text_of_column(type(node), bool(given), name)  # type: ignore[arg-type]
+    return node.sql(dialect="duckdb", comments=False)
+
+
+@lru_cache(maxsize=256)
+def _text_of_column(
+    kind: type[exp.Expression], big_int: bool, name: tuple[str, bool] | None
+) -> str:
+    """Return a statistic of a column, by its name and whether that was quoted, or of all rows."""
+    operand = exp.Star() if name is None else exp.column(exp.to_identifier(*name))
+    made = kind(this=operand, **({"big_int": True} if big_int else {}))
+    return made.sql(dialect="duckdb", comments=False)
 
 
 def _bound(node: exp.Expression, text: str, rows: RowBinder) -> Aggregate:

@@ -10,6 +10,7 @@ was wrong.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -180,3 +181,23 @@ class Dialect(DuckDB):
             if made is not None:
                 _keep(made, first, self.sql[first.start : self._prev.end + 1])
             return made
+
+
+_SETTLED = Dialect()
+_OF_THREAD = threading.local()
+
+
+def words_of(sql: str) -> list[Token]:
+    """Return the words of a text; what cuts them is made once for a thread, and begins anew."""
+    tokenizer = getattr(_OF_THREAD, "tokenizer", None)
+    if tokenizer is None:
+        tokenizer = _OF_THREAD.tokenizer = _SETTLED.tokenizer()
+    try:
+        return list(tokenizer.tokenize(sql))
+    finally:
+        tokenizer._core.reset()  # nothing of the text stays
+
+
+def parser() -> Parser:
+    """Return what reads words by this grammar."""
+    return _SETTLED.parser()

@@ -86,10 +86,10 @@ def check_text(text: str, what: str) -> int:
 def _tokenize(sql: str) -> list[Token]:
     from sqlglot.errors import SqlglotError
 
-    from sanql.parse.text.grammar import Dialect
+    from sanql.parse.text.grammar import words_of
 
     try:
-        return list(Dialect().tokenize(sql))
+        return words_of(sql)
     except (SqlglotError, RecursionError, ValueError) as error:
         if isinstance(error.__cause__, Refused):  # the limit on words ends the reading of them
             raise error.__cause__ from None

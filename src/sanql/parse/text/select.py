@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sanql.errors import Refused
-from sanql.parse.text.grammar import Dialect
+from sanql.parse.text.grammar import parser
 from sanql.parse.text.listing import not_a_select
 from sanql.parse.text.parameters import QuestionText, put_in
 from sanql.parse.text.places import at, place_of_token
@@ -62,7 +62,7 @@ def statements(tokens: Sequence[Token]) -> list[list[Token]]:
 def syntax_tree(tokens: list[Token], sql: str) -> exp.Expr | None:
     """Return a statement as the grammar reads it."""
     try:
-        return next(iter(Dialect().parser().parse(tokens, sql)), None)
+        return next(iter(parser().parse(tokens, sql)), None)
     except sqlglot.errors.SqlglotError as error:
         raise _unreadable(error) from None
 

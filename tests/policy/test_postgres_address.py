@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sanql.errors import PolicyError
 from sanql.policy import LedgerDatabase, load, named_place
-from sanql.policy.ledger_address import is_address, parse_address
+from sanql.policy.postgres_address import is_address, parse_address
 from sanql.policy.section import Mistake
 
 PolicyText = Callable[..., str]
@@ -169,3 +169,26 @@ def test_whatever_is_no_address_is_a_file(tmp_path: Path) -> None:
     assert named_place(str(tmp_path / "a.ledger")) == tmp_path / "a.ledger"
     with pytest.raises(ValueError, match="names no host"):
         named_place("postgresql:///x")
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"source": '"postgresql://host/"'}, "names no database; write postgresql://USER"),
+        ({"source": '"postgresql://host/db?ledger=x"'}, "a parameter that is not known"),
+        (
+            {"source_password_file": '"secret"'},
+            "the source is no PostgreSQL database; leave it out",
+        ),
+        ({"schemas": '["public"]'}, "the source is no PostgreSQL database; leave it out"),
+        ({"source": f'"postgresql://u:{SECRET}@host/db"'}, "SANQL_SOURCE_PASSWORD_FILE"),
+        ({"source": f'"postgresql://u:{SECRET}\\u0007@host/db"'}, "has a password in it"),
+    ],
+)
+def test_a_source_is_read_as_strictly_as_a_ledger(
+    keys: Mapping[str, str], said: str, policy_text: PolicyText, write: Write
+) -> None:
+    with pytest.raises(PolicyError) as caught:
+        load(write(policy_text(keys)))
+    assert said in str(caught.value)
+    assert SECRET not in str(caught.value)
