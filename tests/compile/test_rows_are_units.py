@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,10 @@ import pytest
 from sanql.catalog import PreparedSource
 from sanql.compile import compile_plan
 from sanql.engines import Pool, open_engine, prepare
-from sanql.policy import Policy, load
+from sanql.parse import parse
+from sanql.plan import KnownUnits, outline, price, with_known_norms
+from sanql.plan.best_norm import UnitLengths
+from sanql.policy import Budget, Policy, load
 from support.cells import SECRET, cells_of, priced
 from support.policies import dataset
 
@@ -97,3 +101,28 @@ def test_what_is_joined_is_bounded_as_ever(tmp_path: Path) -> None:
     for sql, grouped in [(QUESTIONS[0], False), (joined, True), (nested, True)]:
         (level,) = priced(sql, policy.tables).levels
         assert ("GROUP BY u" in compile_plan(level, source, SECRET).sql) == grouped
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT SUM(age) FROM people", "SELECT city, SUM(age) FROM people GROUP BY city"]
+)
+def test_a_norm_bounds_the_rows_of_a_table_that_was_declared_unique_before(
+    tmp_path: Path, sql: str
+) -> None:
+    """The copy is the same, and says that units have one row; a norm may be less than that row adds."""
+    town(tmp_path, ROWS)
+    declared = TABLES.replace("unique = true", "rows_per_unit_max = 5")
+    (tmp_path / "policy.toml").write_text(dataset("data") + declared)
+    policy = load(tmp_path / "policy.toml")
+    source = prepare(policy, engine=open_engine("in_process"))
+    assert source.one_row == {"people"}
+    known = {"people": KnownUnits((UnitLengths(300, 1.0, 1.0),), sizes={"age": Fraction(2)})}
+    query = parse(sql, policy.tables).query
+    asked = outline(query, policy.tables, policy.neighbours)
+    within = Budget(Fraction(1), Fraction(0))
+    (level,) = price(with_known_norms(asked, known, within), within.epsilon, within.delta).levels
+    (part,) = level.measurements
+    with Pool(source, policy.engine, open_engine("in_process")) as pool:
+        cells = pool.run(compile_plan(level, source, SECRET)).to_pylist()
+    assert part.norm is not None and part.norm.bound == 2
+    assert 0 < sum(row["m0"] for row in cells) <= 300 * part.sensitivity.l1
