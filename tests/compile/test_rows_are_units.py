@@ -117,7 +117,7 @@ def test_a_norm_bounds_the_rows_of_a_table_that_was_declared_unique_before(
     source = prepare(policy, engine=open_engine("in_process"))
     assert source.one_row == {"people"}
     known = {"people": KnownUnits((UnitLengths(300, 1.0, 1.0),), sizes={"age": Fraction(2)})}
-    query = parse(sql, policy.tables).query
+    query = parse(sql, policy.tables).private
     asked = outline(query, policy.tables, policy.neighbours)
     within = Budget(Fraction(1), Fraction(0))
     (level,) = price(with_known_norms(asked, known, within), within.epsilon, within.delta).levels

@@ -134,9 +134,9 @@ def _rows_are_units(level: Level, layout: Layout) -> bool:
     """Return whether each row that counts is all there is of its unit, so that no limit binds.
 
     Rows are units by declaration, or because the one table that is read was seen to have one row for
-    each: then every limit keeps the row as it is, and the cells are the same as with limits. A norm may be
-    less than one row adds, so where there is one (the table was declared `unique` when it was copied, and
-    is no longer) rows go the way of all others.
+    each: then every limit keeps the row as it is, and the cells are the same as with limits. A norm may
+    be less than one row adds; where there is one (the table was declared `unique` when it was copied,
+    and is no longer) rows go the way of all others.
     """
     source = level.query.source
     return not isinstance(level.outline.table.unit, ColumnUnit) or (
