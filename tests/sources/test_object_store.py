@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 import sanql
 from sanql.errors import LedgerError, PolicyError
@@ -179,3 +180,26 @@ def test_an_address_names_a_folder_and_holds_no_credentials(
     with pytest.raises(PolicyError) as caught:
         load(tmp_path / "policy.toml")
     assert said in str(caught.value) and "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            "abfs://clinic@north.dfs.core.windows.net/a",
+            "abfss://clinic@north.dfs.core.windows.net/a",
+        ),
+        (
+            "abfs://clinic@north.dfs.core.windows.net/a",
+            "abfss://north.dfs.core.windows.net/clinic/a",
+        ),
+        ("s3://clinic/a?region=eu-north-1", "s3://clinic//a/./?region=eu-north-1"),
+        ("gs://clinic/a", "gs://clinic//a/"),
+    ],
+)
+def test_a_store_spelled_otherwise_belongs_to_the_same_account(first: str, second: str) -> None:
+    addresses = [
+        object_store.address_in_store(ObjectStore(each), fs.FileSystem.from_uri(each)[1])
+        for each in (first, second)
+    ]
+    assert addresses[0] == addresses[1]

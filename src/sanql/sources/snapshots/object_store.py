@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from posixpath import normpath
 from typing import TYPE_CHECKING, Any
 
 from sanql.account import Address, address_of
@@ -72,8 +73,21 @@ class _Store:
         """Return how an account claims a file or folder; one of this machine is known by its inode."""
         if self.system.type_name == "local":
             return address_of(Path(path))
-        scheme = self.place.address.partition(":")[0]
-        return Address(Path(f"/{scheme}:") / path, f"{scheme}:{path}", folder=False)
+        return address_in_store(self.place, path)
+
+
+def address_in_store(place: ObjectStore, path: str) -> Address:
+    """Return how an account claims what lies at a path of a store, however either is spelled.
+
+    `abfs` and `abfss` are one store, with and without TLS; some stores take `a//b` and `a/./b` for `a/b`.
+
+    >>> from sanql.policy import ObjectStore
+    >>> address_in_store(ObjectStore("abfss://clinic@north/lake"), "clinic//lake/").identity
+    'abfs:clinic/lake'
+    """
+    scheme = place.address.partition(":")[0]
+    store, within = "abfs" if scheme == "abfss" else scheme, normpath(path.strip("/"))
+    return Address(Path(f"/{store}:") / within, f"{store}:{within}", folder=False)
 
 
 def look_at_store(policy: Policy, place: ObjectStore) -> None:
