@@ -138,6 +138,23 @@ def test_every_analyst_is_told_what_limits_keep_and_without_it_that_nobody_knows
     assert spent(ana.budget())["ana"] == pytest.approx(0.1)
 
 
+def test_no_share_is_told_without_the_large_units_that_it_leaves_out(
+    opened: Callable[..., San],
+) -> None:
+    """A limit that nobody seen exceeds may keep little, where a few have most of the rows."""
+    san = opened()
+    (profile,) = san.profile("visits", **PRICE)  # type: ignore[arg-type]
+    of_rows = [line for line in profile.lines() if line.startswith("  rows: ")]
+    assert of_rows[-1] == "  rows: a limit of 8 keeps all"
+    assert (
+        "units have more than 8, and limits may take most of theirs; of the others'" in of_rows[0]
+    )
+    said = limits_line(san)
+    assert ", apart from up to " in said and "which may lose most of theirs" in said
+    suggested = str(san.suggest_limits("visits"))
+    assert "some may have more than 8 rows: what they lose is in no line" in suggested
+
+
 def test_a_repeat_that_is_at_hand_is_told_of_a_profile_that_came_since(
     opened: Callable[..., San],
 ) -> None:

@@ -59,6 +59,16 @@ def _indexed(columns: dict[str, list[int]]) -> object:
     return pytest.importorskip("pandas").DataFrame(columns).set_index("age", drop=False)
 
 
+def _by_person(columns: dict[str, list[int]]) -> object:
+    return pytest.importorskip("pandas").DataFrame(columns).set_index("person_id")
+
+
+def _doubled(columns: dict[str, list[int]]) -> object:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(columns)
+    return pandas.concat([frame, frame[["age"]]], axis=1)
+
+
 def _polars(columns: dict[str, list[int]]) -> object:
     polars = pytest.importorskip("polars")
     halves = [polars.DataFrame({k: v[:3] for k, v in columns.items()})]
@@ -91,8 +101,51 @@ def test_the_same_rows_are_the_same_data_whatever_frame_holds_them(
 
 
 def test_an_index_of_pandas_is_no_hindrance(policy: Path) -> None:
-    with sanql.open(policy, tables={"people": _indexed(people()), "cities": CITIES}) as san:
-        assert san.query(COUNT, epsilon="0.1").columns == ["count"]
+    for frame in (_indexed(people()), _by_person(people())):
+        with sanql.open(policy, tables={"people": frame, "cities": CITIES}) as san:
+            assert san.query(COUNT, epsilon="0.1").columns == ["count"]
+            assert san.query("SELECT AVG(age) FROM people", epsilon="0.1").columns == ["avg"]
+
+
+def _with_remarks(columns: dict[str, list[int]]) -> object:
+    mixed = [*["so", 7] * len(columns["age"])][: len(columns["age"])]
+    return pytest.importorskip("pandas").DataFrame({"remark": mixed, **columns})
+
+
+@pytest.mark.parametrize("kind", [_with_remarks, lambda c: {"remark": [["a"]] * ROWS, **c}])
+def test_columns_that_the_policy_does_not_use_are_not_kept_and_change_nothing(
+    kind: Callable[[dict[str, list[int]]], object], policy: Path
+) -> None:
+    loaded = load(policy)
+    snapshot_frames(loaded, {"people": pa.table(people()), "cities": CITIES})
+    before = _files(locate(loaded).paths())
+    snapshot_frames(loaded, {"people": kind(people()), "cities": CITIES})
+    assert _files(locate(loaded).paths()) == before
+
+
+def test_texts_that_a_library_codes_are_texts(policy: Path) -> None:
+    polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    loaded, names = load(policy), ["A", "B", None]
+    snapshot_frames(loaded, {"people": people(), "cities": {"name": names}})
+    before = _files(locate(loaded).paths())
+    coded = [
+        polars.DataFrame({"name": polars.Series(names, dtype=polars.Categorical)}),
+        polars.DataFrame({"name": polars.Series(names, dtype=polars.Enum(["B", "A"]))}),
+        pandas.DataFrame({"name": pandas.Categorical(names)}),
+        pa.table({"name": pa.array(names).dictionary_encode()}),
+    ]
+    for cities in coded:
+        snapshot_frames(loaded, {"people": people(), "cities": cities})
+        assert _files(locate(loaded).paths()) == before
+
+
+def test_a_frame_that_lacks_a_column_leaves_what_was_passed_before(policy: Path) -> None:
+    with sanql.open(policy, tables={"people": people(), "cities": CITIES}) as san:
+        san.query(COUNT, epsilon="0.1")
+    with pytest.raises(PolicyError, match='no column "age"'):
+        sanql.open(policy, tables={"people": {"person_id": [1, 2]}, "cities": CITIES})
+    with sanql.open(policy) as san:
+        assert san.query("SELECT AVG(age) FROM people", epsilon="0.1").version == 1
 
 
 def test_questions_are_asked_of_what_was_passed(policy: Path) -> None:
@@ -150,8 +203,25 @@ def test_a_policy_with_a_source_takes_no_tables(policy: Path) -> None:
         ),
         ({"people": people(), "People": people(), "cities": CITIES}, "passed twice"),
         ({"people": 7, "cities": CITIES}, "table.people: a int is no table"),
-        ({"people": {"person_id": [1, "Alice"], "age": [1, 2]}, "cities": CITIES}, "mixes types"),
-        ({"people": {"person_id": [1, 2], "age": [1]}, "cities": CITIES}, "cannot be kept"),
+        (people(), "table.people: no such table was passed"),
+        (_pandas(people()), "a DataFrame was passed, and not tables by their names"),
+        (
+            {"people": {"person_id": [1, "Alice"], "age": [1, 2]}, "cities": CITIES},
+            "table.people.column.person_id: the column mixes types",
+        ),
+        (
+            {"people": _pandas({"person_id": [1, "Alice"], "age": [1, 2]}), "cities": CITIES},
+            "table.people.column.person_id: the column mixes types",
+        ),
+        (
+            {"people": {"person_id": [1, 2], "age": [1]}, "cities": CITIES},
+            "not as long as the others",
+        ),
+        (
+            {"people": {"person_id": [1]}, "cities": CITIES},
+            'table.people.column.age: the source has no column "age"',
+        ),
+        ({"people": _doubled(people()), "cities": CITIES}, 'several columns are called "age"'),
     ],
 )
 def test_what_does_not_fit_is_named_and_no_value_of_it(

@@ -321,7 +321,7 @@ def test_every_fault_is_named_at_once_with_the_nearest_name(
         (
             "table.odd.privacy_unit",
             'the source stores "id" as DOUBLE, which is no privacy unit',
-            "declare the type it is stored as, or store it as the type declared",
+            'store whole numbers or text; in pandas, astype("Int64") has room for missing ones',
         ),
         (
             "table.odd.column.tags",

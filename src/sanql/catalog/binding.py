@@ -291,7 +291,9 @@ def _bind_column(
             return Fault(
                 place,
                 f'the source stores "{column}" as {field.physical}, which is no {kind}',
-                "declare the type it is stored as, or store it as the type declared",
+                "declare the type it is stored as, or store it as the type declared"
+                if declared
+                else 'store whole numbers or text; in pandas, astype("Int64") has room for missing ones',
             )
         expressions.append((field.name, expression))
     if len(stored) > 1:

@@ -66,7 +66,8 @@ def _said(limit: str, share: KeptShare | None, what: str) -> str:
         return f"what {limit} keeps is not known"
     beyond = ""
     if share.units_above:
-        beyond = f", but for at most {share.units_above:,} units with more than {share.up_to:,}"
+        beyond = f", apart from up to {share.units_above:,} units with more than {share.up_to:,},"
+        beyond += " which may lose most of theirs"
     share_in_words = share.in_words()
     of_all = "" if share_in_words == "all" else " of all"
     return f"{limit} keeps {share_in_words}{of_all} {what}{beyond}"

@@ -135,17 +135,15 @@ def _units(spread: UnitSpread) -> str:
 
 
 def _spread(noun: str, spread: UnitSpread) -> list[str]:
-    """Return a line for each limit that takes something away, and what is not known of the largest."""
+    """Return what is not known of the largest units, then a line for each limit on the others."""
     if spread.last is None:
         return [f"  {noun}: no {spread.least} units have alike many"]
     lines = [
         f"  {noun}: a limit of {edge:,} keeps {share.in_words()}" for edge, share in _shares(spread)
     ]
     above = spread.units_above(spread.last, MISSED / len(spread.counts))
-    return [
-        *lines,
-        f"  {noun}: at most {above:,} units have more than {spread.edges[spread.last]:,}",
-    ]
+    largest = f"  {noun}: at most {above:,} units have more than {spread.edges[spread.last]:,}"
+    return [f"{largest}, and limits may take most of theirs; of the others'", *lines]
 
 
 def _shares(spread: UnitSpread) -> list[tuple[int, KeptShare]]:

@@ -143,9 +143,11 @@ class Suggestion:
             kept, lost = f"{advised.noun} kept", f"{advised.noun} lost"
             lines += [advised.key, f"  limit  units within  {kept:>11}      noise  {lost:>11}"]
             lines += [_line(choice, advised.limit) for choice in advised.choices]
-            lines.append(
-                f"  fewer than {advised.units_least} units in a line cannot be told from none"
-            )
+            lines += [
+                f"  fewer than {advised.units_least} units in a line cannot be told from none",
+                f"  some may have more than {advised.choices[-1].limit:,} {advised.noun}: what they"
+                " lose is in no line",
+            ]
         price = "a repeat, free" if self.cached else f"epsilon {show_upper(self.charge.epsilon)}"
         lines.append(
             f"noise and loss are those of a count at epsilon {show_upper(self.epsilon_typical)}; "

@@ -138,6 +138,6 @@ def source_changed(version: int) -> Refused:
         "source_changed",
         f"the source is not what it was when version {version} of the data was opened, so it is not "
         "read",
-        "put the files back, or let the owner say `sanql refresh`, which opens the next version; "
-        "questions answered before can still be repeated",
+        "put the files back (or pass the tables as they were), or let the owner say `sanql refresh`, "
+        "which opens the next version; questions answered before can still be repeated",
     )

@@ -32,10 +32,12 @@ def chosen_columns(policy: Policy, table: Table, names: Sequence[str]) -> list[s
     for name in wanted or ():
         named = [each for each in names if fold(each) == fold(name)]
         named = [each for each in named if each == name] or named
-        if len(named) != 1:
+        at = f"table.{table.name}.column.{name}"
+        if not named:
             hint = suggest_similar(name, names) or "name one that it has"
-            at = f"table.{table.name}.column.{name}"
-            return Fault(at, f'the source has no column "{name}", or several', hint)
+            return Fault(at, f'the source has no column "{name}"', hint)
+        if len(named) > 1:
+            return Fault(at, f'several columns are called "{name}"', "rename one of them")
         chosen += named
     return chosen
 
