@@ -23,3 +23,14 @@ def few_rows_of(rows: Iterable[tuple[Any, ...]], few: int) -> list[Any]:
     rows = list(rows)
     rest = (pytest.param(*row, marks=pytest.mark.soak) for row in rows[few:])
     return [*rows[:few], *rest]
+
+
+def share_of(values: Iterable[Any], every: int, first: int = 0) -> list[Any]:
+    """Return the values as parameters too, all but each so-manieth from the first for `make soak`.
+
+    So that a share of cases in files has some of each file; tests with other firsts have other cases.
+    """
+    return [
+        value if number % every == first else pytest.param(value, marks=pytest.mark.soak)
+        for number, value in enumerate(values)
+    ]
