@@ -30,7 +30,16 @@ def share_of(values: Iterable[Any], every: int, first: int = 0) -> list[Any]:
 
     So that a share of cases in files has some of each file; tests with other firsts have other cases.
     """
+    return share_rows_of(((value,) for value in values), every, first)
+
+
+def share_rows_of(rows: Iterable[tuple[Any, ...]], every: int, first: int = 0) -> list[Any]:
+    """Return the same for several parameters, whose values each row has.
+
+    Where rows are a product, a share that has no factor in common with the last number of values has
+    all of them.
+    """
     return [
-        value if number % every == first else pytest.param(value, marks=pytest.mark.soak)
-        for number, value in enumerate(values)
+        pytest.param(*row, marks=[] if number % every == first else pytest.mark.soak)
+        for number, row in enumerate(rows)
     ]
