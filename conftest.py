@@ -17,7 +17,7 @@ settings.register_profile("sanql", deadline=None)  # a busy machine is no fault
 settings.register_profile("few", settings.get_profile("sanql"), max_examples=20)  # `make check`
 settings.load_profile("sanql")
 NAMED_FILE = re.compile(r"^```toml\n# (\w+\.toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SLOW_FILE = re.compile(rb"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
+WHOLE_FILE = re.compile(rb"^pytestmark = \[?pytest\.mark\.(slow|soak)\b", re.MULTILINE)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -37,10 +37,12 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where nothing slow is run, files that are slow as a whole are not even imported."""
-    if collection_path.suffix != ".py" or "not slow" not in config.getoption("markexpr"):
+    """Files that are left out as a whole, where nothing slow or no soaking is run, are not imported."""
+    if collection_path.suffix != ".py":
         return None
-    return True if SLOW_FILE.search(collection_path.read_bytes()) else None
+    marked = WHOLE_FILE.search(collection_path.read_bytes())
+    left_out = marked is not None and f"not {marked[1].decode()}" in config.getoption("markexpr")
+    return True if left_out else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,7 @@ from sanql.options import Accuracy
 from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.level import Level
 from support.one_level import plan_of
-from support.volume import few_of
+from support.volume import share_rows_of
 
 Planned = Callable[..., Level]
 FALSE_ALARM = 1e-9
@@ -78,8 +79,10 @@ def test_without_noise_quantiles_lie_between_neighbouring_rows(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("price", few_of([("1", "0"), ("5", "1e-5"), ("40", "0")], 2))
-@pytest.mark.parametrize("shape", few_of(["gap", "spread", "spike"], 2))
+@pytest.mark.parametrize(
+    ("shape", "price"),
+    share_rows_of(product(["gap", "spread", "spike"], [("1", "0"), ("5", "1e-5"), ("40", "0")]), 4),
+)
 def test_intervals_hold_as_often_as_they_say(
     planned: Planned, shape: str, price: tuple[str, str]
 ) -> None:

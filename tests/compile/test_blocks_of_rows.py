@@ -22,6 +22,7 @@ from sanql.kernel import lockdown
 from sanql.question.constants import integer_literal, moment_literal, text_literal
 from sanql.question.expressions import Expr, Facts, Literal, Type
 from support.scalar_expressions import EXPRESSIONS
+from support.volume import share_of
 
 BLOCK = 2048
 SCANS = {name: f't."{name}"' for name in TABLE.columns}
@@ -109,7 +110,7 @@ def literal(value: object) -> Literal | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.parametrize("text", share_of(EXPRESSIONS, 3))
 def test_a_filter_keeps_the_rows_of_which_its_condition_is_true(
     blocks: duckdb.DuckDBPyConnection, text: str
 ) -> None:

@@ -9,6 +9,7 @@ at most 1e-10 for each of the two worlds.
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from exact.towns import MEMBER, SCORE, write_policy
 from sanql.exact.terms import terms_of
 from sanql.policy import load
 from sanql.policy.exact.model import ExactValues
+from support.volume import share_rows_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
@@ -55,8 +57,7 @@ def scores(rng: np.random.Generator, exact: ExactValues, unknown: int) -> NDArra
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", ["0.2", "0.5", "1"])
-@pytest.mark.parametrize("x", [1, 5])
+@pytest.mark.parametrize(("x", "epsilon"), share_rows_of(product([1, 5], ["0.2", "0.5", "1"]), 2))
 def test_sums_stay_under_the_certified_trade_off(tmp_path: Path, epsilon: str, x: int) -> None:
     text = SCORE.replace("epsilon = 1,", f"epsilon = {epsilon},").replace("1e-6", "0.5")
     exact = declared(tmp_path, text.replace("records_min = 150", "records_min = 60"), "score")

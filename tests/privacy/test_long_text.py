@@ -8,6 +8,7 @@ depends on the question alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sanql.policy.model import Policy
 from sanql.san import San
 from support.cells import cells_of
 from support.policies import dataset
+from support.volume import share_rows_of
 
 POLICY = (
     dataset("{source}", name="letters", epsilon="100.0", delta="1e-3", accounting="renyi")
@@ -204,8 +206,10 @@ UNITS = ["a", "x" * 4096, "x" * 4097, "x" * 4098, "x" * 4096 + "é", "é" * 2049
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["duckdb", "enum", "parquet", "csv", "blob"])
-@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize(
+    ("declared", "form"),
+    share_rows_of(product([False, True], ["duckdb", "enum", "parquet", "csv", "blob"]), 2),
+)
 def test_a_long_identifier_is_never_taken_for_another_one(
     tmp_path: Path, form: str, declared: bool
 ) -> None:

@@ -37,7 +37,7 @@ from sanql.plan.level import Level
 from sanql.plan.norms import bounded_by_norm, norm_of
 from sanql.plan.plan import outline, price
 from sanql.policy.model import Neighbours
-from support.volume import few_of, few_rows_of
+from support.volume import few_of, few_rows_of, share_rows_of
 
 pytestmark = pytest.mark.slow
 
@@ -158,9 +158,10 @@ def test_counts_of_every_unit_are_scaled_by_the_rule_and_move_no_further_than_de
         assert attained > 0.99 * whole / (2 if level.outline.neighbours == "change-one" else 1)
 
 
-@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("limits", few_of(LIMITS[2:0:-1] + LIMITS[3:], 1))
-@pytest.mark.parametrize("sql", [VALUES, SUM, SIGNED, AVERAGE, ALL])
+@pytest.mark.parametrize(
+    ("order", "sql"), share_rows_of(product([1, 2], [VALUES, SUM, SIGNED, AVERAGE, ALL]), 2)
+)
 def test_sums_and_averages_move_no_further_than_declared(
     sql: str, limits: Bounding, order: int, tmp_path: Path
 ) -> None:
@@ -208,10 +209,10 @@ def test_a_sum_by_itself_is_scaled_by_its_own_length(tmp_path: Path) -> None:
         assert vector == (0, 40 * level.measurements[0].scale, 0)
 
 
-@pytest.mark.parametrize("own", [1, 7, 50, 10**6])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("sql", [SUM, SIGNED])
+@pytest.mark.parametrize(
+    ("sql", "relation", "order", "own"),
+    share_rows_of(product([SUM, SIGNED], RELATIONS, [1, 2], [1, 7, 50, 10**6]), 3),
+)
 def test_a_sum_whose_own_norm_is_known_is_scaled_to_it_and_no_longer_than_limits_allow(
     sql: str, relation: Neighbours, order: int, own: int, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import duckdb
@@ -17,6 +18,7 @@ from sanql.errors import Refused
 from sanql.san import San
 from support.plans import plan_of
 from support.samplers import SilentSampler
+from support.volume import share_rows_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
@@ -40,8 +42,7 @@ def plain() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("table", list(UNITS))
+@pytest.mark.parametrize(("table", "epsilon"), share_rows_of(product(UNITS, EPSILONS), 2))
 def test_the_row_is_what_the_missing_groups_have_together(
     san: San, plain: duckdb.DuckDBPyConnection, table: str, epsilon: str
 ) -> None:

@@ -24,6 +24,7 @@ from sanql.mechanisms import SummedNoise
 from sanql.plan.level import Level
 from sanql.policy.model import Neighbours
 from support.cells import priced
+from support.volume import share_rows_of
 
 EMPTY: dict[str, Any] = dict.fromkeys(ENGINE)
 RELATIONS: list[Neighbours] = ["add-remove", "change-one"]
@@ -77,8 +78,7 @@ def cells_alone(level: Level, policy: Any, units: list[list[dict[str, Any]]]) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limits", LIMITS)
-@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize(("limits", "sql"), share_rows_of(product(LIMITS, QUESTIONS), 3))
 def test_no_unit_moves_both_sides_together_by_more_than_their_noise_is_for(
     sql: str, limits: Bounding, tmp_path: Path
 ) -> None:

@@ -15,22 +15,24 @@ from sanql.compile.statement import compile_plan
 from sanql.engines import Pool, open_engine, prepare
 from sanql.plan.level import Level
 from sanql.question.public_query import PublicQuery
+from support.volume import few_of, share_of
 
 pytestmark = pytest.mark.slow
 
 CASES = list(cases(refused=False))
 SECRET = 7
 SHORT, FEW = 2_500, 3
+EVERY = 4  # case of a shape; `make soak` has all
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", share_of(CASES, EVERY), ids=str)
 def test_five_parts_have_the_cells_of_one(case: Case, shape: Callable[[str], Shape]) -> None:
     asked = shape(case.shape)
     for level in levels(asked, case):
         compare(asked, level, 5)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", share_of(CASES, EVERY, 2), ids=str)
 def test_a_prepared_copy_has_the_cells_of_the_original(
     case: Case, shape: Callable[[str], Shape], copy: Callable[[str], tuple[PreparedSource, Pool]]
 ) -> None:
@@ -42,7 +44,7 @@ def test_a_prepared_copy_has_the_cells_of_the_original(
         check_same(level, asked.engine.run(original), pool.run(prepared))
 
 
-@pytest.mark.parametrize("name", ["hospital", "retail"])
+@pytest.mark.parametrize("name", few_of(["hospital", "retail"], 1))
 def test_256_parts_have_the_cells_of_one(name: str, shape: Callable[[str], Shape]) -> None:
     """Each part is planned anew, so of long questions it would take minutes."""
     asked = shape(name)

@@ -40,6 +40,7 @@ CLIENTS = 6
 COMMANDS_BESIDE = 0.25  # the share of kills before which an owner's command comes and goes
 EPSILON = Fraction(1, 100)
 BUDGET = 400  # questions that an account holds; then the next account begins
+TOLD_TO_END: list[int] = []  # the signals that said so
 DOCUMENTED = {
     "unavailable",  # charged, no answer
     "engine_not_ready",  # nothing charged
@@ -196,7 +197,7 @@ def campaign(
     """Kill so many; return how many of each kind, and what clients were told. Raises if broken."""
     rng, done, told = random.Random(seed), Counter[str](), Counter[str]()
     accounts = int(first_in_database)
-    while sum(done.values()) < kills:
+    while not _is_over(kills, done):
         # by turns in a file and in a database
         kept_in = database if database is not None and accounts % 2 else None
         ledger = "" if kept_in is None else kept_in.url(kept_in.new_database())
@@ -224,7 +225,7 @@ def _account(
     with ExitStack() as servers:
         here.append(servers.enter_context(serve_process(town.policy)))
         drained = _drain(here[-1])
-        while sum(done.values()) < kills and town.told["budget_exceeded"] < 5:
+        while not _is_over(kills, done) and town.told["budget_exceeded"] < 5:
             kind = rng.choice(kinds)
             with asking(town, lambda: here[-1].url, [token] * CLIENTS):
                 time.sleep(rng.uniform(0.02, 0.6))
@@ -273,11 +274,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=14)
     parser.add_argument("--summary", type=Path)
     arguments = parser.parse_args()
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # a shell has what it starts with & ignore SIGINT
-        signal.signal(number, _end)
+    for number in (signal.SIGINT, signal.SIGTERM):  # after & a shell has SIGINT ignored
+        signal.signal(number, end)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as held:
         os.environ["XDG_DATA_HOME"] = folder
@@ -290,9 +288,17 @@ def main() -> None:
         arguments.summary.write_text(text, encoding="utf-8")
 
 
-def _end(number: int, _: FrameType | None) -> None:
+def end(number: int, _: FrameType | None) -> None:
     """Leave as after Ctrl-C: servers, their database and the folder go too."""
+    TOLD_TO_END.append(number)
     raise SystemExit(128 + number)
+
+
+def _is_over(kills: int, done: Counter[str]) -> bool:
+    """Return whether enough were killed; leave where the word to end was lost on its way."""
+    if TOLD_TO_END:  # what is raised while an object is finalized goes nowhere
+        raise SystemExit(128 + TOLD_TO_END[0])
+    return sum(done.values()) >= kills
 
 
 def _progress(line: str) -> None:

@@ -16,6 +16,8 @@ from sanql.server import RequestLimits, ServerSettings
 from support.policies import dataset
 from support.serving import COUNT, Served, served
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 def test_an_answer_is_the_local_one_and_its_repeat_is_free(hospital: Served) -> None:
     with hospital.client() as ana:

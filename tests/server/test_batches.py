@@ -13,7 +13,7 @@ import pytest
 from sanql.san import San
 from support.serving import COUNT, Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
 OLD = {"sql": "SELECT COUNT(*) FROM people WHERE age > $least", "parameters": {"least": 60}}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from server import killing
 from server.killing import campaign
 from support.postgres import postgres_server
 from support.volume import few_rows_of
@@ -64,3 +65,21 @@ def test_a_campaign_that_is_told_to_end_ends_and_leaves_nothing_behind(
         for path in Path("/proc").glob("[0-9]*/cmdline")
         if str(tmp_path).encode() in path.read_bytes()
     ]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_word_to_end_that_is_lost_on_its_way_ends_a_campaign_before_its_next_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may come while an object is finalized, and what is raised there goes nowhere."""
+    monkeypatch.setattr(killing, "TOLD_TO_END", [])
+
+    class Finalized:
+        def __del__(self) -> None:
+            killing.end(signal.SIGINT, None)
+
+    Finalized()
+    with pytest.raises(SystemExit) as left:
+        campaign(1, 1, tmp_path)
+    assert left.value.code == 128 + signal.SIGINT
+    assert not [*tmp_path.iterdir()]

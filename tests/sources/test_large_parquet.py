@@ -99,13 +99,13 @@ def write_one_text_of_many_rows(path: Path) -> tuple[int, int]:
     "write",
     few_of(
         [
-            write_half_a_million_rows,
             write_wide_text,
             write_one_text_of_many_rows,
+            write_half_a_million_rows,
             write_row_groups,
             write_one_row_group,
         ],
-        3,
+        2,
     ),
 )
 def test_a_parquet_file_of_127_megabytes_is_prepared_and_asked_with_512(

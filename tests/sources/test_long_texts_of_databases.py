@@ -90,7 +90,7 @@ def test_what_is_shown_of_a_question_does_not_tell_of_long_texts(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", STORED)
+@pytest.mark.parametrize("how", few_of(STORED, 1))
 def test_one_persons_long_texts_are_read_and_everybody_elses_beside_them(
     how: str, tmp_path: Path, make_policy: MakePolicy
 ) -> None:
@@ -163,7 +163,7 @@ def test_units_that_are_too_long_are_nobody_and_keep_nobody_from_being_counted(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["DICT_FSST", "Dictionary", "FSST"])
+@pytest.mark.parametrize("name", few_of(["DICT_FSST", "Dictionary", "FSST"], 2))
 def test_texts_of_every_storage_are_copied_as_they_are_read_in_place(
     name: str, tmp_path: Path, make_policy: MakePolicy
 ) -> None:

@@ -74,7 +74,7 @@ def cells(policy: Policy) -> Counter[tuple[object, object]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", few_of(FILES, 4))
+@pytest.mark.parametrize("name", few_of(FILES, 2))
 def test_one_text_of_many_rows_is_read_and_everybody_elses_beside_it(
     name: str, folder: Path, make_policy: MakePolicy
 ) -> None:

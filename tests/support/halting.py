@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sanql.ask import Session
 
@@ -24,7 +24,8 @@ def halted(session: Session) -> Iterator[None]:
         yield
     finally:
         for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+            with suppress(ProcessLookupError):  # whose question was cancelled is ended
+                os.kill(pid, signal.SIGCONT)
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> None:

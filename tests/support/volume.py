@@ -23,3 +23,23 @@ def few_rows_of(rows: Iterable[tuple[Any, ...]], few: int) -> list[Any]:
     rows = list(rows)
     rest = (pytest.param(*row, marks=pytest.mark.soak) for row in rows[few:])
     return [*rows[:few], *rest]
+
+
+def share_of(values: Iterable[Any], every: int, first: int = 0) -> list[Any]:
+    """Return the values as parameters too, all but each so-manieth from the first for `make soak`.
+
+    So that a share of cases in files has some of each file; tests with other firsts have other cases.
+    """
+    return share_rows_of(((value,) for value in values), every, first)
+
+
+def share_rows_of(rows: Iterable[tuple[Any, ...]], every: int, first: int = 0) -> list[Any]:
+    """Return the same for several parameters, whose values each row has.
+
+    Where rows are a product, a share that has no factor in common with the last number of values has
+    all of them.
+    """
+    return [
+        pytest.param(*row, marks=[] if number % every == first else pytest.mark.soak)
+        for number, row in enumerate(rows)
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import linecache
 import signal
 import subprocess
@@ -102,11 +103,13 @@ class Lines:
 
 
 def ask(san: San, number: int, lines: Lines) -> None:
+    gc.disable()  # what is raised while rubbish is collected is lost
     sys.settrace(lines)
     try:
         san.query(f"SELECT COUNT(*) FROM people WHERE number = {number}", epsilon="0.1")
     finally:
         sys.settrace(None)
+        gc.enable()
 
 
 def is_true(said: str, newer: list[str], epsilon: str = "0.1") -> bool:

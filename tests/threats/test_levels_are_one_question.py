@@ -53,9 +53,10 @@ class FailsLate:
 
 
 @pytest.fixture(scope="module")
-def asked(place: Place) -> Iterator[San]:
-    """Return San with data and a ledger of its own."""
-    with San(place.policy(place.database("levels.duckdb").name, "levels"), "ana") as opened:
+def asked(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[San]:
+    """Return San with data and a ledger of its own, also where a process comes back to this file."""
+    name = tmp_path_factory.mktemp("levels").name
+    with San(place.policy(place.database(f"{name}.duckdb").name, name), "ana") as opened:
         yield opened
 
 

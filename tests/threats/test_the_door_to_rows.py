@@ -24,7 +24,7 @@ from sanql.policy import load
 from sanql.san import San
 from support.policies import dataset
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 POLICY = (
     dataset("{source}", name="{name}", epsilon=1, delta=0)

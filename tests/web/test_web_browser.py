@@ -10,6 +10,7 @@ import shutil
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from sanql.account import Role
 from sanql.server.http import asking
 from support.serving import Served
+from support.volume import share_rows_of
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="no browser is tried: playwright is not installed"
@@ -219,8 +221,7 @@ def test_no_page_violates_its_own_policy_and_none_scrolls_sideways(
         assert wide <= 0, f"{address} is {wide} pixels too wide for a phone"
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("role", PAGES)
+@pytest.mark.parametrize(("colours", "role"), share_rows_of(product(["light", "dark"], PAGES), 2))
 def test_pages_are_for_everybody(sign_in: Open, role: Role, colours: str) -> None:
     """What axe finds by the rules of WCAG 2.2, levels A and AA: contrast, names, labels, order."""
     name = {"analyst": "ana", "officer": "olga", "owner": "otto"}[role]

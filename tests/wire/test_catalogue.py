@@ -26,6 +26,8 @@ from support.serving import Served, served
 from wire.conftest import Connect
 from wire.talking import talk_to
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 needs_psql = pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")
 
 

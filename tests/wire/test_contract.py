@@ -14,7 +14,7 @@ from sanql import Accuracy, San, SanqlError
 from sanql.server import ServerSettings
 from support.serving import Served, served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
