@@ -152,6 +152,28 @@ def test_rows_without_groups_are_limited_as_suits_what_is_shown() -> None:
     assert totals == NO_LIMITS  # by norm: no row is dropped
 
 
+def test_rows_of_quantiles_are_limited_like_those_of_means() -> None:
+    """A value picked among many is off by more rows than a count: fewer rows of a unit, less noise."""
+    middle, last, mean, both = (
+        limits_by_profile(asked(f"SELECT {shown} FROM flights"), KNOWN, PRICE).rows
+        for shown in ("MEDIAN(miles)", "MAX(miles)", "AVG(miles)", "MEDIAN(miles), COUNT(*)")
+    )
+    assert middle is not None and last is not None and mean is not None and both is not None
+    assert middle == last <= mean < TABLE.rows_per_unit_max
+    assert middle < both  # a count is not to lose more than a tenth of all rows
+
+
+def test_units_in_groups_that_are_selected_are_counted_in_as_many_as_they_are_in() -> None:
+    counted, rows, both = (
+        limits_by_profile(
+            asked(f"SELECT dest, {shown} FROM flights GROUP BY dest"), KNOWN, PRICE
+        ).groups
+        for shown in ("COUNT(DISTINCT plane)", "COUNT(*)", "COUNT(*), COUNT(DISTINCT plane)")
+    )
+    assert counted is not None and counted < 24
+    assert rows is None and both is None  # rows are bounded by norm, and drop no group
+
+
 @pytest.mark.parametrize(
     ("sql", "values"),
     [

@@ -13,7 +13,7 @@ from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.find_bounds import read_question
 from sanql.ask.measure import recorded
 from sanql.ask.own_history import BATCH
-from sanql.ask.price import known_units, outline_question
+from sanql.ask.price import known_units, outline_question, suited_to_known
 from sanql.ask.request import Request, check_key, read_request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
@@ -28,7 +28,6 @@ from sanql.plan import (
     check_selection_delta,
     default_delta,
     plan_batch,
-    with_known_norms,
 )
 from sanql.policy import Budget
 from sanql.question import PublicQuery
@@ -141,6 +140,7 @@ def naming_question(number: int) -> Iterator[None]:
 
 def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
     """Return the questions of a batch planned together; what can be refused is refused here."""
+    asked: dict[int, BoundedQuestion] = {}
     outlines: dict[int, Outline] = {}
     public: dict[int, PublicQuery] = {}
     for number, request in enumerate(batch.requests):
@@ -152,8 +152,8 @@ def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
                 continue
             if parsed.bounds_needed:
                 raise _bounds_needed(".".join(parsed.bounds_needed[0]))
-            question = BoundedQuestion(parsed.question, parsed.tables)
-            outlines[number] = outline_question(session, request, question)
+            asked[number] = BoundedQuestion(parsed.question, parsed.tables)
+            outlines[number] = outline_question(session, request, asked[number])
     if not outlines:
         return PlannedBatch(public, (), None)
     free = all(outlined.free for outlined in outlines.values())
@@ -162,7 +162,10 @@ def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
     plan = plan_batch(list(outlines.values()), epsilon, delta)
     if known and (batch.price.fresh or recorded(session, batch.analyst, plan) is None):
         each_price = Budget(epsilon / len(outlines), delta)
-        outlines = {n: with_known_norms(each, known, each_price) for n, each in outlines.items()}
+        outlines = {
+            n: suited_to_known(session, batch.requests[n], asked[n], each, known, each_price)
+            for n, each in outlines.items()
+        }
         plan = plan_batch(list(outlines.values()), epsilon, delta)
     for number, planned in zip(outlines, plan.questions, strict=True):
         with naming_question(number):

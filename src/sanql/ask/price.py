@@ -86,6 +86,18 @@ def _outline_with(
         return outlined
     options = request.options
     within = Budget(options.epsilon or Fraction(1), options.delta or Fraction(0))
+    return suited_to_known(session, request, question, outlined, known, within)
+
+
+def suited_to_known(
+    session: Session,
+    request: Request,
+    question: BoundedQuestion,
+    outlined: Outline,
+    known: Mapping[str, KnownUnits],
+    within: Budget,
+) -> Outline:
+    """Return an outline with the limits and norms that suit what is known of units, within a price."""
     chosen = limits_by_profile(outlined, known, within)
     if chosen != NO_LIMITS:
         outlined = outline_question(session, request, question, chosen)

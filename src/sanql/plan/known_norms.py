@@ -20,7 +20,7 @@ from sanql.account import gaussian_rho_lower
 from sanql.measurements import Measured, OwnNorm, UnitNorms, sensitivity_of_key_weights
 from sanql.plan.best_norm import DIFFERENCE_OF_AVERAGE, Lengths, NormCost, best_norm
 from sanql.plan.chosen_values import groups_known
-from sanql.plan.keys import OneGroup, PublicKeys, keys_of
+from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys, keys_of
 from sanql.plan.level import LevelOutline
 from sanql.plan.plan import Outline
 from sanql.policy import Budget
@@ -31,7 +31,10 @@ DELTA_TYPICAL = Fraction(1, 10**9)  # where a question has none, and no Gaussian
 GROUPS_UNKNOWN = 16
 GROUPS_BEYOND = 2  # times as many groups as an average unit is in, if that is all that is known
 UNITS_PER_VALUE = 16  # so many more units than values: one value of each finds them all
+RANKS_OFF = 12
+"""How many times as far as a noisy count a picked value is off, in rows: about ln 65,536."""
 _COUNTED = (Measured.ROWS, Measured.VALUES, Measured.SUM)
+_RANKED = (Measured.PICKS, Measured.LADDER)
 
 
 @dataclass(frozen=True)
@@ -252,7 +255,7 @@ def _cost(
     if groups is None:
         averages = [units.average_groups(name) for name in _columns(level.query)]
         groups = math.ceil(max([GROUPS_UNKNOWN, *(GROUPS_BEYOND * each for each in averages)]))
-    means = _shows_means(level.query, measuring.estimates)
+    means = _shows_means(level.query, measuring)
     cost = NormCost(_deviation(price, order, max(1, parts)), max(1, groups), means)
     apart = [
         DIFFERENCE_OF_AVERAGE * float(size / (part.size * part.grid))
@@ -271,22 +274,23 @@ def _deviation(price: Budget, order: int, parts: int) -> float:
     return math.sqrt(parts / (2 * float(rho))) if rho else math.inf
 
 
-def _shows_means(query: Query, estimates: Sequence[Estimate]) -> bool:
-    """Return whether every number of an answer is a mean of rows, or a quotient of counts or sums."""
+def _shows_means(query: Query, measuring: Measuring) -> bool:
+    """Return whether all numbers of an answer are means or quantiles of rows, or quotients of counts."""
     shown = [output.expression for output in query.outputs]
-    return bool(estimates) and all(
-        _is_mean(each, estimates) for each in [*shown, *conjuncts(query.having)]
+    return bool(measuring.estimates) and all(
+        _is_mean(each, measuring) for each in [*shown, *conjuncts(query.having)]
     )
 
 
-def _is_mean(expression: Expr, estimates: Sequence[Estimate]) -> bool:
+def _is_mean(expression: Expr, measuring: Measuring) -> bool:
     match expression:
         case AggregateRef(index):
-            return estimates[index].needs_rows
+            estimate = measuring.estimates[index]
+            return estimate.needs_rows or _kinds(measuring, estimate) <= {*_RANKED}
         case Call("divide", (above, below)) if _has_number(above) and _has_number(below):
             return True
         case Call(args=arguments):
-            return all(_is_mean(each, estimates) for each in arguments)
+            return all(_is_mean(each, measuring) for each in arguments)
         case _:
             return True
 
@@ -301,6 +305,10 @@ def _has_number(expression: Expr) -> bool:
             return False
 
 
+def _kinds(measuring: Measuring, estimate: Estimate) -> set[Measured]:
+    return {measuring.measurements[place].kind for place in estimate.measurements}
+
+
 def _rows(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
     """Return how many rows of a unit should count in a question without groups."""
     measured = level.measuring.measurements
@@ -308,18 +316,31 @@ def _rows(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
     if (
         not isinstance(level.keys, OneGroup)
         or by_norm
-        or any(part.kind not in _COUNTED or part.total is not None for part in measured)
+        or any(part.kind not in _COUNTED + _RANKED or part.total is not None for part in measured)
     ):
         return None
     lengths, _ = _lengths(level.query, units)
-    return best_norm(lengths, _cost(level, level.measuring, units, price, 1), level.limits.rows)
+    cost = _cost(level, level.measuring, units, price, 1)
+    if any(part.kind in _RANKED for part in measured):
+        cost = replace(cost, deviation=RANKS_OFF * cost.deviation)
+    return best_norm(lengths, cost, level.limits.rows)
 
 
 def _groups(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
-    """Return in how many public groups of a column a unit should be counted."""
-    columns = _columns(level.query)
-    counted = any(part.kind is Measured.UNITS for part in level.measuring.measurements)
-    if not isinstance(level.keys, PublicKeys) or len(level.query.keys) != 1 or not counted:
+    """Return in how many groups of a column a unit should be counted.
+
+    Of keys that are selected only where nothing but units is shown: what selects them has its own limit.
+    """
+    columns, measuring = _columns(level.query), level.measuring
+    shown = set[Measured]().union(*(_kinds(measuring, each) for each in measuring.estimates))
+    match level.keys:
+        case PublicKeys():
+            counted = any(part.kind is Measured.UNITS for part in measuring.measurements)
+        case PrivateKeys():
+            counted = shown == {Measured.UNITS}
+        case OneGroup():
+            counted = False
+    if len(level.query.keys) != 1 or not counted:
         return None
     lengths = units.groups.get(columns[0]) if columns else None
     if not lengths:
