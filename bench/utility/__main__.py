@@ -266,6 +266,8 @@ def _behind(found: Mapping[str, Scores | None]) -> list[str]:
                 lines.append(
                     f"- *{question.title}*: {name} {_shown(other)} %, San {_shown(mine)} %. {why}"
                 )
+    if not any(found.get(name) for name in NEEDED):
+        return [*lines, "Not measured: no other library was asked this time.", ""]
     if len(lines) == 2:
         lines.append("Nowhere.")
     told = (
