@@ -182,8 +182,9 @@ limits are chosen by it, none beyond the policy's. *San without a profile* spend
 
 How much a count or a mean may lose, how far means of large units differ, and how many groups there are
 where that is not known are constants of `plan/best_norm.py` and `plan/known_norms.py`; which share of a
-profile is for rows, and how units lie in its bins, of `profile/`. They were set with these flights at hand, so that numbers of *San* for flights are of the data it was tuned on; the other
-shapes were not looked at for it. Rows of means that OpenDP and SmartNoise have follow from the same.
+profile is for rows, and how units lie in its bins, of `profile/`. They were set with these flights at
+hand, so that numbers of *San* for flights are of the data it was tuned on; the other shapes were not
+looked at for it. Rows of means that OpenDP and SmartNoise have follow from the same.
 
 OpenDP truncates rows at random to 256 a plane, then adds Laplace noise to its frames' statistics, with
 its threshold for keys that are not public. Where planes are counted, it is to one row a group and to as
