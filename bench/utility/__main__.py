@@ -181,9 +181,10 @@ question, and not part of the epsilons below. It knows how many rows and groups 
 limits are chosen by it, none beyond the policy's. *San without a profile* spends nothing besides.
 
 How much a count or a mean may lose, how far means of large units differ, and how many groups there are
-where that is not known are constants of `plan/best_norm.py` and `plan/known_norms.py`. They were set with
-these flights at hand, so that numbers of *San* for flights are of the data it was tuned on; the other
-shapes were not looked at for it. Rows of means that OpenDP and SmartNoise have follow from the same.
+where that is not known are constants of `plan/best_norm.py` and `plan/known_norms.py`; which share of a
+profile is for rows, and how units lie in its bins, of `profile/`. They were set with these flights at
+hand, so that numbers of *San* for flights are of the data it was tuned on; the other shapes were not
+looked at for it. Rows of means that OpenDP and SmartNoise have follow from the same.
 
 OpenDP truncates rows at random to 256 a plane, then adds Laplace noise to its frames' statistics, with
 its threshold for keys that are not public. Where planes are counted, it is to one row a group and to as
@@ -266,6 +267,8 @@ def _behind(found: Mapping[str, Scores | None]) -> list[str]:
                 lines.append(
                     f"- *{question.title}*: {name} {_shown(other)} %, San {_shown(mine)} %. {why}"
                 )
+    if not any(found.get(name) for name in NEEDED):
+        return [*lines, "Not measured: no other library was asked this time.", ""]
     if len(lines) == 2:
         lines.append("Nowhere.")
     told = (

@@ -201,7 +201,7 @@ def test_keys_need_less_weight_where_no_unit_is_in_many_groups() -> None:
         for level, place in zip((known, without), places, strict=True)
         if place
     )
-    assert (weights.groups_max, others.groups_max) == (40, 256)
+    assert (weights.groups_max, others.groups_max) == (30, 256)
     assert known.noises[places[0] or 0] == without.noises[places[1] or 0]
     assert known.priced.threshold is not None and without.priced.threshold is not None
     assert known.priced.threshold < 0.96 * without.priced.threshold

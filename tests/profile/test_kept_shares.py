@@ -8,11 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from plan.conftest import TABLES
 from sanql.mechanisms.noise import DiscreteLaplace
 from sanql.mechanisms.sampler import ExactSampler
+from sanql.plan.best_norm import NormCost, best_norm
 from sanql.plan.unit_spread import OCTAVES, PLACES, base_and_width
 from sanql.profile.histogram import SizeCounts, UnitSpread
 from sanql.profile.norms import lengths_of, lengths_of_rows
+from sanql.profile.parts import parts_of
 
 SEEDED = np.random.default_rng(20)
 GEOMETRIC = SEEDED.geometric(0.05, 3000)
@@ -130,6 +133,35 @@ def test_lengths_are_those_of_the_units_that_are_told_from_noise() -> None:
     (each,) = lengths_of_rows(norms, rows)
     assert (each.units, each.length) == (400, 2.0)
     assert each.rows == pytest.approx((300 * 4 + 100 * 64) / 400)
+
+
+def test_units_of_a_bin_are_spread_over_it_so_that_the_average_is_not_the_longest() -> None:
+    """Red where all of a bin are taken for average: the norm of the average would lose nothing."""
+    rows = spread_of([*range(257, 513)] * 4)
+    found = lengths_of(rows)
+    assert sum(each.units for each in found) == pytest.approx(1024)
+    assert sum(each.units * each.rows for each in found) == pytest.approx(
+        4 * sum(range(257, 513)), 0.01
+    )
+    assert (
+        min(each.length for each in found) >= 257
+        and 470 < max(each.length for each in found) <= 512
+    )
+    assert best_norm(found, NormCost(0.1, 1.0)) > 450
+
+
+def test_units_that_are_all_alike_are_not_spread() -> None:
+    assert [each.length for each in lengths_of(spread_of([1] * 50))] == [1.0]
+    (last,) = {round(each.length, 1) for each in lengths_of(spread_of([512] * 50))}
+    assert last == 512
+
+
+def test_a_quarter_of_the_price_is_for_rows_and_all_of_it_is_spent() -> None:
+    for columns in ([], ["sex"], ["sex", "age"]):
+        parts = parts_of("visits", columns, TABLES, Fraction(2))
+        assert sum(part.epsilon for part in parts) == 2
+        assert parts[0].kind == "rows" and parts[0].epsilon == (Fraction(1, 2) if columns else 2)
+        assert len({part.epsilon for part in parts[1:]}) <= 1
 
 
 def test_noise_in_a_bin_far_from_all_others_is_not_taken_for_units() -> None:

@@ -115,12 +115,12 @@ def _with_norms_of(level: LevelOutline, units: KnownUnits, price: Budget) -> Lev
 def _weighing_groups(level: LevelOutline, measuring: Measuring, units: KnownUnits) -> Measuring:
     """Return weights of no more groups than units are in: the threshold of keys falls with them.
 
-    Lengths are those of average units of a bin, so that twice as many are as good as all.
+    Lengths are about as many as the largest units seen have: half as many again are as good as all.
     """
     longest = [units.most_groups(name) for name in _columns(level.query)]
     if len(longest) < len(level.query.keys) or not all(longest):
         return measuring
-    most = math.prod(2 * math.ceil(each) for each in longest)
+    most = math.prod(math.ceil(3 * each / 2) for each in longest)
     parts = tuple(
         replace(
             part,

@@ -96,6 +96,14 @@ class SizeCounts:
             Fraction(low + 1 + high, 2) for low, high in zip(before, self.edges, strict=False)
         )
 
+    @property
+    def spread(self) -> tuple[Fraction, ...]:
+        """How far units of each bin may be from its average on either side, and stay in the bin."""
+        return tuple(
+            max(Fraction(0), min(size - low - 1, high - size))
+            for size, low, high in zip(self.sizes, (0, *self.edges), self.edges, strict=False)
+        )
+
     def units_above(self, index: int, missed: Fraction) -> int:
         """Return a number that bins after one have no more units than, but with this probability."""
         counts = self.counts[index + 1 :]

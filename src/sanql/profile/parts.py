@@ -38,6 +38,8 @@ PartKind = Literal["rows", "groups", "norms", "ranges", "sizes"]
 _NUMBERS = ("integer", "decimal", "float")
 KEYS_MOST = 400
 """A number with more values is measured and not grouped by: there are days of a year, and hardly more."""
+OF_ROWS = Fraction(1, 4)
+"""The share of a profile's price that the rows of units have, where columns are looked at besides."""
 _PURPOSES = {
     "rows": "rows of units",
     "groups": "groups of units by {}",
@@ -89,16 +91,21 @@ def has_profile(table: Table) -> bool:
 def parts_of(
     name: str, columns: Sequence[str], tables: Mapping[str, Table], epsilon: Fraction
 ) -> tuple[ProfilePart, ...]:
-    """Return the parts of a table's profile, among which its price is divided evenly.
+    """Return the parts of a table's profile, among which its price is divided.
 
-    What there is to be told of a column is decided by what the policy declares of it.
+    What there is to be told of a column is decided by what the policy declares of it. How many rows units
+    have decides about every question, so that a quarter is for it; what is told of columns has the rest.
     """
     unlimited(name, tables)  # refuses a table that has nothing to limit
     kinds: list[tuple[PartKind, str]] = [("rows", "")]
     for typed in dict.fromkeys(columns):
         kinds += _of_column(name, typed, tables)
-    share = epsilon / len(kinds)
-    return tuple(ProfilePart(name, kind, column, share) for kind, column in kinds)
+    of_rows = max(OF_ROWS, Fraction(1, len(kinds)))
+    shares = [of_rows, *[(1 - of_rows) / (len(kinds) - 1) for _ in kinds[1:]]]
+    return tuple(
+        ProfilePart(name, kind, column, share * epsilon)
+        for (kind, column), share in zip(kinds, shares, strict=True)
+    )
 
 
 def plan_part(part: ProfilePart, tables: Mapping[str, Table], neighbours: Neighbours) -> Plan:
