@@ -87,6 +87,14 @@ QUESTIONS: dict[str, tuple[str, str]] = {
         "SELECT item, COUNT(*), SUM(amount), AVG(amount) FROM events GROUP BY item",
         _kept("item"),
     ),
+    "Q7 quartiles": (
+        "SELECT QUANTILE_CONT(amount, 0.25), MEDIAN(amount), QUANTILE_CONT(amount, 0.75) FROM events",
+        f"""WITH p AS MATERIALIZED (
+              SELECT user_id u, {CENTS} x, hash(42, user_id, {CENTS}) h FROM events),
+            t AS (SELECT u, list_last(min(h, 10)) th FROM p GROUP BY u HAVING count(*) > 10)
+            SELECT quantile_disc(x, [0.25, 0.5, 0.75]) FROM p LEFT JOIN t USING (u)
+            WHERE th IS NULL OR h <= th""",
+    ),
     "Q8 COUNT with WHERE": (
         "SELECT COUNT(*) FROM events WHERE age < 25",
         "SELECT sum(least(n, 10)) FROM "

@@ -19,13 +19,14 @@ from sanql.kernel import (
     TEXT_BYTES_DEFAULT,
     CopiedTable,
     Projection,
+    UnitReference,
     convert,
     identify_unit,
     identity_type,
     quote_name,
     stored_column,
 )
-from sanql.policy import Column, ColumnUnit, TableDomain, identifiers, own_unit
+from sanql.policy import Column, ColumnUnit, TableDomain, ViaUnit, identifiers, own_unit
 
 if TYPE_CHECKING:
     from sanql.policy import Policy, Table
@@ -47,7 +48,8 @@ class BoundTable:
     """A policy table found in the source: its name there, and per part what yields its columns.
 
     `texts` are the columns declared as another type that a part stores as text. `unit` identifies whose
-    a row is, where that is a column of its own; the owner may declare that it is `unique`.
+    a row is, where that is a column of its own; the owner may declare that it is `unique`. Elsewhere a
+    `reference` leads to the row that says it.
     """
 
     name: str
@@ -57,12 +59,15 @@ class BoundTable:
     texts: tuple[str, ...]
     unit: str | None = None
     unique: bool = False
+    reference: UnitReference | None = None
 
     def copied(self) -> CopiedTable:
         """Return how the table is copied; one of which only rows are counted still needs a column."""
         if self.types:
             types = dict(self.types)
-            return CopiedTable(self.name, types, self.projections, self.unit, self.unique)
+            return CopiedTable(
+                self.name, types, self.projections, self.unit, self.unique, self.reference
+            )
         counted = (Projection(projection.columns, ("true",), {}) for projection in self.projections)
         return CopiedTable(self.name, {"row": "BOOLEAN"}, tuple(counted))
 
@@ -93,6 +98,11 @@ def bind(
     faults += _domain_faults(policy, bound)
     if faults:
         raise PolicyError(faults)
+    for table in policy.tables.values():
+        if isinstance(table.unit, ViaUnit) and bound[table.name].unit is None:
+            referred = bound[table.unit.table].name
+            reference = UnitReference(table.unit.column, referred, table.unit.key)
+            bound[table.name] = replace(bound[table.name], reference=reference)
     return bound
 
 

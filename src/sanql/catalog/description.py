@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from sanql.catalog.binding import BoundTable
 from sanql.catalog.owner_remarks import Remark
-from sanql.kernel import CATALOG, Stamp, bucket_column, quote_name
+from sanql.kernel import BUCKET, CATALOG, UNIT, Stamp, added_column, quote_name
 from sanql.policy import Column
 
 
@@ -23,7 +23,7 @@ class Layout:
     it was looked at when they were copied, and shortens the way to the same cells. `parts` is how many
     parts units are taken in, one after the other, so that what is computed of them fits into memory;
     `buckets` are the columns that say in which part a row is, of all tables that have units of their own,
-    or of none.
+    or of none. `units` are those of tables whose unit is another table's, and attached to their rows.
     """
 
     relations: Mapping[str, str]
@@ -33,6 +33,7 @@ class Layout:
     one_row: frozenset[str] = field(default=frozenset(), kw_only=True)
     parts: int = field(default=1, kw_only=True)
     buckets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
+    units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,19 @@ class PreparedSource(Layout):
 
 
 def layout(
-    bound: Mapping[str, BoundTable], *, copied: bool, one_row: Collection[str] = ()
+    bound: Mapping[str, BoundTable],
+    *,
+    copied: bool,
+    one_row: Collection[str] = (),
+    attached: Collection[str] = (),
 ) -> Layout:
     """Return how tables are read, in place or in a copy, which holds canonical values already.
 
-    `one_row` are the source's tables that were seen to have one row for each unit.
+    `one_row` are the source's tables that were seen to have one row for each unit, `attached` those whose
+    rows have the unit beside them that a reference leads to.
     """
+    referring = {name: table for name, table in bound.items() if table.name in attached}
+    own = {name: table for name, table in bound.items() if copied and table.unit is not None}
     return Layout(
         relations=MappingProxyType({name: _relation(table) for name, table in bound.items()}),
         scans=MappingProxyType(
@@ -77,14 +85,15 @@ def layout(
             {name: table.inferred for name, table in bound.items() if table.inferred is not None}
         ),
         one_row=frozenset(name for name, table in bound.items() if table.name in one_row),
-        buckets=MappingProxyType(
-            {
-                name: quote_name(bucket_column(table.types))
-                for name, table in bound.items()
-                if copied and table.unit is not None
-            }
-        ),
+        buckets=_added(BUCKET, {**own, **referring}),
+        units=_added(UNIT, referring),
     )
+
+
+def _added(column: str, tables: Mapping[str, BoundTable]) -> Mapping[str, str]:
+    """Return what a column is called that copies of these tables have besides."""
+    named = ((name, added_column(column, table.types)) for name, table in tables.items())
+    return MappingProxyType({name: quote_name(found) for name, found in named})
 
 
 def _relation(table: BoundTable) -> str:

@@ -43,6 +43,15 @@ class LimitWriter:
         )
 
     @property
+    def limits_groups(self) -> bool:
+        """Whether a unit could be in more groups than it may."""
+        keys = self._plan.outline.keys
+        if not self._keys:
+            return False
+        count = keys.count if isinstance(keys, PublicKeys) else None
+        return count is None or count > self._limits.groups
+
+    @property
     def _scales(self) -> bool:
         """Whether any measurement is bounded by norm."""
         return len(self._dropped) < len(self._plan.computed)
@@ -61,7 +70,7 @@ class LimitWriter:
                 columns.append(f"system.main.count(x{index}) AS v{index}")
             if measurement.kind is Measured.SUM:
                 columns.append(f"coalesce(system.main.sum(x{index}), 0) AS s{index}")
-        chooses = self.drops and (self._limits_groups() or self._limits_rows_in_all())
+        chooses = self.drops and (self.limits_groups or self._limits_rows_in_all())
         if chooses or self._weighs():
             columns.append(f"{self._hash()} AS h")
         grouping = ", ".join(["u", *self._keys])
@@ -70,9 +79,9 @@ class LimitWriter:
         once = "AS MATERIALIZED" if self._limits_rows_in_all() else "AS"
         if not self.drops:
             return [f"pairs AS MATERIALIZED ({body})"]
-        if self._scales and not self._limits_groups():
+        if self._scales and not self.limits_groups:
             return [f"pairs AS MATERIALIZED ({body})", "kept AS (SELECT * FROM pairs)"]
-        if not self._limits_groups():
+        if not self.limits_groups:
             return [f"kept {once} ({body})"]
         return [
             f"pairs AS MATERIALIZED ({body})",
@@ -100,7 +109,7 @@ class LimitWriter:
         up to s between v * low and v * high, and adding less than v before rounding down passes no
         whole number above s * w / v but the next: it stays between w * low and w * high.
         """
-        drawn = "h" if self._limits_rows_in_all() or self._limits_groups() else self._hash()
+        drawn = "h" if self._limits_rows_in_all() or self.limits_groups else self._hash()
         kinds = {measurement.kind for measurement in self._dropped.values()}
         rounding = ["*"]
         by_bins = any(measurement.by_bins for measurement in self._dropped.values())
@@ -137,14 +146,6 @@ class LimitWriter:
     def _weighs(self) -> bool:
         """Whether keys are selected by weights."""
         return any(part.kind is Measured.KEY_WEIGHTS for part in self._dropped.values())
-
-    def _limits_groups(self) -> bool:
-        """Whether a unit could be in more groups than it may."""
-        keys = self._plan.outline.keys
-        if not self._keys:
-            return False
-        count = keys.count if isinstance(keys, PublicKeys) else None
-        return count is None or count > self._limits.groups
 
     def _limits_rows_in_all(self) -> bool:
         """Whether the limit on all rows of a unit says more than the limit in one group."""

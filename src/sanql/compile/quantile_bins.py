@@ -2,7 +2,7 @@
 
 Where m of a pair's n rows count (limits.py), its values are laid end to end in the order of their
 bins' hashes, and every n/m-th counts, from a random start r: v values become (v·m + r) // n, as in a
-count of them, and never more than m.
+count of them, and never more than m. Rows in one bin are alike: which of them counts is no matter.
 """
 
 from __future__ import annotations
@@ -12,18 +12,23 @@ from collections.abc import Sequence
 from sanql.compile.keyed_hash import keyed_hash
 
 
-def bin_counts(index: int, keys: Sequence[str], secret: str, by_unit: bool) -> list[str]:
-    """Return expressions that end in `leaves`: how many rows each bin of each group has."""
+def bin_counts(
+    index: int, keys: Sequence[str], secret: str, *, by_unit: bool, all_pairs: bool
+) -> list[str]:
+    """Return expressions that end in `leaves`: how many rows each bin of each group has.
+
+    `all_pairs` says that no unit can be in more groups than it may, so that none of its pairs is dropped.
+    """
     listed = "".join(f"{key}, " for key in keys)
-    source = f"SELECT {listed}x{index} AS leaf, 1 AS c FROM input WHERE x{index} IS NOT NULL"
+    source = f"SELECT {listed}x{index} AS leaf FROM input WHERE x{index} IS NOT NULL"
     statements = []
     if by_unit:
-        statements = _by_unit(index, keys, secret)
+        statements = _by_unit(index, keys, secret, all_pairs=all_pairs)
         source = f"SELECT * FROM allotted{index}"
     return [
         *statements,
-        f"leaves{index} AS (SELECT {listed}leaf, system.main.sum(c) AS c FROM ({source}) "
-        f"GROUP BY {listed}leaf HAVING system.main.sum(c) > 0)",
+        f"leaves{index} AS (SELECT {listed}leaf, system.main.count(*) AS c FROM ({source}) "
+        f"GROUP BY {listed}leaf)",
     ]
 
 
@@ -37,22 +42,27 @@ def bin_lists(index: int, keys: Sequence[str]) -> str:
     )
 
 
-def _by_unit(index: int, keys: Sequence[str], secret: str) -> list[str]:
-    listed = "".join(f"{key}, " for key in keys)
+def _by_unit(index: int, keys: Sequence[str], secret: str, *, all_pairs: bool) -> list[str]:
+    """Return `allotted`: the bins of the rows that count, each row by itself.
+
+    Only pairs that are cut are ranked, which is a sort; of all others every row counts. Row i of the v
+    that are laid end to end counts where (i·m + r) // n is one more than it was before that row.
+    """
+    listed, pair = "".join(f"{key}, " for key in keys), ", ".join(["u", *keys])
+    rows = f"(SELECT {pair}, x{index} AS leaf FROM input WHERE x{index} IS NOT NULL) a"
     same = " AND ".join(["a.u = b.u", *(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)])
-    hashed = keyed_hash(secret, "u", *keys, "leaf")
+    hashed = keyed_hash(secret, *(f"a.{part}" for part in ("u", *keys, "leaf")))
+    partition = ", ".join(f"a.{part}" for part in ("u", *keys))
+    whole = (
+        f"{rows} ANTI JOIN cut{index} b ON {same}"
+        if all_pairs
+        else f"{rows} SEMI JOIN (SELECT {pair} FROM rounded WHERE m >= n) b ON {same}"
+    )
     return [
-        f"held{index} AS (SELECT u, {listed}x{index} AS leaf, system.main.count(*) AS c FROM input "
-        f"WHERE x{index} IS NOT NULL GROUP BY u, {listed}x{index})",
-        f"limited{index} AS (SELECT a.*, m, n, r FROM held{index} a JOIN rounded b ON {same})",
-        f"laid{index} AS (SELECT *, system.main.sum(c) OVER (PARTITION BY u{_after(keys)} "
-        f"ORDER BY {hashed}, leaf ROWS UNBOUNDED PRECEDING) AS upto "
-        f"FROM limited{index} WHERE m < n)",
-        f"allotted{index} AS (SELECT {listed}leaf, c FROM limited{index} WHERE m >= n UNION ALL "
-        f"SELECT {listed}leaf, ((upto * m + r) // n - ((upto - c) * m + r) // n)::BIGINT AS c "
-        f"FROM laid{index})",
+        f"cut{index} AS MATERIALIZED (SELECT {pair}, m, n, r FROM rounded WHERE m < n)",
+        f"laid{index} AS (SELECT a.*, system.main.row_number() OVER (PARTITION BY {partition} "
+        f"ORDER BY {hashed}, a.leaf) AS i FROM {rows} SEMI JOIN cut{index} b ON {same})",
+        f"allotted{index} AS (SELECT {listed}leaf FROM {whole} UNION ALL "
+        f"SELECT {''.join(f'a.{key}, ' for key in keys)}a.leaf FROM laid{index} a "
+        f"JOIN cut{index} b ON {same} WHERE (i::HUGEINT * m + r) % n < m)",
     ]
-
-
-def _after(keys: Sequence[str]) -> str:
-    return "".join(f", {key}" for key in keys)

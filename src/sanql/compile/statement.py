@@ -166,7 +166,8 @@ def _limited(
     keys = _key_columns(level)
     for index, measurement in enumerate(level.computed):
         if measurement.by_bins:
-            statements += bin_counts(index, keys, secret, by_unit)
+            all_pairs = not limits.limits_groups
+            statements += bin_counts(index, keys, secret, by_unit=by_unit, all_pairs=all_pairs)
             adding.append(AddedUp(f"leaves{index}", (*keys, "leaf"), ("c",)))
         if measurement.groups_max is not None:
             statements += limits.weights(measurement.groups_max)

@@ -47,6 +47,11 @@ class TableReader:
         if isinstance(table.unit, ColumnUnit | ViaUnit):
             self._check_unit_type(table)
         match table.unit:
+            case ViaUnit() if name in self._source.units:
+                whose = self._source.units[name]
+                with_unit = listed if unit_elsewhere else [f"{whose} AS u", *listed]
+                rows = f"{relation} WHERE TRUE{self._in_part(table, whose)}"
+                return f"(SELECT {', '.join(with_unit) or '1 AS present'} FROM {rows})"
             case ViaUnit() as unit if not self.is_direct(unit) and not unit_elsewhere:
                 own = [f"{self._stored(table, unit.column)} AS v", *listed]
                 shown = ", ".join(["o.u AS u", *(f"s.{column}" for column in named.values())])
@@ -89,6 +94,10 @@ class TableReader:
         relation = self._source.relations[table.name]
         named = f"{self._stored(table, key)} AS k"
         match table.unit:
+            case ViaUnit() if table.name in self._source.units:
+                whose = self._source.units[table.name]
+                part = self._in_part(table, whose)
+                return f"SELECT {named}, {whose} AS u FROM {relation} WHERE TRUE{part}"
             case ViaUnit() as unit if not self.is_direct(unit):
                 following = self._owners(self._tables[unit.table], unit.key)
                 via = self._stored(table, unit.column)

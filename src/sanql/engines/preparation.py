@@ -21,7 +21,7 @@ from sanql.engines.open import open_engine
 from sanql.engines.protocol import Engine
 from sanql.errors import Fault, PolicyError
 from sanql.kernel import Copy, CopyReport, Stamp, database_files, stamp
-from sanql.policy import fold, identifiers
+from sanql.policy import fold, identifiers, unit_path
 from sanql.sources import (
     Cache,
     Source,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 # Part of every entry's name: raise it when the same files would be prepared differently.
-_PREPARATION_VERSION = 6
+_PREPARATION_VERSION = 7
 _ATTEMPTS_MAX = 3
 _ROW_BYTES = 384  # that a row of a private table takes while it is grouped by unit and key, at most
 _PARTS_MAX = 256
@@ -134,9 +134,11 @@ def _recall(
     else:
         database, own = source.paths()[0], stamped.stamp
     cache.touch(fingerprint)
-    seen = CopyReport.from_dict(schema[_COPY] if copied else {**schema, "one_row": []})
+    nothing: dict[str, object] = {"one_row": [], "attached": []}
+    seen = CopyReport.from_dict(schema[_COPY] if copied else {**schema, **nothing})
     parts = unit_parts(policy, bound, seen.rows, copied=copied)
-    read = replace(layout(bound, copied=copied, one_row=seen.one_row), parts=parts)
+    read = layout(bound, copied=copied, one_row=seen.one_row, attached=seen.attached)
+    read = replace(read, parts=parts)
     return PreparedSource(**vars(read), database=database, fingerprint=fingerprint, stamp=own)
 
 
@@ -229,7 +231,8 @@ def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
     """Return the name of a prepared copy: what the bytes are, and everything that shapes it."""
     known = {fold(name): digest for name, digest in hashes.items()}
     own = [(table.name, known.get(fold(table.name))) for table in policy.tables.values()]
-    content = json.dumps([_PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy)])
+    paths = [unit_path(t, policy.tables) for t in policy.tables.values() if not t.public]
+    content = json.dumps([_PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy), paths])
     return hashlib.sha256(content.encode()).hexdigest()[:40]
 
 

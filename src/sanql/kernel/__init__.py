@@ -2,7 +2,7 @@
 
 from sanql.kernel.affinity import PROCESSORS, processors, processors_at_first, stay_on_one
 from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
-from sanql.kernel.clustering import bucket_column
+from sanql.kernel.clustering import BUCKET, UNIT, added_column
 from sanql.kernel.files import database_files, identify, stamp
 from sanql.kernel.hidden_modules import hide_modules
 from sanql.kernel.lockdown import (
@@ -41,6 +41,7 @@ from sanql.kernel.messages import (
     Stamp,
     Statement,
     TableFiles,
+    UnitReference,
     WorkerRequest,
 )
 from sanql.kernel.run import result
@@ -61,6 +62,7 @@ from sanql.kernel.stored_types import (
 )
 
 __all__ = [
+    "BUCKET",
     "BUCKETS",
     "CANONICAL",
     "CATALOG",
@@ -74,6 +76,7 @@ __all__ = [
     "ROWS_READ_AT_ONCE",
     "TABLE",
     "TEXT_BYTES_DEFAULT",
+    "UNIT",
     "ChannelClosed",
     "ChannelLost",
     "ColumnType",
@@ -97,9 +100,10 @@ __all__ = [
     "Stamp",
     "Statement",
     "TableFiles",
+    "UnitReference",
     "WorkerRequest",
+    "added_column",
     "attach",
-    "bucket_column",
     "confine_engine",
     "connect",
     "convert",

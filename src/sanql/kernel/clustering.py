@@ -5,22 +5,27 @@ it needs close by. Rows are first copied as they come, into a database beside th
 afterwards, and then moved in parts that fit into memory. Rows without a unit count in no question, and
 are left behind. In which order rows lie changes no answer; nor does the bucket, a hash of the unit under
 a secret that nobody keeps.
+
+A row whose unit is found along a foreign key has that unit attached, where no key leads to two rows:
+then it is one row of one unit, whether a question follows the key or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.kernel.lockdown import CATALOG, quote_name
 from sanql.kernel.messages import BUCKETS, CopiedTable
-from sanql.kernel.stored_types import unit_bucket
+from sanql.kernel.stored_types import joins_alike, unit_bucket
 
 if TYPE_CHECKING:
     import duckdb
 
 STAGING = "staging"
+BUCKET, UNIT = "bucket", "unit"  # columns that a copy has besides
 _ROW_BYTES = 256  # of memory for a row while it is sorted
 
 
@@ -29,13 +34,13 @@ def staging_file(target: Path) -> Path:
     return target.with_name(f"{target.name}.{STAGING}")
 
 
-def bucket_column(types: Mapping[str, str]) -> str:
-    """Return what the column of buckets is called: as none of the table's own columns.
+def added_column(name: str, types: Mapping[str, str]) -> str:
+    """Return what a column is called that a copy has besides: as none of the table's own columns.
 
-    >>> bucket_column({"id": "BIGINT", "Bucket": "VARCHAR"})
+    >>> added_column(BUCKET, {"id": "BIGINT", "Bucket": "VARCHAR"})
     'bucket_'
     """
-    name, taken = "bucket", {column.lower() for column in types}
+    taken = {column.lower() for column in types}
     while name in taken:
         name += "_"
     return name
@@ -43,7 +48,8 @@ def bucket_column(types: Mapping[str, str]) -> str:
 
 def begin_table(connection: duckdb.DuckDBPyConnection, table: CopiedTable) -> str:
     """Return the new table that rows are copied into, in the order of its columns."""
-    begun = place(STAGING if table.unit is not None else CATALOG, table.name)
+    waits = table.unit is not None or table.reference is not None
+    begun = place(STAGING if waits else CATALOG, table.name)
     columns = ", ".join(f"{quote_name(name)} {kind}" for name, kind in table.types.items())
     connection.execute(f"CREATE TABLE {begun} ({columns})")
     return begun
@@ -52,21 +58,107 @@ def begin_table(connection: duckdb.DuckDBPyConnection, table: CopiedTable) -> st
 def end_table(
     connection: duckdb.DuckDBPyConnection, table: CopiedTable, secret: int, memory_bytes: int
 ) -> None:
-    """Give the rows of a table that has units their places."""
+    """Give the rows of a table that has units of its own their places."""
     if table.unit is None:
         return
-    waiting, target = place(STAGING, table.name), place(CATALOG, table.name)
-    unit, bucket = quote_name(table.unit), quote_name(bucket_column(table.types))
-    hashed = unit_bucket(unit, table.types[table.unit], secret)
-    connection.execute(
-        f"CREATE TABLE {target} AS SELECT *, 0::USMALLINT AS {bucket} FROM {waiting} LIMIT 0"  # noqa: S608
+    unit = _Unit(table.unit, table.types[table.unit])
+    rows = f"SELECT * FROM {place(STAGING, table.name)} WHERE {quote_name(unit.column)} IS NOT NULL"  # noqa: S608
+    _cluster(connection, table, rows, unit, secret, memory_bytes)
+
+
+def attach_units(
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[CopiedTable],
+    secret: int,
+    memory_bytes: int,
+) -> None:
+    """Give the rows of tables that refer to others their places, those first that are referred to."""
+    units = {t.name: _Unit(t.unit, t.types[t.unit]) for t in tables if t.unit is not None}
+    known = {table.name: table for table in tables}
+    waiting = [table for table in tables if table.unit is None and table.reference is not None]
+    while waiting:
+        names = {table.name for table in waiting}
+        table = next(t for t in waiting if t.reference and t.reference.table not in names)
+        waiting.remove(table)
+        found = _referred(connection, table, known, units)
+        if found is None:  # as it is: questions follow its references
+            target, begun = place(CATALOG, table.name), place(STAGING, table.name)
+            connection.execute(f"CREATE TABLE {target} AS SELECT * FROM {begun}")  # noqa: S608
+            connection.execute(f"DROP TABLE {begun}")
+        else:
+            rows, units[table.name] = found
+            _cluster(connection, table, rows, units[table.name], secret, memory_bytes)
+
+
+def has_unit(connection: duckdb.DuckDBPyConnection, table: CopiedTable) -> bool:
+    """Return whether a copied table has columns besides its own."""
+    shown = connection.execute(f"SELECT * FROM {place(CATALOG, table.name)} LIMIT 0")  # noqa: S608
+    return len(shown.description) > len(table.types)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """The column of a copy that says whose a row is, and its type."""
+
+    column: str
+    kind: str
+
+
+def _referred(
+    connection: duckdb.DuckDBPyConnection,
+    table: CopiedTable,
+    known: Mapping[str, CopiedTable],
+    units: Mapping[str, _Unit],
+) -> tuple[str, _Unit] | None:
+    """Return the rows of a table with the unit that each refers to; None if one may lead to several."""
+    assert table.reference is not None  # noqa: S101  (asked of tables that refer to one)
+    unit, referred = units.get(table.reference.table), known[table.reference.table]
+    column, kind = _stored(table, table.reference.column)
+    key, key_kind = _stored(referred, table.reference.key)
+    if unit is None or not joins_alike(kind, key_kind):
+        return None
+    parent = place(CATALOG, referred.name)
+    several = (
+        f"SELECT 1 FROM {parent} WHERE {key} IS NOT NULL GROUP BY {key} HAVING count(*) > 1 LIMIT 1"  # noqa: S608
     )
-    ((rows,),) = connection.execute(f"SELECT count(*) FROM {waiting}").fetchall()  # noqa: S608
-    for first, after in bucket_ranges(max(1, -(-rows * _ROW_BYTES // memory_bytes))):
+    if connection.execute(several).fetchall():
+        return None
+    attached = _Unit(added_column(UNIT, table.types), unit.kind)
+    rows = (
+        f"SELECT child.*, parent.{quote_name(unit.column)} AS {quote_name(attached.column)} "  # noqa: S608
+        f"FROM {place(STAGING, table.name)} AS child JOIN {parent} AS parent "
+        f"ON child.{column} = parent.{key}"
+    )
+    return rows, attached
+
+
+def _stored(table: CopiedTable, name: str) -> tuple[str, str]:
+    """Return a column of a table, whatever the case of its name, and its type."""
+    return next(
+        (quote_name(c), kind) for c, kind in table.types.items() if c.lower() == name.lower()
+    )
+
+
+def _cluster(
+    connection: duckdb.DuckDBPyConnection,
+    table: CopiedTable,
+    rows: str,
+    unit: _Unit,
+    secret: int,
+    memory_bytes: int,
+) -> None:
+    """Move the rows of a SELECT, all of which have a unit, from where they wait to their places."""
+    waiting, target = place(STAGING, table.name), place(CATALOG, table.name)
+    whose, bucket = quote_name(unit.column), quote_name(added_column(BUCKET, table.types))
+    hashed = unit_bucket(whose, unit.kind, secret)
+    connection.execute(
+        f"CREATE TABLE {target} AS SELECT *, 0::USMALLINT AS {bucket} FROM ({rows}) LIMIT 0"  # noqa: S608
+    )
+    ((count,),) = connection.execute(f"SELECT count(*) FROM {waiting}").fetchall()  # noqa: S608
+    for first, after in bucket_ranges(max(1, -(-count * _ROW_BYTES // memory_bytes))):
         connection.execute(
-            f"INSERT INTO {target} SELECT *, CAST({hashed} AS USMALLINT) AS {bucket} FROM {waiting} "  # noqa: S608
-            f"WHERE {unit} IS NOT NULL AND {hashed} BETWEEN {first} AND {after - 1} "
-            f"ORDER BY {bucket}, {unit}"
+            f"INSERT INTO {target} SELECT *, CAST({hashed} AS USMALLINT) AS {bucket} FROM ({rows}) "  # noqa: S608
+            f"WHERE {hashed} BETWEEN {first} AND {after - 1} ORDER BY {bucket}, {whose}"
         )
     connection.execute(f"DROP TABLE {waiting}")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sanql.kernel.clustering import begin_table, end_table, place
+from sanql.kernel.clustering import attach_units, begin_table, end_table, place
 from sanql.kernel.lockdown import CATALOG, literal, quote_name
 from sanql.kernel.stored_types import ROWS_READ_AT_ONCE
 
@@ -84,6 +84,7 @@ def copy_database(connection: duckdb.DuckDBPyConnection, request: CopyDatabase) 
         connection.execute("COMMIT")
         _check_whole(connection, original, begun)
         end_table(connection, table, request.bucket_secret, memory_bytes // 2)
+    attach_units(connection, request.tables, request.bucket_secret, memory_bytes // 2)
     connection.execute(f"CHECKPOINT {quote_name(CATALOG)}")
 
 

@@ -171,12 +171,21 @@ class Projection:
 
 
 @dataclass(frozen=True)
+class UnitReference:
+    """A column that leads, by the key of another table, to the row there that says whose a row is."""
+
+    column: str
+    table: str
+    key: str
+
+
+@dataclass(frozen=True)
 class CopiedTable:
     """How one table is copied: its columns' stored types, and what fills them from each of its files.
 
     A table of a database is one file. `unit` is the column that identifies whose a row is, where it is
-    one of its own: by it rows are clustered. Where the owner declares that it is `unique`, it is looked
-    at in the copy whether no unit has two rows.
+    one of its own: by it rows are clustered; elsewhere a `reference` leads to it. Where the owner
+    declares that it is `unique`, it is looked at in the copy whether no unit has two rows.
     """
 
     name: str
@@ -184,6 +193,7 @@ class CopiedTable:
     projections: tuple[Projection, ...]
     unit: str | None = None
     unique: bool = False
+    reference: UnitReference | None = None
 
 
 @dataclass(frozen=True)
@@ -216,15 +226,18 @@ class CopyDatabase:
 class CopyReport:
     """What was seen of a copy when it was made: how many rows its tables have, by their names.
 
-    `one_row` are the tables in which no unit has two rows, of those that declare it.
+    `one_row` are the tables in which no unit has two rows, of those that declare it; `attached` those
+    whose rows have the unit beside them that a reference leads to.
     """
 
     rows: Mapping[str, int]
     one_row: tuple[str, ...]
+    attached: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return it as JSON has it."""
-        return {"rows": dict(self.rows), "one_row": list(self.one_row)}
+        lists = {"one_row": list(self.one_row), "attached": list(self.attached)}
+        return {"rows": dict(self.rows), **lists}
 
     @classmethod
     def from_dict(cls, told: object) -> Self:
@@ -232,7 +245,7 @@ class CopyReport:
         if not isinstance(told, dict):
             raise TypeError
         rows = {str(table): int(count) for table, count in told["rows"].items()}
-        return cls(rows, tuple(map(str, told["one_row"])))
+        return cls(rows, tuple(map(str, told["one_row"])), tuple(map(str, told["attached"])))
 
 
 Inspect = InspectDatabase | InspectFiles

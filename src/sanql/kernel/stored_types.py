@@ -166,6 +166,11 @@ def unit_bucket(unit: str, physical: str, secret: int) -> str:
     return f"({hashed} & {BUCKETS - 1})"
 
 
+def joins_alike(first: str, second: str) -> bool:
+    """Return whether values of two stored types are compared as they are, or only made wider."""
+    return {first, second} <= _NARROW or (first == second and first not in _FLOATS)
+
+
 def text_prefix(text: str, bytes_max: int) -> str:
     """Return SQL for the longest part of a text, from its start, of whole characters that fit.
 
