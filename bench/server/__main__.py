@@ -259,7 +259,10 @@ def _checkout(revision: str, target: Path) -> Path:
 
 
 def _environment(code: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": f"{code / 'src'}:{ROOT}"}
+    """Return where modules are, and are kept compiled, as those of an installed package are."""
+    kept = {name: said for name, said in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    compiled = str(Path(os.environ["XDG_DATA_HOME"]) / "compiled")
+    return {**kept, "PYTHONPATH": f"{code / 'src'}:{ROOT}", "PYTHONPYCACHEPREFIX": compiled}
 
 
 def _throughput(

@@ -15,6 +15,7 @@ from sanql.mechanisms import (
     NoNoise,
     SummedNoise,
     reach_of_two,
+    reaches_of_two,
 )
 
 REACH = 600  # beyond, these have next to no mass
@@ -94,3 +95,14 @@ def test_more_weight_reaches_further_and_so_does_less_even_weight() -> None:
 )
 def test_what_is_not_known_is_not_told(noises: tuple[Noise, Noise], reach: float | None) -> None:
     assert reach_of_two(noises, (1.0, 1.0), Fraction(9, 10)) == reach
+
+
+@pytest.mark.parametrize("noises", [(LAPLACE[1], LAPLACE[2]), (GAUSSIAN[0], GAUSSIAN[2])])
+def test_with_several_weights_it_is_that_of_each_also_when_it_is_remembered(
+    noises: tuple[Noise, Noise],
+) -> None:
+    for confidence in (Fraction(1, 2), Fraction(95, 100)) * 2:
+        alone = tuple(reach_of_two(noises, weights, confidence) for weights in WEIGHTS)
+        assert reaches_of_two(noises, tuple(WEIGHTS), confidence) == alone
+        assert reaches_of_two(noises[::-1], tuple(WEIGHTS), confidence) != alone
+    assert reaches_of_two((LAPLACE[0], GAUSSIAN[0]), tuple(WEIGHTS), Fraction(1, 2)) is None

@@ -33,7 +33,7 @@ from sanql.engines import (
     prepare,
     unavailable,
 )
-from sanql.errors import PolicyError, Refused
+from sanql.errors import LedgerError, PolicyError, Refused
 from sanql.kernel import identify
 from sanql.sources import (
     Sighting,
@@ -252,7 +252,15 @@ class Data:
 
     def _admit(self, source: Source) -> Site:
         """Return where these files are; raise where they are another account's."""
-        return admit(self._policy, self._ledger.owner.holder_now, source)
+        holder = self._ledger.owner.holder_now
+        while True:
+            try:
+                return admit(self._policy, holder, source)
+            except LedgerError:
+                before, holder = holder, self._ledger.owner.holder_now
+                if holder == before:
+                    raise
+                # another process has claimed the data for this account since it was looked at
 
     def _look(self, source: Source) -> tuple[Stamped, str]:
         """Return what the source is now, and the name that 0.1.0 would have had for it."""

@@ -20,7 +20,7 @@ from sanql.mechanisms.selection import (
     gaussian_threshold,
     truncated_geometric,
 )
-from sanql.mechanisms.two_noises import reach_of_two
+from sanql.mechanisms.two_noises import reach_of_two, reaches_of_two
 from sanql.mechanisms.wheel import Integers
 
 __all__ = [
@@ -46,5 +46,6 @@ __all__ = [
     "least_counts",
     "quantile_upper",
     "reach_of_two",
+    "reaches_of_two",
     "truncated_geometric",
 ]

@@ -31,8 +31,25 @@ _SLACK = 1 + 1e-9  # floating point, with room to spare
 _ALIKE = 1e-3  # scales that differ by less are taken for the larger of both
 
 
+Weights = tuple[float, float]
+
+
+@lru_cache(maxsize=256)  # questions that differ in their conditions alone have the same noise
+def reaches_of_two(
+    noises: tuple[Noise, Noise], weights: tuple[Weights, ...], confidence: Fraction
+) -> tuple[float, ...] | None:
+    """Return how far two noises reach with each of several weights; None where one is not known."""
+    reaches = []
+    for each in weights:
+        reach = reach_of_two(noises, each, confidence)
+        if reach is None:
+            return None
+        reaches.append(reach)
+    return tuple(reaches)
+
+
 def reach_of_two(
-    noises: tuple[Noise, Noise], weights: tuple[float, float], confidence: Fraction
+    noises: tuple[Noise, Noise], weights: Weights, confidence: Fraction
 ) -> float | None:
     """Return a w with P(|a Z + b Z'| <= w) >= confidence; None of noises that are not known here.
 

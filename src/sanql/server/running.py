@@ -76,6 +76,7 @@ class RunningServer:
         self._over_wire = self._connections // 4 if self._wire is not None else 0
         self._uvicorn = uvicorn.Server(self._config(settings, version, context))
         self._door: WireDoor | None = None
+        self._all_listen = threading.Event()
         self._failed: BaseException | None = None
 
     def _config(
@@ -131,9 +132,10 @@ class RunningServer:
         await self._uvicorn.startup(sockets=[self._socket])
         self._socket.listen(_NEWCOMERS_WAITING)
         self.service.log("listening", url=self.url)
-        wire = await self._open_wire()
         opening = loop.run_in_executor(None, self._prepare, ready)
+        wire = None
         try:
+            wire = await self._open_wire()  # while workers start
             await self._uvicorn.main_loop()
         finally:
             self.service.begin_to_stop()
@@ -146,15 +148,19 @@ class RunningServer:
             self.service.log("stopped")
 
     async def _open_wire(self) -> asyncio.Server | None:
-        if self._wire is None:
-            return None
+        try:
+            return None if self._wire is None else await self._listen_for_tools(self._wire)
+        finally:
+            self._all_listen.set()
+
+    async def _listen_for_tools(self, opened: socket.socket) -> asyncio.Server:
         from sanql.server.wire import WireDoor, bound_to_certificate
 
         certificate = self.service.settings.certificate
         bound_to = b"" if certificate is None else bound_to_certificate(certificate)
         self._door = door = WireDoor(self.service, self._context, bound_to, self._over_wire)
         self.service.log("listening", wire=self.wire)
-        return await asyncio.start_server(door.connect, sock=self._wire)
+        return await asyncio.start_server(door.connect, sock=opened)
 
     def _note_fault(self, loop: object, context: Mapping[str, object]) -> None:
         """Write down that a fault was met outside of any request, and its kind alone."""
@@ -162,7 +168,7 @@ class RunningServer:
 
     def _prepare(self, ready: Callable[[], None]) -> None:
         try:
-            self.service.prepare()
+            self.service.prepare(self._all_listen.wait)
             self.service.log("ready")
             ready()
             if self._door is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,9 +62,10 @@ class Service:
                 "ask more slowly",
             )
 
-    def prepare(self) -> None:
-        """Open all data; the server is ready then."""
+    def prepare(self, until: Callable[[], object] = lambda: None) -> None:
+        """Open all data, and wait until something else is done too; the server is ready then."""
         self.datasets.prepare()
+        until()
         self.ready = True
 
     def begin_to_stop(self) -> None:

@@ -8,6 +8,7 @@ noise of everything else has no part in the selection.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,7 +29,7 @@ from sanql.mechanisms import (
     NoNoise,
     SummedNoise,
     least_counts,
-    reach_of_two,
+    reaches_of_two,
 )
 from sanql.statistics.collector import Measuring
 
@@ -60,18 +61,26 @@ class PlannedNoise:
 
         The sum is in units of its values; None of noises whose reach together is not known.
         """
+        reaches = self.reaches_of_both(place, count, [rows], confidence)
+        return None if reaches is None else reaches[0]
+
+    def reaches_of_both(
+        self, place: int, count: int, rows: Sequence[float], confidence: Fraction
+    ) -> tuple[float, ...] | None:
+        """Return the same for each of several `rows`; None where it is not known of one of them."""
         part, counted = self.measurements[place], self.measurements[count]
         if self.measuring.selection in (place, count):
             return None  # it is seen only where it is large
-        own, other = float(part.cell_step), -rows * float(counted.cell_step)
+        own, step = float(part.cell_step), float(counted.cell_step)
+        others = [-each * step for each in rows]
         noises = self.noises[place], self.noises[count]
         if part.pair is None or part.pair.partner != count:
-            return reach_of_two(noises, (own, other), confidence)
+            return reaches_of_two(noises, tuple((own, other) for other in others), confidence)
         summed = noises[0]  # the sum is the difference of two sides, the count their sum
         if not isinstance(summed, SummedNoise) or summed.count != 2:
             return None
-        each = summed.noise
-        return reach_of_two((each, each), (own + other, own - other), confidence)
+        weights = tuple((own + other, own - other) for other in others)
+        return reaches_of_two((summed.noise, summed.noise), weights, confidence)
 
     def reach_of_all(self, index: int, confidence: Fraction) -> int:
         """Return how far the noise of any count by value reaches, when all of them must hold."""

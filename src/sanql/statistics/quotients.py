@@ -10,7 +10,6 @@ further from 0 (mechanisms/two_noises.py); the interval is all that lies between
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from sanql.measurements import Band, Reals
 from sanql.statistics.noisy import NoisyMeasurements
 
 RANGES = 64
+_AT_ONCE = 1024  # groups, each with all ranges: so many fit into a processor's own memory
 
 
 def quotient_band(
@@ -26,26 +26,33 @@ def quotient_band(
     """Return the interval of a centred sum over a count; None where no law of both noises is known."""
     part = noisy.measurement(place)
     ends = np.linspace(float(part.low * part.grid), float(part.high * part.grid), RANGES + 1)
-    sums, rows = noisy.reals(place), noisy.reals(count)
-    low, high = np.full(noisy.count, np.inf), np.full(noisy.count, -np.inf)
-    for left, right in pairwise(ends.tolist()):
-        furthest = max(abs(left), abs(right))
-        reach = noisy.noise.reach_of_both(place, count, furthest, confidence)
-        if reach is None:
-            return None
-        first, last = _within(sums, rows, reach, left, right)
-        found = first <= last
-        low = np.where(found, np.minimum(low, first), low)
-        high = np.where(found, np.maximum(high, last), high)
+    furthest = np.maximum(np.abs(ends[:-1]), np.abs(ends[1:]))
+    reaches = noisy.noise.reaches_of_both(place, count, furthest.tolist(), confidence)
+    if reaches is None:
+        return None
+    sums, rows, reach = noisy.reals(place), noisy.reals(count), np.array(reaches)[:, np.newaxis]
+    low, high = np.empty(noisy.count), np.empty(noisy.count)
+    for start in range(0, noisy.count, _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        low[some], high[some] = _between(sums[some], rows[some], reach, ends)
+    return Band(low, high)
+
+
+def _between(sums: Reals, rows: Reals, reach: Reals, ends: Reals) -> tuple[Reals, Reals]:
+    """Return between which ends all m lie that fit what is seen of some groups."""
+    first, last = _within(sums, rows, reach, ends[:-1, np.newaxis], ends[1:, np.newaxis])
+    found = first <= last
+    low = np.where(found, first, np.inf).min(axis=0)
+    high = np.where(found, last, -np.inf).max(axis=0)
     # nothing fits what is seen where noise was large: then it is the nearest end, or anything
     nearest = np.clip(sums / np.where(rows >= 1, rows, 1.0), ends[0], ends[-1])
     nowhere, few = low > high, rows < 1
     low = np.where(nowhere, np.where(few, ends[0], nearest), low)
-    return Band(low, np.where(nowhere, np.where(few, ends[-1], nearest), high))
+    return low, np.where(nowhere, np.where(few, ends[-1], nearest), high)
 
 
 def _within(
-    sums: Reals, rows: Reals, reach: float, left: float, right: float
+    sums: Reals, rows: Reals, reach: Reals, left: Reals, right: Reals
 ) -> tuple[Reals, Reals]:
     """Return the ends of all m from left to right with |sums - m rows| <= reach; reversed for none."""
     with np.errstate(all="ignore"):
