@@ -59,8 +59,8 @@ def spent_without_budget(books: Books) -> list[tuple[str, Budget]]:
     own = {account.name for account in limits.accounts if account.kind == "analyst"}
     accountant = limits.accountant_of(limits.accounts[0])
     return [
-        (name, accountant.spent_before(charges))
-        for name, charges in sorted(books.charges.items())
+        (name, accountant.spent_before([charged]))
+        for name, charged in sorted(books.charges.items())
         if name not in own
     ]
 

@@ -139,6 +139,11 @@ class PostgresStore:
         found = self._connection.run(query, (self._ledger, sequence))
         return found[0][0] if found else None
 
+    def records_digest(self, after: int, until: int) -> str:
+        """Return the hash of some records, computed where they are."""
+        found = self._connection.run(_RECORDS_DIGEST, (self._ledger, after, until))
+        return str(found[0][0])
+
     def append(self, record: LedgerRecord) -> None:
         """Add a record."""
         self._connection.run(
@@ -245,6 +250,10 @@ class PostgresStore:
             check_durable(self.place, [str(setting) for setting in found[0][2:]])
 
 
+_RECORDS_DIGEST = """SELECT encode(sha256(convert_to(coalesce(string_agg(
+    sequence || chr(10) || kind || chr(10) || body || chr(10) || previous || chr(10) || hash
+    || chr(10), '' ORDER BY sequence), ''), 'UTF8')), 'hex')
+    FROM sanql.record WHERE ledger = %s AND sequence > %s AND sequence <= %s"""
 _NAMED = "SELECT id, made FROM sanql.ledger WHERE name = %s"
 _NUMBER = "SELECT id FROM sanql.ledger WHERE name = %s"
 _NEWEST = "SELECT sequence, hash FROM sanql.record WHERE ledger = %s ORDER BY sequence DESC LIMIT 1"
