@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from sanql.account.charge import Charge
 from sanql.account.events import GaussianEvent, LaplaceEvent
 from sanql.account.ledger import journal
 from sanql.account.ledger.chain import BEGINNING, Head, canonical_json, linked, record_after
-from sanql.account.ledger.checkpoints import NEWEST_CHECKPOINT, books_at_checkpoint
+from sanql.account.ledger.checkpoints import NEWEST_CHECKPOINT, books_at_checkpoint, state_after
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.ledger.segments import CHECKPOINT, segment_key
@@ -27,7 +28,9 @@ from sanql.account.ledger.state import Books
 from sanql.account.stores.protocol import Store
 from sanql.audit.ledger.findings import Verification
 from sanql.errors import LedgerError
-from sanql.policy.model import Budget, Policy
+from sanql.policy.model import Analyst, Budget, Policy
+
+Kept = tuple[Policy, Callable[[], Store]]
 
 TERMS = {"neighbours": "add-remove"}
 EVERY = 7
@@ -42,7 +45,9 @@ def charge(number: int) -> Charge:
     if number % 3:
         scale = Fraction(100 + number)
         return Charge((LaplaceEvent(scale, 1, 1),), 1 / scale, Fraction(0))
-    return Charge((GaussianEvent(Fraction(10**5), Fraction(1)),), Fraction(1, 10), Fraction(1, 10**8))
+    return Charge(
+        (GaussianEvent(Fraction(10**5), Fraction(1)),), Fraction(1, 10), Fraction(1, 10**8)
+    )
 
 
 def use(ledger: Ledger, numbers: range) -> None:
@@ -78,12 +83,11 @@ class CheckpointContract:
         """A checkpoint after every few records."""
         monkeypatch.setattr(journal, "CHECKPOINT_RECORDS", EVERY)
 
-    @pytest.fixture
-    def kept(self) -> tuple[Policy, Callable[[], Store]]:
-        """A policy whose ledger is not begun, and what opens its store again and again."""
+    def begin(self, place: Path) -> Callable[[], Store]:
+        """Return what opens a store at a new place, again and again: each one is a handle of its own."""
         raise NotImplementedError
 
-    def verified(self, policy: Policy, opened: Callable[[], Store]) -> Verification:
+    def verified(self, opened: Callable[[], Store]) -> Verification:
         """Return what the auditor finds."""
         raise NotImplementedError
 
@@ -95,11 +99,22 @@ class CheckpointContract:
         """Take away all records but the first few, behind everybody's back."""
         raise NotImplementedError
 
-    def ledger(self, kept: tuple[Policy, Callable[[], Store]]) -> Ledger:
+    @pytest.fixture
+    def kept(self, make_policy: Callable[..., Policy]) -> Kept:
+        """A policy whose ledger is not begun, and what opens its store again and again."""
+        own = Analyst("ana", Budget(Fraction(100), Fraction(1, 10**4)))
+        analysts = {"ana": own, "bob": Analyst("bob", None)}
+        budget = Budget(Fraction(1000), Fraction(1, 10**3))
+        policy = make_policy(
+            budget=budget, analysts=analysts, coalitions={}, accounting="renyi", failures_max=99
+        )
+        return policy, self.begin(policy.ledger)
+
+    def ledger(self, kept: Kept) -> Ledger:
         policy, opened = kept
         return Ledger.open(policy, TERMS, store=opened())
 
-    def started_from(self, kept: tuple[Policy, Callable[[], Store]]) -> Books | None:
+    def started_from(self, kept: Kept) -> Books | None:
         """Return the books as somebody who opens the ledger now gets them without reading it all."""
         store = kept[1]()
         head = store.head()
@@ -108,15 +123,13 @@ class CheckpointContract:
         store.close()
         return found
 
-    def write(
-        self, kept: tuple[Policy, Callable[[], Store]], key: str, note: bytes | None
-    ) -> None:
+    def write(self, kept: Kept, key: str, note: bytes | None) -> None:
         store = kept[1]()
         with store.writing():
             store.write_note(CHECKPOINT, key, note)
         store.close()
 
-    def note(self, kept: tuple[Policy, Callable[[], Store]], key: str) -> bytes:
+    def note(self, kept: Kept, key: str) -> bytes:
         store = kept[1]()
         with store.reading():
             found = store.note(CHECKPOINT, key)
@@ -124,7 +137,7 @@ class CheckpointContract:
         assert found is not None
         return found
 
-    def in_full(self, kept: tuple[Policy, Callable[[], Store]]) -> Books:
+    def in_full(self, kept: Kept) -> Books:
         """Return the books that the whole chain adds up to."""
         books, store = Books(), kept[1]()
         with store.reading():
@@ -133,9 +146,7 @@ class CheckpointContract:
         store.close()
         return books
 
-    def test_books_from_a_checkpoint_are_those_of_the_whole_chain(
-        self, kept: tuple[Policy, Callable[[], Store]]
-    ) -> None:
+    def test_books_from_a_checkpoint_are_those_of_the_whole_chain(self, kept: Kept) -> None:
         for first in range(0, 40, 4):
             with self.ledger(kept) as ledger:
                 use(ledger, range(first, first + 4))
@@ -148,11 +159,9 @@ class CheckpointContract:
                 assert plain(again.books) == plain(self.in_full(kept))
             again.close()
         assert started is not None and started.head.sequence > 40
-        assert self.verified(*kept).sound
+        assert self.verified(kept[1]).sound
 
-    def test_what_was_answered_stays_free_and_what_was_spent_spent(
-        self, kept: tuple[Policy, Callable[[], Store]]
-    ) -> None:
+    def test_what_was_answered_stays_free_and_what_was_spent_spent(self, kept: Kept) -> None:
         with self.ledger(kept) as ledger:
             use(ledger, range(20))
             balances, asked = ledger.balances(), ledger.questions.of("ana")
@@ -165,35 +174,31 @@ class CheckpointContract:
             assert ledger.find("ana", question(8)) is None
 
     def test_an_account_that_is_declared_later_begins_with_what_its_members_had_spent(
-        self, kept: tuple[Policy, Callable[[], Store]]
+        self, kept: Kept
     ) -> None:
         policy, opened = kept
         with self.ledger(kept) as ledger:
             use(ledger, range(20))
         assert self.started_from(kept) is not None
-        more = policy.analysts | {"bob": policy.analysts["bob"].__class__("bob", policy.budget)}
-        from dataclasses import replace
-
+        more = {**policy.analysts, "bob": Analyst("bob", policy.budget)}
         raised = replace(policy, analysts=more)
         with Ledger.open(raised, TERMS, store=opened()) as ledger:
             (own,) = [each for each in ledger.balances() if each.account == "bob"]
         assert own.spent_upper.epsilon > 0
-        assert self.verified(*kept).sound
+        assert self.verified(kept[1]).sound
 
-    def test_two_handles_write_checkpoints_in_turn(
-        self, kept: tuple[Policy, Callable[[], Store]]
-    ) -> None:
+    def test_two_handles_write_checkpoints_in_turn(self, kept: Kept) -> None:
         with self.ledger(kept) as one, self.ledger(kept) as other:
             for first in range(0, 32, 2):
                 use((one, other)[first // 2 % 2], range(first, first + 2))
         started = self.started_from(kept)
         assert started is not None and len(started.segments) > 3
-        assert self.verified(*kept).sound
+        assert self.verified(kept[1]).sound
 
     @pytest.mark.parametrize("which", ["newest", "segment"])
     @pytest.mark.parametrize("how", ["missing", "changed", "no text"])
     def test_a_checkpoint_that_does_not_match_is_passed_over_and_reported(
-        self, kept: tuple[Policy, Callable[[], Store]], which: str, how: str
+        self, kept: Kept, which: str, how: str
     ) -> None:
         with self.ledger(kept) as ledger:
             use(ledger, range(12))
@@ -211,23 +216,21 @@ class CheckpointContract:
         assert self.started_from(kept) is None
         with self.ledger(kept) as ledger:
             assert ledger.balances() == balances
-        fault = self.verified(*kept).fault
+        fault = self.verified(kept[1]).fault
         assert (fault is None) == (how == "missing")
         assert fault is None or fault.code == "ledger_checkpoint_wrong"
         with self.ledger(kept) as ledger:
             use(ledger, range(12, 20))  # the next checkpoint puts it right
         assert self.started_from(kept) is not None
-        assert self.verified(*kept).sound
+        assert self.verified(kept[1]).sound
 
-    def forged(self, kept: tuple[Policy, Callable[[], Store]], *, pinned: bool) -> bytes:
+    def forged(self, kept: Kept, *, pinned: bool) -> bytes:
         """Append a checkpoint according to which nothing was spent; return its state."""
         store = kept[1]()
         books = self.in_full(kept)
         with store.writing():
-            made = Journal(store)
-            made.books = books
             segment = books.segment.to_bytes()
-            state = json.loads(journal.state_after(books))
+            state = json.loads(state_after(books))
             for words in state["balances"]:
                 words.update(epsilon="0/1", delta="0/1", together=None)
             note = canonical_json(state).encode()
@@ -241,9 +244,7 @@ class CheckpointContract:
         store.close()
         return note
 
-    def test_a_forged_checkpoint_that_is_not_pinned_is_not_believed(
-        self, kept: tuple[Policy, Callable[[], Store]]
-    ) -> None:
+    def test_a_forged_checkpoint_that_is_not_pinned_is_not_believed(self, kept: Kept) -> None:
         with self.ledger(kept) as ledger:
             use(ledger, range(12))
             balances = ledger.balances()
@@ -258,22 +259,22 @@ class CheckpointContract:
         assert head is not None and all(each.epsilon_upper for each in spent)
         with self.ledger(kept) as ledger:
             assert ledger.balances() == balances
-        fault = self.verified(*kept).fault
+        fault = self.verified(kept[1]).fault
         assert fault is not None and fault.code == "ledger_checkpoint_wrong"
 
     def test_one_that_was_forged_together_with_the_pinned_head_is_found_by_the_auditor(
-        self, kept: tuple[Policy, Callable[[], Store]]
+        self, kept: Kept
     ) -> None:
         with self.ledger(kept) as ledger:
             use(ledger, range(12))
         self.forged(kept, pinned=True)
         assert self.started_from(kept) is not None, "only the auditor can tell"
-        fault = self.verified(*kept).fault
+        fault = self.verified(kept[1]).fault
         assert fault is not None and fault.code == "ledger_checkpoint_wrong"
 
     @pytest.mark.parametrize("sequence", [2, 5, 11, 16])
     def test_a_record_that_was_changed_before_a_checkpoint_is_refused_as_ever(
-        self, kept: tuple[Policy, Callable[[], Store]], sequence: int
+        self, kept: Kept, sequence: int
     ) -> None:
         with self.ledger(kept) as ledger:
             use(ledger, range(12))
@@ -283,12 +284,10 @@ class CheckpointContract:
             self.ledger(kept)
         assert error.value.code == "ledger_damaged"
         assert f"record {sequence} " in error.value.message
-        assert not self.verified(*kept).sound
+        assert not self.verified(kept[1]).sound
 
     @pytest.mark.parametrize("count", [3, 9, 16, 20])
-    def test_a_ledger_that_was_cut_short_is_refused_as_ever(
-        self, kept: tuple[Policy, Callable[[], Store]], count: int
-    ) -> None:
+    def test_a_ledger_that_was_cut_short_is_refused_as_ever(self, kept: Kept, count: int) -> None:
         with self.ledger(kept) as ledger:
             use(ledger, range(12))
         self.cut(kept[1], count)
@@ -297,7 +296,7 @@ class CheckpointContract:
         assert error.value.code == "ledger_rolled_back"
 
     def test_a_transaction_that_breaks_off_keeps_neither_record_nor_checkpoint(
-        self, kept: tuple[Policy, Callable[[], Store]]
+        self, kept: Kept
     ) -> None:
         with self.ledger(kept) as ledger:
             use(ledger, range(3))
@@ -309,9 +308,5 @@ class CheckpointContract:
                 raise ZeroDivisionError
             assert [record.hash for record in ledger.records()] == before
             use(ledger, range(3, 12))
-        assert self.verified(*kept).sound
+        assert self.verified(kept[1]).sound
         assert self.started_from(kept) is not None
-
-
-def budget() -> Budget:
-    return Budget(Fraction(1000), Fraction(1, 10**3))
