@@ -65,14 +65,14 @@ def plain(books: Books) -> dict[str, Any]:
     shape = {
         each.name: getattr(books, each.name)
         for each in fields(books)
-        if each.name not in ("segment", "unkept", "charges", "balances")
+        if each.name not in ("segments", "charges", "balances")
     }
     shape["charges"] = {who: charged.totals for who, charged in books.charges.items()}
     shape["balances"] = {
         identity: (balance.accountant, balance.spent)
         for identity, balance in books.balances.items()
     }
-    return shape | {"segment": books.segment.to_bytes()}
+    return shape | {"segments": books.segments.ended_now()}
 
 
 class CheckpointContract:
@@ -192,7 +192,7 @@ class CheckpointContract:
             for first in range(0, 32, 2):
                 use((one, other)[first // 2 % 2], range(first, first + 2))
         started = self.started_from(kept)
-        assert started is not None and len(started.segments) > 3
+        assert started is not None and len(started.segments.ended) > 3
         assert self.verified(kept[1]).sound
 
     @pytest.mark.parametrize("which", ["newest", "segment"])
@@ -229,7 +229,7 @@ class CheckpointContract:
         store = kept[1]()
         books = self.in_full(kept)
         with store.writing():
-            segment = books.segment.to_bytes()
+            segment = books.segments.open.to_bytes()
             state = json.loads(state_after(books))
             for words in state["balances"]:
                 words.update(epsilon="0/1", delta="0/1", together=None)

@@ -33,6 +33,7 @@ from sanql.account.ledger.segments import (
     CHECKPOINT,
     CHECKPOINT_FORM,
     KeptSegment,
+    Segments,
     checkpoint_named,
     segment_key,
 )
@@ -110,7 +111,8 @@ def restored(state: Mapping[str, Any], segments: list[KeptSegment]) -> Books:
             asked.setdefault(analyst, []).extend(sequences)
     books.asked = asked
     _restore_sums(books, state)
-    books.continue_after(Head(state["sequence"], state["hash"]), state["segments"])
+    books.head = Head(state["sequence"], state["hash"])
+    books.segments = Segments(state["segments"])
     return books
 
 
@@ -135,13 +137,11 @@ def _restore_sums(books: Books, state: Mapping[str, Any]) -> None:
 
 def state_after(books: Books) -> bytes:
     """Return the state of the books with their segment ended, as it is kept; sums charges up."""
-    segment = books.segment.to_bytes()
-    ends = [*books.segments, (books.head.sequence, hashlib.sha256(segment).hexdigest())]
     shape = {
         "form": CHECKPOINT_FORM,
         "sequence": books.head.sequence,
         "hash": books.head.hash,
-        "segments": ends,
+        "segments": books.segments.ended_now(),
         "charged": {who: charged.sum_up().to_dict() for who, charged in books.charges.items()},
         "balances": [
             _spent_words(books.running(account).spent) for account in books.current_limits.accounts

@@ -220,7 +220,9 @@ class Journal:
                 if 0 < self.books.format < LEDGER_FORMAT:
                     self.append("format", {"format": LEDGER_FORMAT})
                 yield
-                if self._checkpoint_is_due():
+                if (
+                    head is not None and self._checkpoint_is_due()
+                ):  # which a pinned head vouches for
                     self._keep_checkpoint()
             self._unsettled, self._kept = False, self.books.head
 
@@ -294,7 +296,7 @@ class Journal:
 
     def _checkpoint_is_due(self) -> bool:
         books = self.books
-        enough = books.segment.count >= CHECKPOINT_RECORDS and books.format == LEDGER_FORMAT
+        enough = books.segments.open.count >= CHECKPOINT_RECORDS and books.format == LEDGER_FORMAT
         return enough and not books.scratch and books.ownership.retired is None
 
     def _keep_checkpoint(self) -> None:
@@ -302,10 +304,10 @@ class Journal:
         state = state_after(self.books)
         digest = hashlib.sha256(state).hexdigest()
         self.append(CHECKPOINT, {"form": CHECKPOINT_FORM, "sha256": digest})
-        for until, segment in self.books.unkept.items():
+        for until, segment in self.books.segments.unkept.items():
             self.write_note(CHECKPOINT, segment_key(until), segment)
         self.write_note(CHECKPOINT, NEWEST_CHECKPOINT, state)
-        self.books.unkept = {}
+        self.books.segments.unkept = {}
 
     def _publish(self) -> None:
         """Let others see what has been read; also the view before it, while this one is being pinned."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from sanql.account.ledger.chain import LedgerRecord, canonical_json
@@ -90,6 +90,30 @@ class Segment:
             "asked": self._asked,
         }
         return canonical_json(shape).encode("ascii")
+
+
+class Segments:
+    """All segments of a chain: the ends and hashes of those before, and the one that is still open."""
+
+    def __init__(self, ended: Iterable[Sequence[object]] = ()) -> None:
+        self.ended = [(cast(int, end), str(digest)) for end, digest in ended]
+        self.unkept: dict[int, bytes] = {}
+        """Those that were ended here, by their ends: perhaps they are not kept yet."""
+        self.open = Segment(self.ended[-1][0] if self.ended else 0)
+
+    def end(self) -> None:
+        """Take that there is a checkpoint of the records so far."""
+        if not self.open.count:
+            return  # the books were started from this very checkpoint
+        until, kept = self.open.after + self.open.count, self.open.to_bytes()
+        self.ended.append((until, hashlib.sha256(kept).hexdigest()))
+        self.unkept[until] = kept
+        self.open = Segment(until)
+
+    def ended_now(self) -> list[tuple[int, str]]:
+        """Return the ends and hashes as they would be if there were a checkpoint now."""
+        last = self.open.after + self.open.count, hashlib.sha256(self.open.to_bytes()).hexdigest()
+        return [*self.ended, last]
 
 
 class KeptSegment:

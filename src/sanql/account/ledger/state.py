@@ -8,10 +8,9 @@ checkpoint needs of the records since the last one is gathered in a segment (`ch
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never, cast
@@ -21,7 +20,7 @@ from sanql.account.accountants.totals import ChargeHistory
 from sanql.account.charge import Charge
 from sanql.account.claims.ownership import Ownership
 from sanql.account.ledger.asked import asked_hash
-from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity
+from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity, shown_of
 from sanql.account.ledger.chain import (
     BEGINNING,
     SCRATCH_KINDS,
@@ -37,7 +36,7 @@ from sanql.account.ledger.format_1 import spent_in_format_1
 from sanql.account.ledger.lost_records import LostRecords
 from sanql.account.ledger.raising import digest_of_limits, needs_signature, signed_limits
 from sanql.account.ledger.running_balance import RunningBalance
-from sanql.account.ledger.segments import RecordedAnswer, Segment, checkpoint_named
+from sanql.account.ledger.segments import RecordedAnswer, Segments, checkpoint_named
 from sanql.account.ledger.terms import AccountTerms
 from sanql.account.ledger.versions import Version, version_after
 from sanql.account.ledger.void_reasons import who_ended
@@ -81,9 +80,7 @@ class Books:
     rehearsed: set[tuple[str, str]] = field(default_factory=set)
     lost: LostRecords = field(default_factory=LostRecords)
     published: int = 0  # how often what the dataset tells in its own name may have changed
-    segments: list[tuple[int, str]] = field(default_factory=list)  # that checkpoints ended: hashes
-    segment: Segment = field(default_factory=lambda: Segment(0))
-    unkept: dict[int, bytes] = field(default_factory=dict)  # segments, by their ends, not seen kept
+    segments: Segments = field(default_factory=Segments)
 
     @property
     def scratch(self) -> bool:
@@ -99,13 +96,7 @@ class Books:
         except (ValueError, KeyError, TypeError) as fault:
             raise damaged(record.sequence, "makes no sense after the records before it") from fault
         self.head = Head(record.sequence, record.hash)
-        self.segment.take(record, declares=declares)
-
-    def continue_after(self, head: Head, segments: Iterable[tuple[int, str]]) -> None:
-        """Go on after the record before a checkpoint, which has ended these segments."""
-        self.head = head
-        self.segments = [(end, digest) for end, digest in segments]
-        self.segment = Segment(head.sequence)
+        self.segments.open.take(record, declares=declares)
 
     def running(self, account: Account) -> RunningBalance:
         """Return the balance of an account in force, and its accountant with it."""
@@ -177,10 +168,8 @@ class Books:
                 if record.kind == "void":
                     self._count_failure(pending.analyst, content)
                 else:
-                    self._spend(
-                        pending,
-                        RecordedAnswer(sequence, _text(content["sha256"]), pending.question),
-                    )
+                    answer = RecordedAnswer(sequence, _text(content["sha256"]), pending.question)
+                    self._spend(pending, answer)
             case "failures_reset":
                 self._reset_failures(record.content)
             case "erase":
@@ -355,7 +344,7 @@ class Books:
     def _spend(self, pending: PendingReservation, answer: RecordedAnswer) -> None:
         self.answers[pending.analyst, pending.question] = answer
         self.spent[answer.reservation] = answer
-        self.segment.spend(pending.analyst, answer)
+        self.segments.open.spend(pending.analyst, answer)
         self.published += pending.analyst == DATASET
 
     def _end_segment(self, content: Mapping[str, object]) -> None:
@@ -363,19 +352,14 @@ class Books:
         if self.format < 4 or self.limits is None:
             raise ValueError("a record that this format does not have, or before there were limits")
         checkpoint_named(content)
-        if not self.segment.count:
-            return  # the books were started from this very checkpoint
-        kept = self.segment.to_bytes()
-        self.segments.append((self.head.sequence, hashlib.sha256(kept).hexdigest()))
-        self.unkept[self.head.sequence] = kept
-        self.segment = Segment(self.head.sequence)
+        self.segments.end()
 
     def _ask(self, sequence: int, content: Mapping[str, object]) -> None:
         """Remember whose a reservation is, since there is something to be told of it."""
         if asked_hash(content, self.format) is not None:
             analyst = _text(content["analyst"])
             self.asked.setdefault(analyst, []).append(sequence)
-            self.segment.ask(analyst, sequence)
+            self.segments.open.ask(analyst, sequence)
 
     def _erase(self, content: Mapping[str, object]) -> None:
         if self.format < 3:
@@ -410,17 +394,7 @@ class Books:
         return self.pending.pop(sequence), sequence
 
 
-def shown_of(charged: list[Account]) -> list[Account]:
-    """Return those of an analyst's accounts that they may see: their own, if they have one."""
-    return [account for account in charged if account.kind == "analyst"] or charged
-
-
-def pending_of(pending: Iterable[PendingReservation], account: Account) -> int:
-    """Return how many open reservations count against the account."""
-    return sum(account.takes(reservation.analyst) for reservation in pending)
-
-
 def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("not a text")
-    return value
+    if isinstance(value, str):
+        return value
+    raise ValueError("not a text")
