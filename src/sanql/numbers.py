@@ -143,6 +143,24 @@ def parse_rational(text: object) -> Fraction:
     return Fraction(top, bottom)
 
 
+def sum_text(value: Fraction) -> str:
+    """Return the one text of a sum of many rationals, which may be long: in base 16.
+
+    >>> sum_text(Fraction(10, 17))
+    'a/11'
+    """
+    return f"{value.numerator:x}/{value.denominator:x}"
+
+
+def parse_sum(text: object) -> Fraction:
+    """Return the rational that `sum_text` wrote; any other spelling is a ValueError."""
+    top, _, bottom = text.partition("/") if isinstance(text, str) else ("", "", "")
+    value = Fraction(int(top, 16), int(bottom, 16) or 1)
+    if sum_text(value) != text:
+        raise ValueError("not a sum p/q in base 16")
+    return value
+
+
 def round_down_to_digits(value: Fraction, digits: int) -> Fraction:
     """Return the largest number of so many significant decimal digits that is at most the value."""
     return _round_down(value, digits)

@@ -21,6 +21,7 @@ from sanql.account.accountants.choice import ACCOUNTANTS
 from sanql.account.accountants.conversion import gaussian_rho_lower
 from sanql.account.accountants.filter import Spent
 from sanql.account.accountants.protocol import Accountant
+from sanql.account.accountants.totals import ChargeHistory
 from sanql.account.charge import Charge
 from sanql.account.events import (
     Event,
@@ -354,7 +355,7 @@ class AccountantContract:
     def test_the_auditor_grants_what_an_account_declared_late_begins_with_and_not_a_hundredth_less(
         self, budget: Budget, charges: list[Charge]
     ) -> None:
-        before = self.accountant(budget).spent_before(charges)
+        before = self.accountant(budget).spent_before([ChargeHistory(charges=charges)])
         assert self.granted(budget, before, charges)
         if before.epsilon > 0 and before.delta <= budget.delta:
             less = Budget(before.epsilon * Fraction(99, 100), before.delta)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from account.crash_contract import GENEROUS, TERMS, CrashContract, Laplace, NewLedger, question
+from sanql.account.ledger import journal
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.stores import sqlite as store
 from sanql.errors import LedgerError
@@ -35,6 +36,22 @@ def new_ledger(make_policy: MakePolicy) -> Iterator[NewLedger]:
             return make_policy(ledger=ledger, **changes)
 
         yield make
+
+
+class TestLedgerWithCheckpoints(CrashContract):
+    """Every charge, and every answer, writes a checkpoint of the books besides."""
+
+    STRIDE = 40
+
+    @pytest.fixture(autouse=True)
+    def often(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A checkpoint with every write."""
+        monkeypatch.setattr(journal, "CHECKPOINT_RECORDS", 1)
+
+    @pytest.fixture
+    def new_ledger(self, new_ledger: NewLedger) -> NewLedger:
+        """Return what makes a policy whose ledger is in a file."""
+        return new_ledger
 
 
 class TestLedgerInAFile(CrashContract):

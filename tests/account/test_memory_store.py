@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from account.checkpoint_contract import CheckpointContract
 from account.store_contract import TERMS, StoreContract, digest, tenth
 from sanql.account.ledger.chain import LedgerRecord
 from sanql.account.ledger.ledger import Ledger
@@ -24,7 +25,9 @@ def kept_by(opened: Callable[[], Store]) -> MemoryContents:
     return store.kept
 
 
-class TestMemoryStore(StoreContract):
+class InMemory:
+    """Where the ledgers of this file are kept, and what can be done to them behind their backs."""
+
     def begin(self, place: Path) -> Callable[[], Store]:
         kept = MemoryContents()
         return lambda: MemoryStore(place, kept)
@@ -44,6 +47,14 @@ class TestMemoryStore(StoreContract):
 
     def verified(self, opened: Callable[[], Store]) -> Verification:
         return verify_reader(Path("town.ledger"), MemoryReader(kept_by(opened)))
+
+
+class TestMemoryStore(InMemory, StoreContract):
+    """A store by itself."""
+
+
+class TestMemoryCheckpoints(InMemory, CheckpointContract):
+    """A ledger that is opened from its checkpoints."""
 
 
 def test_a_ledger_in_memory_leaves_no_file(make_policy: Callable[..., Policy]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from account.checkpoint_contract import CheckpointContract
 from account.store_contract import StoreContract
 from sanql.account.stores.postgres import PostgresStore
 from sanql.account.stores.protocol import Store
@@ -23,7 +24,9 @@ def database(postgres: PostgresServer) -> str:
     return postgres.new_database()
 
 
-class TestPostgresStore(StoreContract):
+class InDatabase:
+    """Where the ledgers of this file are kept, and what can be done to them behind their backs."""
+
     @pytest.fixture(autouse=True)
     def server(self, postgres: PostgresServer, database: str) -> None:
         self.postgres, self.database = postgres, database
@@ -55,3 +58,11 @@ class TestPostgresStore(StoreContract):
             named = "SELECT id FROM sanql.ledger WHERE name = %s"
             ((ledger,),) = connection.execute(named, (place.ledger,)).fetchall()
             connection.execute(statement, (ledger, *values))
+
+
+class TestPostgresStore(InDatabase, StoreContract):
+    """A store by itself."""
+
+
+class TestPostgresCheckpoints(InDatabase, CheckpointContract):
+    """A ledger that is opened from its checkpoints."""

@@ -17,6 +17,7 @@ from account.accountant_contract import (
     several,
 )
 from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.totals import ChargeHistory
 from sanql.account.charge import Charge
 from sanql.policy.model import Budget
 
@@ -35,7 +36,9 @@ class TestPureAccountant(AccountantContract):
         if claimed.epsilon <= budget.epsilon and claimed.delta <= budget.delta:
             assert left.epsilon == budget.epsilon - claimed.epsilon
             assert left.delta == budget.delta - claimed.delta
-        assert accountant.spent_before(charges) == Budget(claimed.epsilon, claimed.delta)
+        assert accountant.spent_before([ChargeHistory(charges=charges)]) == Budget(
+            claimed.epsilon, claimed.delta
+        )
 
     @given(st.permutations([*range(6)]), st.lists(CHARGES, min_size=6, max_size=6))
     @examples

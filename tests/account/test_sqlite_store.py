@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import sanql
+from account.checkpoint_contract import CheckpointContract
 from account.store_contract import StoreContract
 from sanql.account.charge import Charge
 from sanql.account.ledger.chain import Head, head_path
@@ -29,7 +30,9 @@ from sanql.policy.model import Budget, Policy
 TERMS = {"neighbours": "add-remove"}
 
 
-class TestSqliteStore(StoreContract):
+class InFile:
+    """Where the ledgers of this file are kept, and what can be done to them behind their backs."""
+
     def begin(self, place: Path) -> Callable[[], Store]:
         return lambda: SqliteStore(place)
 
@@ -51,6 +54,14 @@ class TestSqliteStore(StoreContract):
                 for verb in ("UPDATE", "DELETE"):
                     connection.execute(f"DROP TRIGGER {table}_{verb}")
             connection.execute(statement, values)
+
+
+class TestSqliteStore(InFile, StoreContract):
+    """A store by itself."""
+
+
+class TestSqliteCheckpoints(InFile, CheckpointContract):
+    """A ledger that is opened from its checkpoints."""
 
 
 def test_a_reader_makes_nothing_and_holds_one_view(tmp_path: Path) -> None:

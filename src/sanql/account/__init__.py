@@ -31,6 +31,7 @@ from sanql.account.ledger.chain import (
     read_pinned,
     read_pinned_text,
 )
+from sanql.account.ledger.checkpoints import NEWEST_CHECKPOINT, state_after
 from sanql.account.ledger.comparison import Comparison
 from sanql.account.ledger.erasing import TextChoice
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
@@ -44,7 +45,13 @@ from sanql.account.ledger.raising import author_named
 from sanql.account.ledger.refusals import check_never_pinned
 from sanql.account.ledger.renames import Rename
 from sanql.account.ledger.scratch import check_no_scratch, never_releases, rehearsed
-from sanql.account.ledger.state import DATASET
+from sanql.account.ledger.segments import (
+    CHECKPOINT,
+    CHECKPOINT_FORM,
+    checkpoint_named,
+    segment_key,
+)
+from sanql.account.ledger.state import DATASET, Books
 from sanql.account.ledger.terms import account_terms
 from sanql.account.ledger.versions import (
     WHOLE,
@@ -76,8 +83,11 @@ from sanql.results import Balance
 __all__ = [
     "ASKED",
     "BEGINNING",
+    "CHECKPOINT",
+    "CHECKPOINT_FORM",
     "DATASET",
     "GIVE_UP",
+    "NEWEST_CHECKPOINT",
     "NOTHING_SAID",
     "ORDERS",
     "RELEASING",
@@ -88,6 +98,7 @@ __all__ = [
     "AskedNote",
     "AskedQuestion",
     "Balance",
+    "Books",
     "BudgetLimits",
     "Charge",
     "Claim",
@@ -143,6 +154,7 @@ __all__ = [
     "check_no_scratch",
     "check_not_lost",
     "check_readable",
+    "checkpoint_named",
     "claimed_by_another",
     "columns_unknown",
     "copy_of",
@@ -174,9 +186,11 @@ __all__ = [
     "registry_folders",
     "rehearsed",
     "replaced",
+    "segment_key",
     "set_aside",
     "source_changed",
     "stamps_missing",
+    "state_after",
     "total_charge",
     "version_name",
 ]

@@ -178,6 +178,8 @@ def _content(record: dict[str, Any], end: str) -> str:
             count = len(body["reservations"])
             questions = f"{count} question{'' if count == 1 else 's'}"
             return f"what was typed with {questions} is erased, by {body['by']}"
+        case "checkpoint":
+            return f"the records so far add up to {body['sha256'][:12]}…"
         case "failures_reset":
             return "failures so far count no more"
         case "open":

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.totals import ChargeHistory
 from sanql.account.charge import Charge
 from sanql.policy import Budget
 
@@ -55,7 +56,7 @@ class Accountant(Protocol):
         other.
         """
 
-    def spent_before(self, charges: Sequence[Charge]) -> Budget:
+    def spent_before(self, charged: Sequence[ChargeHistory]) -> Budget:
         """Return what an account that is declared now begins with: what its members were charged."""
 
     def delta_share(self, epsilon_share: Fraction) -> Fraction:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.totals import ChargeHistory
 from sanql.account.charge import Charge
 from sanql.numbers import EPSILON_MIN, exact_sum
 from sanql.policy import Budget
@@ -28,8 +29,10 @@ class PureAccountant:
 
     def take_all(self, spent: Spent, charges: Sequence[Charge]) -> Spent:
         """Return what is spent after these charges, all paid."""
-        claimed = self.spent_before(charges)
-        return spent.pay(claimed.epsilon, claimed.delta)
+        return spent.pay(
+            exact_sum(charge.epsilon for charge in charges),
+            exact_sum(charge.delta for charge in charges),
+        )
 
     def spent_upper(self, spent: Spent) -> Budget:
         """Return an (epsilon, delta) that the queries so far satisfy."""
@@ -51,11 +54,11 @@ class PureAccountant:
         fitting = left >= EPSILON_MIN and spent.pay(left, charge.delta).within(self.budget)
         return left if fitting else None
 
-    def spent_before(self, charges: Sequence[Charge]) -> Budget:
+    def spent_before(self, charged: Sequence[ChargeHistory]) -> Budget:
         """Return the sum of what these charges claim."""
+        claims = [history.claimed for history in charged]
         return Budget(
-            exact_sum(charge.epsilon for charge in charges),
-            exact_sum(charge.delta for charge in charges),
+            exact_sum(epsilon for epsilon, _ in claims), exact_sum(delta for _, delta in claims)
         )
 
     def delta_share(self, epsilon_share: Fraction) -> Fraction:

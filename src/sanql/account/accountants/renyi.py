@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import assert_never
 
 from sanql.account.accountants.conversion import gaussian_rho_lower
@@ -21,7 +21,7 @@ from sanql.account.accountants.divergences import (
     to_units_upper,
 )
 from sanql.account.accountants.filter import Spent
-from sanql.account.accountants.totals import Losses, Totals
+from sanql.account.accountants.totals import NOTHING_CHARGED, ChargeHistory, Losses, Totals
 from sanql.account.charge import Charge
 from sanql.account.events import (
     Event,
@@ -31,7 +31,7 @@ from sanql.account.events import (
     SelectionEvent,
     leak,
 )
-from sanql.numbers import EPSILON_MIN, round_down_to_digits
+from sanql.numbers import EPSILON_MIN, parse_sum, round_down_to_digits, sum_text
 from sanql.policy import Budget
 
 CONVERSION_SHARE = Fraction(1, 8)
@@ -91,6 +91,24 @@ class RenyiComposition:
         if read is not None:
             proofs.append((read, self.delta_upper))
         return Budget(*min((proof for proof in proofs if proof[1] <= delta_max), default=claimed))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it in the ledger's words."""
+        return {
+            "epsilon": sum_text(self.odometer.epsilon),
+            "delta": sum_text(self.odometer.delta),
+            "totals": self.totals.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, shape: object) -> RenyiComposition:
+        """Return the charges that these words describe; anything else is a ValueError."""
+        match shape:
+            case {"epsilon": epsilon, "delta": delta, "totals": totals, **rest} if not rest:
+                odometer = Odometer(parse_sum(epsilon), parse_sum(delta))
+                return cls(odometer, Totals.from_dict(totals))
+            case _:
+                raise ValueError("not charges that an odometer counts")
 
 
 @dataclass(frozen=True)
@@ -152,10 +170,11 @@ class RenyiAccountant:
         rounded = round_down_to_digits(found, 3)
         return rounded if rounded >= EPSILON_MIN else None
 
-    def spent_before(self, charges: Sequence[Charge]) -> Budget:
+    def spent_before(self, charged: Sequence[ChargeHistory]) -> Budget:
         """Return what these charges come to together, as an odometer of this budget reads them."""
         odometer = Odometer(self.budget.epsilon, CONVERSION_SHARE * self.budget.delta)
-        composed = RenyiComposition(odometer, Totals.of_many(charges))
+        together = reduce(Totals.merge, (history.totals for history in charged), NOTHING_CHARGED)
+        composed = RenyiComposition(odometer, together)
         return composed.proved_upper(self.budget.delta)
 
     def delta_share(self, epsilon_share: Fraction) -> Fraction:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from sanql.account.accountants.divergences import ORDERS, curve
 from sanql.account.charge import Charge
 from sanql.account.events import Event, leak, pure_epsilon
-from sanql.numbers import exact_sum
+from sanql.numbers import exact_sum, parse_sum, sum_text
 
 
 @dataclass(frozen=True)
@@ -76,3 +76,78 @@ class Totals:
         """Return the totals of two sets of charges together."""
         losses = self.losses.merge(other.losses)
         return Totals(self.epsilon + other.epsilon, self.delta + other.delta, losses)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the totals in the ledger's words."""
+        losses = self.losses
+        return {
+            "epsilon": sum_text(self.epsilon),
+            "delta": sum_text(self.delta),
+            "leaked": sum_text(losses.leaked),
+            "pure": None if losses.pure is None else sum_text(losses.pure),
+            "renyi": list(losses.renyi),
+        }
+
+    @classmethod
+    def from_dict(cls, shape: object) -> Totals:
+        """Return the totals that these words describe; anything else is a ValueError."""
+        match shape:
+            case {
+                "epsilon": epsilon,
+                "delta": delta,
+                "leaked": leaked,
+                "pure": pure,
+                "renyi": list(renyi),
+                **rest,
+            } if not rest and len(renyi) == len(ORDERS) and {*map(type, renyi)} == {int}:
+                added = None if pure is None else parse_sum(pure)
+                losses = Losses(parse_sum(leaked), added, tuple(renyi))
+                return cls(parse_sum(epsilon), parse_sum(delta), losses)
+            case _:
+                raise ValueError("not what charges add up to")
+
+
+NOTHING_CHARGED = Totals()
+"""What no charges add up to."""
+
+
+class ChargeHistory:
+    """What somebody was ever charged; divergences are summed when they are first needed."""
+
+    def __init__(self, summed: Totals = NOTHING_CHARGED, charges: Iterable[Charge] = ()) -> None:
+        self._summed = summed
+        self._waiting = [*charges]
+
+    def take(self, charge: Charge) -> None:
+        """Take one more charge."""
+        self._waiting.append(charge)
+
+    @property
+    def charges(self) -> list[Charge]:
+        """The charges one by one; ValueError where some have been summed."""
+        if self._summed != NOTHING_CHARGED:
+            raise ValueError("charges that were summed are not known one by one")
+        return self._waiting
+
+    @property
+    def claimed(self) -> tuple[Fraction, Fraction]:
+        """The epsilons and the deltas that the charges claim, added up."""
+        return (
+            self._summed.epsilon + exact_sum(charge.epsilon for charge in self._waiting),
+            self._summed.delta + exact_sum(charge.delta for charge in self._waiting),
+        )
+
+    @property
+    def totals(self) -> Totals:
+        """What the charges add up to, losses included."""
+        if not self._waiting:
+            return self._summed
+        return self._summed.merge(Totals.of_many(self._waiting))
+
+    def sum_up(self) -> Totals:
+        """Return the totals, and from now on know only them."""
+        # Replaced before what waited is let go: an interrupt in between counts charges twice,
+        # the other way round not at all.
+        self._summed = self.totals
+        self._waiting = []
+        return self._summed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from sanql.account.ledger.journal import Journal
-from sanql.account.ledger.state import RecordedAnswer
+from sanql.account.ledger.segments import RecordedAnswer
 from sanql.errors import LedgerError
 
 

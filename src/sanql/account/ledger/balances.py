@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from sanql.account.accountants.filter import Spent
 from sanql.account.charge import Charge
-from sanql.account.ledger.budget_limits import Account
+from sanql.account.ledger.budget_limits import Account, shown_of
 from sanql.account.ledger.refusals import exceeded, exceeded_together
-from sanql.account.ledger.state import Books, pending_of, shown_of
+from sanql.account.ledger.state import Books, PendingReservation
 from sanql.policy import Budget
 from sanql.results import Balance
 
@@ -59,8 +59,8 @@ def spent_without_budget(books: Books) -> list[tuple[str, Budget]]:
     own = {account.name for account in limits.accounts if account.kind == "analyst"}
     accountant = limits.accountant_of(limits.accounts[0])
     return [
-        (name, accountant.spent_before(charges))
-        for name, charges in sorted(books.charges.items())
+        (name, accountant.spent_before([charged]))
+        for name, charged in sorted(books.charges.items())
         if name not in own
     ]
 
@@ -84,3 +84,8 @@ def check_fits(books: Books, analyst: str, charge: Charge) -> None:
         raise exceeded(*binding, charge, told)
     if full:
         raise exceeded_together(full[0][0], charge)
+
+
+def pending_of(pending: Iterable[PendingReservation], account: Account) -> int:
+    """Return how many open reservations count against the account."""
+    return sum(account.takes(reservation.analyst) for reservation in pending)

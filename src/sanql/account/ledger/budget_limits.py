@@ -139,6 +139,11 @@ def account_in(shape: object) -> Account:
             raise ValueError("not an account")
 
 
+def shown_of(charged: list[Account]) -> list[Account]:
+    """Return those of an analyst's accounts that they may see: their own, if they have one."""
+    return [account for account in charged if account.kind == "analyst"] or charged
+
+
 def _name(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("not a name")

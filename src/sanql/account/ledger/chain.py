@@ -37,6 +37,7 @@ Kind = (
         "void",
         "failures_reset",
         "erase",
+        "checkpoint",
     ]
     | OwnershipKind
 )
@@ -62,10 +63,10 @@ RESTORE = (
 )
 
 
-LEDGER_FORMAT = 3
+LEDGER_FORMAT = 4
 """The format of the records that this version writes; docs/ledger_format.md lists them all."""
 
-LEDGER_FORMATS = (1, 2, 3)
+LEDGER_FORMATS = (1, 2, 3, 4)
 """Every format ever written: each is read, verified and honoured."""
 
 

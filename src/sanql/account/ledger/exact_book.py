@@ -33,7 +33,7 @@ from sanql.numbers import parse_rational, rational_text
 from sanql.policy.exact import Footprint, uncovered
 
 if TYPE_CHECKING:
-    from sanql.account.ledger.state import RecordedAnswer
+    from sanql.account.ledger.segments import RecordedAnswer
 
 
 @dataclass(frozen=True)

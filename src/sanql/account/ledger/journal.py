@@ -1,15 +1,16 @@
 """The ledger's records in a store, checked as they are read, and what they add up to.
 
 Whoever writes first catches up with what others appended and checks it, so what is decided inside is
-decided on the newest state. A commit is durable before its head is pinned, and pinned before the
-call returns; threads that write at the same moment share both (`group_commit`). Every place where it is
-pinned is read first: a head that is not on this chain is another's, which a copy of this ledger has
-written, and then nothing more is appended. After a fault that may have lost a write nothing more is done
-through the same object.
+decided on the newest state; whoever opens a ledger starts from its newest checkpoint (`checkpoints`). A
+commit is durable before its head is pinned, and pinned before the call returns; threads that write at the
+same moment share both (`group_commit`). Every place where it is pinned is read first: a head that is not
+on this chain is another's, which a copy of this ledger has written, and then nothing more is appended.
+After a fault that may have lost a write nothing more is done through the same object.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import threading
@@ -33,14 +34,24 @@ from sanql.account.ledger.chain import (
     record_after,
     write_pinned,
 )
+from sanql.account.ledger.checkpoints import NEWEST_CHECKPOINT, books_at_checkpoint, state_after
 from sanql.account.ledger.group_commit import GroupCommit, WaitingWrite
 from sanql.account.ledger.pinning import LOCK_SECONDS, holding, second_head_missing
 from sanql.account.ledger.scratch import never_releases
-from sanql.account.ledger.state import Books, RecordedAnswer
+from sanql.account.ledger.segments import (
+    CHECKPOINT,
+    CHECKPOINT_FORM,
+    RecordedAnswer,
+    segment_key,
+)
+from sanql.account.ledger.state import Books
 from sanql.account.ledger.versions import Version
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
 from sanql.policy import LedgerPlace
+
+CHECKPOINT_RECORDS = 2_000
+"""After so many records there is a checkpoint; reading them takes a tenth of a second."""
 
 _MOMENT_SECONDS = 0.005
 _PASSING = {"ledger_busy", "ledger_unavailable"}
@@ -209,6 +220,10 @@ class Journal:
                 if 0 < self.books.format < LEDGER_FORMAT:
                     self.append("format", {"format": LEDGER_FORMAT})
                 yield
+                if (
+                    head is not None and self._checkpoint_is_due()
+                ):  # which a pinned head vouches for
+                    self._keep_checkpoint()
             self._unsettled, self._kept = False, self.books.head
 
     def pin(self) -> None:
@@ -260,6 +275,9 @@ class Journal:
 
     def _catch_up(self, head: Head | None) -> None:
         """Read what others appended; raise unless the chain still holds what we know."""
+        anew = self.books.head == BEGINNING
+        if anew:
+            self.books = books_at_checkpoint(self._store, head) or self.books
         known = self.books.head
         rows = iter(self._store.rows(max(0, known.sequence - 1)))  # what we know first
         if known.sequence and next(rows, (None,))[-1] != known.hash:
@@ -267,7 +285,7 @@ class Journal:
         self._unsettled = True
         for record in linked(rows, known):
             self.books.apply(record)
-        if known == BEGINNING != self._kept:  # all was read anew: what was known must be in it
+        if anew and self._kept != BEGINNING:  # all was read anew: what was known must be in it
             self.check_pinned(self._kept)
         self._unsettled, self._kept = False, self.books.head
         if head is None:
@@ -275,6 +293,21 @@ class Journal:
         self.check_pinned(head)
         if self._store.head_is_at_hand:
             self._publish()
+
+    def _checkpoint_is_due(self) -> bool:
+        books = self.books
+        enough = books.segments.open.count >= CHECKPOINT_RECORDS and books.format == LEDGER_FORMAT
+        return enough and not books.scratch and books.ownership.retired is None
+
+    def _keep_checkpoint(self) -> None:
+        """Put the books beside the chain, and their hash in it; in the transaction of who writes."""
+        state = state_after(self.books)
+        digest = hashlib.sha256(state).hexdigest()
+        self.append(CHECKPOINT, {"form": CHECKPOINT_FORM, "sha256": digest})
+        for until, segment in self.books.segments.unkept.items():
+            self.write_note(CHECKPOINT, segment_key(until), segment)
+        self.write_note(CHECKPOINT, NEWEST_CHECKPOINT, state)
+        self.books.segments.unkept = {}
 
     def _publish(self) -> None:
         """Let others see what has been read; also the view before it, while this one is being pinned."""

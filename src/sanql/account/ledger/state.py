@@ -1,24 +1,26 @@
 """What the ledger's records add up to: limits, totals, open reservations, recorded answers.
 
 A pure state machine: it sees records in order and nothing else, so every balance is derived and
-none is stored. Each account in force has a running balance; charges are kept besides for each
-analyst, so that an account declared late still counts what its members have already spent.
+none is stored. Each account in force has a running balance; what each analyst was charged is kept
+besides, so that an account declared late still counts what its members have already spent. What a
+checkpoint needs of the records since the last one is gathered in a segment (`checkpoints`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never, cast
 
 from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.totals import ChargeHistory
 from sanql.account.charge import Charge
 from sanql.account.claims.ownership import Ownership
 from sanql.account.ledger.asked import asked_hash
-from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity
+from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity, shown_of
 from sanql.account.ledger.chain import (
     BEGINNING,
     SCRATCH_KINDS,
@@ -34,6 +36,7 @@ from sanql.account.ledger.format_1 import spent_in_format_1
 from sanql.account.ledger.lost_records import LostRecords
 from sanql.account.ledger.raising import digest_of_limits, needs_signature, signed_limits
 from sanql.account.ledger.running_balance import RunningBalance
+from sanql.account.ledger.segments import RecordedAnswer, Segments, checkpoint_named
 from sanql.account.ledger.terms import AccountTerms
 from sanql.account.ledger.versions import Version, version_after
 from sanql.account.ledger.void_reasons import who_ended
@@ -53,15 +56,6 @@ class PendingReservation:
     time: datetime
 
 
-@dataclass(frozen=True)
-class RecordedAnswer:
-    """Where an answer is kept, the hash it must have, and the digest of its question if it has noise."""
-
-    reservation: int
-    sha256: str
-    question: str = ""
-
-
 @dataclass
 class Books:
     """The state after the records seen so far."""
@@ -71,7 +65,7 @@ class Books:
     format: int = 0
     limits: BudgetLimits | None = None
     signed: set[str] = field(default_factory=set)
-    charges: dict[str, list[Charge]] = field(default_factory=dict)
+    charges: dict[str, ChargeHistory] = field(default_factory=dict)
     balances: dict[Identity, RunningBalance] = field(default_factory=dict)
     pending: dict[int, PendingReservation] = field(default_factory=dict)
     answers: dict[tuple[str, str], RecordedAnswer] = field(default_factory=dict)
@@ -86,6 +80,7 @@ class Books:
     rehearsed: set[tuple[str, str]] = field(default_factory=set)
     lost: LostRecords = field(default_factory=LostRecords)
     published: int = 0  # how often what the dataset tells in its own name may have changed
+    segments: Segments = field(default_factory=Segments)
 
     @property
     def scratch(self) -> bool:
@@ -95,10 +90,13 @@ class Books:
     def apply(self, record: LedgerRecord) -> None:
         """Take one more record; LedgerError when it makes no sense after the ones before."""
         try:
-            self._apply(record)
+            declares = not self._take_charge(record)
+            if declares:
+                self._declare(record)
         except (ValueError, KeyError, TypeError) as fault:
             raise damaged(record.sequence, "makes no sense after the records before it") from fault
         self.head = Head(record.sequence, record.hash)
+        self.segments.open.take(record, declares=declares)
 
     def running(self, account: Account) -> RunningBalance:
         """Return the balance of an account in force, and its accountant with it."""
@@ -154,9 +152,37 @@ class Books:
             raise damaged(self.head.sequence + 1, "is missing: no limits are recorded")
         return self.limits
 
-    def _apply(self, record: LedgerRecord) -> None:
-        content = record.content
+    def _take_charge(self, record: LedgerRecord) -> bool:
+        """Take a record of a charge or of what became of charges; return whether it is one."""
         self._check_place(record)
+        match record.kind:
+            case "reserve":
+                content = record.content
+                self._reserve(record.sequence, content)
+                self._ask(record.sequence, content)
+            case "spend" | "void":
+                content = record.content
+                if self.exact.holds(content["reservation"]):
+                    return False
+                pending, sequence = self._settle(content)
+                if record.kind == "void":
+                    self._count_failure(pending.analyst, content)
+                else:
+                    answer = RecordedAnswer(sequence, _text(content["sha256"]), pending.question)
+                    self._spend(pending, answer)
+            case "failures_reset":
+                self._reset_failures(record.content)
+            case "erase":
+                self._erase(record.content)
+            case "checkpoint":
+                self._end_segment(record.content)
+            case _:
+                return False
+        return True
+
+    def _declare(self, record: LedgerRecord) -> None:
+        """Take a record that is no charge: what the account is, and exact releases."""
+        content = record.content
         match record.kind:
             case "open":
                 self._open(content)
@@ -172,33 +198,21 @@ class Books:
                 self._rename(content)
             case "version":
                 self._open_version(content)
-            case "reserve" | "exact":
-                reserve = self._reserve if record.kind == "reserve" else self.exact.reserve
-                reserve(record.sequence, content)
+            case "exact":
+                self.exact.reserve(record.sequence, content)
                 self._ask(record.sequence, content)
-            case "spend" if self.exact.holds(content["reservation"]):
+            case "spend":
                 sequence = cast(int, content["reservation"])
                 answer = RecordedAnswer(sequence, _text(content["sha256"]))
                 self.exact.spend(sequence, answer)
                 self.spent[sequence] = answer
-            case "void" if self.exact.holds(content["reservation"]):
+            case "void":
                 who_ended(content, self.format)
                 failed = self.exact.void(cast(int, content["reservation"]), content.get("refusal"))
                 if failed is not None:
                     self._count_failure(failed, content)
-            case "spend":
-                pending, sequence = self._settle(content)
-                answer = RecordedAnswer(sequence, _text(content["sha256"]), pending.question)
-                self.answers[pending.analyst, pending.question] = answer
-                self.spent[sequence] = answer
-                self.published += pending.analyst == DATASET
-            case "void":
-                pending, _ = self._settle(content)
-                self._count_failure(pending.analyst, content)
-            case "failures_reset":
-                self._reset_failures(content)
-            case "erase":
-                self._erase(content)
+            case "reserve" | "failures_reset" | "erase" | "checkpoint":
+                raise ValueError("a record of charges declares nothing")
             case "claim" | "move" | "pin" | "merge" | "restore" | "retire":
                 self._own(record.kind, content)
             case _:
@@ -276,7 +290,7 @@ class Books:
         accountant = limits.accountant_of(account)
         earlier = self.balances.get(account.identity)
         if self.format == 1:
-            past = self._history(account)
+            past = [charge for each in self._history(account) for charge in each.charges]
             spent = spent_in_format_1(limits.accounting, account.budget, past)
             return RunningBalance(accountant, spent)
         if earlier is not None:
@@ -293,14 +307,9 @@ class Books:
             case _:
                 raise ValueError("not what was spent before")
 
-    def _history(self, account: Account) -> list[Charge]:
+    def _history(self, account: Account) -> list[ChargeHistory]:
         """Return what the account's members have ever been charged."""
-        return [
-            charge
-            for analyst, charges in self.charges.items()
-            if account.takes(analyst)
-            for charge in charges
-        ]
+        return [history for analyst, history in self.charges.items() if account.takes(analyst)]
 
     def _add_tables(self, content: Mapping[str, object]) -> None:
         if self.format < 2 or self.limits is None:
@@ -332,10 +341,25 @@ class Books:
             self.rehearsed.add((analyst, question))
         self._take(analyst, charge)
 
+    def _spend(self, pending: PendingReservation, answer: RecordedAnswer) -> None:
+        self.answers[pending.analyst, pending.question] = answer
+        self.spent[answer.reservation] = answer
+        self.segments.open.spend(pending.analyst, answer)
+        self.published += pending.analyst == DATASET
+
+    def _end_segment(self, content: Mapping[str, object]) -> None:
+        """Take that the records so far have a checkpoint; what it says is judged by who starts there."""
+        if self.format < 4 or self.limits is None:
+            raise ValueError("a record that this format does not have, or before there were limits")
+        checkpoint_named(content)
+        self.segments.end()
+
     def _ask(self, sequence: int, content: Mapping[str, object]) -> None:
         """Remember whose a reservation is, since there is something to be told of it."""
         if asked_hash(content, self.format) is not None:
-            self.asked.setdefault(_text(content["analyst"]), []).append(sequence)
+            analyst = _text(content["analyst"])
+            self.asked.setdefault(analyst, []).append(sequence)
+            self.segments.open.ask(analyst, sequence)
 
     def _erase(self, content: Mapping[str, object]) -> None:
         if self.format < 3:
@@ -348,7 +372,7 @@ class Books:
 
     def _take(self, analyst: str, charge: Charge) -> None:
         """Count a charge in every account that takes this analyst's."""
-        self.charges.setdefault(analyst, []).append(charge)
+        self.charges.setdefault(analyst, ChargeHistory()).take(charge)
         for account in self.accounts_of(analyst):
             self.balances[account.identity].take(charge)
 
@@ -370,17 +394,7 @@ class Books:
         return self.pending.pop(sequence), sequence
 
 
-def shown_of(charged: list[Account]) -> list[Account]:
-    """Return those of an analyst's accounts that they may see: their own, if they have one."""
-    return [account for account in charged if account.kind == "analyst"] or charged
-
-
-def pending_of(pending: Iterable[PendingReservation], account: Account) -> int:
-    """Return how many open reservations count against the account."""
-    return sum(account.takes(reservation.analyst) for reservation in pending)
-
-
 def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("not a text")
-    return value
+    if isinstance(value, str):
+        return value
+    raise ValueError("not a text")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import astuple, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 
 from sanql.account.ledger.chain import Head, LedgerRecord, canonical_json, damaged
@@ -20,6 +20,7 @@ from sanql.account.ledger.places import unwritable
 from sanql.account.stores.postgres_asking import AskingLocks
 from sanql.account.stores.postgres_connection import (
     DURABILITY,
+    RECORDS_DIGEST,
     LedgerConnection,
     check_durable,
     unreachable,
@@ -138,6 +139,10 @@ class PostgresStore:
         query = "SELECT hash FROM sanql.record WHERE ledger = %s AND sequence = %s"
         found = self._connection.run(query, (self._ledger, sequence))
         return found[0][0] if found else None
+
+    def records_digest(self, after: int, until: int) -> str:
+        """Return the hash of some records, computed where they are."""
+        return str(self._connection.run(RECORDS_DIGEST, (self._ledger, after, until))[0][0])
 
     def append(self, record: LedgerRecord) -> None:
         """Add a record."""
@@ -282,8 +287,7 @@ class PostgresReader:
     def answers(self) -> Mapping[object, object]:
         """Return every answer that is kept, by its reservation."""
         query = "SELECT reservation, content FROM sanql.answer WHERE ledger = %s"
-        found = self._connection.run(query, (self._begun(),))
-        return {reservation: bytes(content) for reservation, content in found}
+        return {n: bytes(found) for n, found in self._connection.run(query, (self._begun(),))}
 
     def note(self, kind: str, key: str) -> bytes | None:
         """Return a note, or None."""
@@ -319,9 +323,7 @@ class PostgresReader:
     def head_text(self) -> str | None:
         """Return the same as it would be written to a file."""
         head = self.head()
-        if head is None:
-            return None
-        return canonical_json({"hash": head.hash, "sequence": head.sequence})
+        return None if head is None else canonical_json(asdict(head))
 
     def _begun(self) -> int:
         if self._ledger is None:

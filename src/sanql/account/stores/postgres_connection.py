@@ -40,6 +40,12 @@ _ABOUT = f"""SELECT current_setting('server_version_num'), current_setting('serv
     set_config('lock_timeout', '{int(LOCK_SECONDS)}s', false),
     set_config('idle_in_transaction_session_timeout', '{IDLE_SECONDS}s', false)"""  # noqa: S608
 
+RECORDS_DIGEST = """SELECT encode(sha256(convert_to(coalesce(string_agg(
+    sequence || chr(10) || kind || chr(10) || body || chr(10) || previous || chr(10) || hash
+    || chr(10), '' ORDER BY sequence), ''), 'UTF8')), 'hex')
+    FROM sanql.record WHERE ledger = %s AND sequence > %s AND sequence <= %s"""
+"""Returns the hash of records as `RecordsDigest` has it, computed where they are."""
+
 DURABILITY = """pg_is_in_recovery()::text, current_setting('fsync'),
     current_setting('full_page_writes'), current_setting('synchronous_commit')"""
 """What decides whether a commit lasts, to be selected on the very connection that commits."""

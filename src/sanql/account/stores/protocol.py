@@ -63,6 +63,12 @@ class Store(Protocol):
     def hash_at(self, sequence: int) -> str | None:
         """Return the hash of one record, or None; call it while reading or writing."""
 
+    def records_digest(self, after: int, until: int) -> str:
+        """Return the hash of the records after a sequence, up to another, as `RecordsDigest` has it.
+
+        It is computed from what is kept at the moment; call it while reading or writing.
+        """
+
     def append(self, record: LedgerRecord) -> None:
         """Add a record; call it while writing. One of a sequence that is there is a fault."""
 

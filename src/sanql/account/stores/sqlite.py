@@ -7,6 +7,7 @@ second file beside it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import threading
@@ -51,6 +52,9 @@ _SCHEMA = (
 _NOTES = """CREATE TABLE IF NOT EXISTS note (
     kind TEXT NOT NULL, key TEXT NOT NULL, content BLOB NOT NULL,
     PRIMARY KEY (kind, key)) STRICT, WITHOUT ROWID"""
+_TEXT_OF_RECORDS = """SELECT CAST(sequence || char(10) || kind || char(10) || body || char(10)
+    || previous || char(10) || hash || char(10) AS BLOB)
+    FROM record WHERE sequence > ? AND sequence <= ? ORDER BY sequence"""
 _LOG_SECONDS = 5  # to wait for whoever reads the log; nobody writes meanwhile
 _LOG_IN_USE = (
     "the log beside the ledger still has it, because somebody reads the ledger at the moment: say the"
@@ -111,6 +115,13 @@ class SqliteStore:
         query = "SELECT hash FROM record WHERE sequence = ?"
         row = self._connection.execute(query, (sequence,)).fetchone()
         return None if row is None else row[0]
+
+    def records_digest(self, after: int, until: int) -> str:
+        """Return the hash of some records, read anew from the file."""
+        found = hashlib.sha256()
+        for (text,) in self._connection.execute(_TEXT_OF_RECORDS, (after, until)):
+            found.update(text)
+        return found.hexdigest()
 
     def append(self, record: LedgerRecord) -> None:
         """Add a record; the first makes the tables."""

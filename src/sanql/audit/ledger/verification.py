@@ -25,6 +25,7 @@ from sanql.account import (
 )
 from sanql.audit.ledger.accounts import AuditedAccount, AuditedCharge, declared, under_limits
 from sanql.audit.ledger.arithmetic import claim_holds
+from sanql.audit.ledger.checkpoints import checkpoint_fault
 from sanql.audit.ledger.exact import ExactAudit
 from sanql.audit.ledger.findings import RecordFault, Verification, VerifiedAccount
 from sanql.audit.ledger.ownership import RECORD_KEYS as OWNERSHIP
@@ -87,6 +88,7 @@ def verify_reader(
         for text in pinned:
             audit.check_pinned(_head(text))
         texts = audit.check_texts(reader.notes("asked"))
+        audit.check_checkpoint(reader)
     except _Wrong as wrong:
         fault = RecordFault(wrong.sequence, wrong.message, wrong.code)
         return Verification(path, audit.sequence, (), fault)
@@ -163,6 +165,10 @@ class _Audit:
                 return found
             case sequence, message:
                 raise _Wrong(sequence, message, "ledger_text_changed")
+
+    def check_checkpoint(self, reader: LedgerReader) -> None:
+        if (wrong := checkpoint_fault(reader)) is not None:
+            raise _Wrong(*wrong, "ledger_checkpoint_wrong")
 
     def check_head(self, head: dict[str, Any] | None) -> None:
         if head is None:
@@ -246,6 +252,9 @@ class _Audit:
                     raise ValueError("a void says who ended it, or why")
             case "failures_reset" if self.format > 1:
                 datetime.fromisoformat(body["time"])
+            case "checkpoint" if self.format >= 4 and self.accounts:
+                if set(body) != {"form", "sha256"} or int(body["sha256"], 16) < 0:
+                    raise ValueError("not a checkpoint")
             case "erase":
                 self._check(sequence, self.texts.erase(body, self.format))
             case _ if kind in OWNERSHIP and self.format >= 2:
@@ -258,7 +267,7 @@ class _Audit:
             self.exact.settle(body["reservation"], kind, body)
 
     def _set_format(self, sequence: int, body: dict[str, Any]) -> None:
-        if type(body["format"]) is not int or body["format"] not in (1, 2, 3):
+        if type(body["format"]) is not int or body["format"] not in (1, 2, 3, 4):
             raise _Wrong(
                 sequence,
                 f"is written in format {str(body['format'])[:20]}, which this version does not know",
