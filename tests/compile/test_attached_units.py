@@ -11,6 +11,7 @@ import pytest
 from sanql.catalog import PreparedSource
 from sanql.compile import compile_plan
 from sanql.engines import Pool, open_engine, prepare
+from sanql.engines.trials import LENGTH_UNTRIED, Trials
 from sanql.policy import Policy, load
 from support.cells import SECRET, cells_of, priced
 from support.policies import dataset
@@ -94,6 +95,19 @@ def test_no_join_is_needed_where_no_key_leads_to_two_rows(tmp_path: Path) -> Non
     (level,) = priced(QUESTIONS[2], policy.tables).levels
     assert '"orders"' in compile_plan(level, original, SECRET).sql
     assert '"orders"' not in compile_plan(level, copy, SECRET).sql
+
+
+@pytest.mark.parametrize("number", ["i", "i // 2"], ids=["attached", "followed"])
+def test_long_questions_are_tried_alike(tmp_path: Path, number: str) -> None:
+    """On empty tables, in which no unit is attached."""
+    policy, _, copy = shop(tmp_path, number)
+    sums = ", ".join(f"SUM(price + {i})" for i in range(30))
+    (level,) = priced(f"SELECT {sums} FROM items", policy.tables).levels
+    sent = compile_plan(level, copy, SECRET)
+    assert len(sent.in_full()) > LENGTH_UNTRIED
+    trials = Trials(copy, policy.engine, open_engine("in_process"))
+    trials.check(level, sent)
+    trials.close()
 
 
 def test_where_a_key_leads_to_two_rows_references_are_followed(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from sanql.policy import EngineLimits
 
 LENGTH_UNTRIED = 8_000
+SHORTER = 4
+"""No statement is so many times as long as it is where rows are units, or have theirs attached."""
 _TIME_SHARE = 4  # the answer must be planned again, and then computed
 _MEMORY_SHARE = 2
 
@@ -55,7 +57,10 @@ class Trials:
             scans={table: _named(types) for table, types in source.types.items()},
             parts=1,
             buckets={},
+            units={},
+            one_row=frozenset(),
         )
+        self._shorter = SHORTER if source.units or source.one_row else 1
         self._is_copy = (source.relations, source.scans) == (
             self._plain.relations,
             self._plain.scans,
@@ -72,12 +77,13 @@ class Trials:
     def check(self, level: Level, sent: Statement) -> None:
         """Raise Refused where the engine cannot plan a level's statement.
 
-        Columns are named as in a copy, and units taken all at once: how the source is read may hang on
-        its rows, and decides nothing. Where the source is a copy, what is `sent` differs from that by its
-        secret, and by what it says of parts, and no secret is shorter than 0: if it is short, so is what
-        would be tried.
+        What is tried has columns named as in a copy, follows references, limits all units, and takes them
+        at once: how the source is read may hang on its rows, and decides nothing. Where the source is a
+        copy, what is `sent` differs from that by its secret, by what it says of parts, and by what was
+        seen of rows when they were copied. No secret is shorter than 0, and what was seen leaves no less
+        than one part in `SHORTER`: if so many times its length is short, so is what would be tried.
         """
-        if self._is_copy and len(sent.in_full()) <= LENGTH_UNTRIED:
+        if self._is_copy and len(sent.in_full()) * self._shorter <= LENGTH_UNTRIED:
             return
         tried = compile_plan(level, self._plain, secret=0)
         if len(tried.in_full()) <= LENGTH_UNTRIED:
