@@ -16,6 +16,7 @@ from sanql.errors import Fault, PolicyError
 
 if TYPE_CHECKING:
     from sanql.catalog import Remark
+    from sanql.examine import Examination
     from sanql.policy import Policy, Table
 
 
@@ -64,11 +65,13 @@ def _deliver(text: str, output: Path | None) -> None:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("-p", "--policy", "named", type=click.Path(path_type=Path), help="The same as FILE.")
+@click.option("--data", is_flag=True, help="Read the rows, too: what in them does not fit?")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
-def check(file: Path | None, named: Path | None, form: str) -> None:
+def check(file: Path | None, named: Path | None, data: bool, form: str) -> None:
     """Check a policy (policy.toml), its source and its account; reports every fault with its remedy.
 
-    What the next question would put on record is listed; nothing is written, and nothing spent.
+    What the next question would put on record is listed; nothing is written, and nothing spent. With
+    --data the owner is told what the rows themselves say of the policy, and nobody else is.
     """
     if file is not None and named is not None:
         raise click.UsageError(f"{file} and {named} are two policies; name one")
@@ -88,11 +91,13 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
         if faults:
             raise PolicyError(faults)
         terms = [terms_of(exact) for exact in loaded.exact.values()]
+        examination = _examined(loaded) if data else None
+        seen = {} if examination is None else {"data": examination.to_dict()}
         if form == "json":
             exact = {term.exact.name: terms_to_dict(term) for term in terms}
             noted = [asdict(note) for note in notes]
             content = {"policy": loaded.name, "faults": [], "notes": noted, "exact": exact}
-            say_json(content | {"ledger": account.to_dict()})
+            say_json(content | seen | {"ledger": account.to_dict()})
         else:
             say(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
@@ -106,7 +111,26 @@ def check(file: Path | None, named: Path | None, form: str) -> None:
                 say(f"  note: {note}")
             for line in account.lines():
                 say(f"  {line}")
-        sys.exit(account.exit_code)
+            if examination is not None:
+                _say_of_data(examination)
+        wrong = examination is not None and examination.wrong
+        sys.exit(account.exit_code or int(wrong))
+
+
+def _examined(policy: Policy) -> Examination:
+    from sanql.examine import examine
+
+    return examine(policy, lambda words: say(f"  {words}", err=True))
+
+
+def _say_of_data(examination: Examination) -> None:
+    """Print what an owner is told of the rows, and for whom it is."""
+    rows = ", ".join(f"{count:,} of {name}" for name, count in examination.rows.items())
+    say(f"rows read: {rows}; nothing was charged. This is for you alone: it tells of single rows")
+    for finding in examination.findings:
+        say(f"  {'WRONG' if finding.wrong else 'look '} {finding}")
+    if not examination.findings:
+        say("  the data fit the policy")
 
 
 def _notes_and_faults_of_source(policy: Policy) -> tuple[Sequence[Remark], Sequence[Fault]]:

@@ -1,5 +1,6 @@
 """What the data owner declares: policy.toml → Policy, and a draft to begin from."""
 
+from sanql.policy.document import lines_of
 from sanql.policy.drafting import draft
 from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
 from sanql.policy.keys import ROWS_MOST
@@ -31,7 +32,7 @@ from sanql.policy.postgres_address import (
     SourceDatabase,
     named_place,
 )
-from sanql.policy.section import fold
+from sanql.policy.section import fold, place_of
 from sanql.policy.smartnoise import from_smartnoise
 from sanql.policy.units import identifiers, own_unit, root_unit, unit_path
 from sanql.policy.values import show_number
@@ -72,10 +73,12 @@ __all__ = [
     "fold",
     "from_smartnoise",
     "identifiers",
+    "lines_of",
     "load",
     "load_with_faults",
     "named_place",
     "own_unit",
+    "place_of",
     "root_unit",
     "show_number",
     "table_form",

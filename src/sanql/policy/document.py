@@ -44,6 +44,11 @@ def read_document(path: Path) -> Document:
     return Document(content, find_lines(text))
 
 
+def lines_of(path: Path) -> Mapping[KeyPath, int]:
+    """Return the line on which each key of a policy file is written."""
+    return read_document(path).lines
+
+
 def _read_text(path: Path) -> str:
     try:
         if path.exists() and not path.is_file():

@@ -36,8 +36,7 @@ class Faults:
 
     def note(self, path: KeyPath, message: str, remedy: str) -> None:
         """Add a fault at a key; a missing key has the line of the section it is missing from."""
-        line = next((self.lines[p] for p in _outwards(path) if p in self.lines), 0)
-        place = describe_place(path) + (f" (line {line})" if line else "")
+        line, place = place_of(path, self.lines)
         self.noted.append((line, Fault(place, message, remedy)))
 
     def in_order(self) -> list[Fault]:
@@ -129,6 +128,12 @@ def suggest(written: str, allowed: Iterable[str]) -> str:
         return f"write {quote(spellings[nearest[0]])}"
     listed = ", ".join(quote(option) for option in list(spellings.values())[:20])
     return f"the choices here are {listed}" if listed else "remove it"
+
+
+def place_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> tuple[int, str]:
+    """Return the line of a key, or else of what it is missing from, and the key as owners look for it."""
+    line = next((lines[p] for p in _outwards(path) if p in lines), 0)
+    return line, describe_place(path) + (f" (line {line})" if line else "")
 
 
 def describe_place(path: KeyPath) -> str:

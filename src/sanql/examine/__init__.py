@@ -1,0 +1,8 @@
+"""A policy and its rows side by side, for the owner alone: what of the one does not fit the other.
+
+Rows are read, nothing is charged, and nothing of it is ever shown to an analyst.
+"""
+
+from sanql.examine.examination import Examination, Mismatch, examine
+
+__all__ = ["Examination", "Mismatch", "examine"]
