@@ -12,11 +12,10 @@ from unittest.mock import Mock
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sanql.pictures import Scale, belief_chart, error_chart, scale_over
 from sanql.results import Answer, Interval, ShownColumn
 from sanql.results.content import ReceivedContent
 from sanql.server.web.chart import BARS_MAX, charts_of
-from sanql.server.web.meaning_charts import belief_chart, error_chart
-from sanql.server.web.svg import Scale, scale_over
 from sanql.theory.closed_forms import GuaranteedPair
 from sanql.theory.meaning import meaning_of
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "refresh": ("sanql.cli.account", "refresh", "Say that the data have a new version."),
     "budget": ("sanql.cli.account", "budget", "Show what is spent and what is left."),
     "ledger": ("sanql.cli.ledger", "ledger", "List, verify or export the account; erase texts."),
+    "report": ("sanql.cli.report", "report", "Write what was promised, spent and learned."),
     "account": (
         "sanql.cli.accounts",
         "account",

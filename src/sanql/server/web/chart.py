@@ -15,8 +15,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sanql.pictures import BLUE, Scale, axis, element, line, picture, scale_over
 from sanql.results import Answer
-from sanql.server.web.svg import BLUE, Scale, axis, element, line, picture, scale_over
 from sanql.visible import visible
 
 CHARTS_MAX, BARS_MAX, POINTS_MAX = 4, 40, 1_000

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from sanql.audit.ledger import RecordChoice, list_records, verify_account
 from sanql.errors import Refused
+from sanql.pictures import belief_chart, error_chart
 from sanql.server.http.exchange import query_values, queued, switched, whole
-from sanql.server.web.meaning_charts import belief_chart, error_chart
 from sanql.server.web.places import EVERYBODY, OVERSEERS
 from sanql.server.web.rendering import page
 from sanql.server.web.visits import Visit, for_roles

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from sanql.pictures import BLUE, Scale, axis, element, line, picture
 from sanql.profile import Profile, SizeCounts
-from sanql.server.web.svg import BLUE, Scale, axis, element, line, picture
 from sanql.visible import visible
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _FOOT = 480, 190, 64, 10, 40

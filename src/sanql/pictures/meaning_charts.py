@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from sanql.server.web.svg import BLUE, ORANGE, Scale, element, line, picture
+from sanql.pictures.svg import BLUE, ORANGE, Scale, element, line, picture
 from sanql.theory.closed_forms import Pair
 from sanql.theory.meaning import Meaning, best_test_of, posterior_band_of
 

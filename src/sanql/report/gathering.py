@@ -1,0 +1,158 @@
+"""Gathering a report: the account is verified first, and what is shown is what the verifier read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from sanql import __version__
+from sanql.audit.ledger import RecordChoice, list_records, verify_account
+from sanql.exact import terms_of
+from sanql.numbers import number_upper
+from sanql.policy import Budget, ColumnUnit, Policy, Table, ViaUnit
+from sanql.report.contents import (
+    AccountStanding,
+    ChangeOnRecord,
+    LearnedAtMost,
+    ProtectedTable,
+    Report,
+)
+from sanql.results import Balance
+from sanql.san import San
+from sanql.theory.closed_forms import GuaranteedPair
+from sanql.theory.meaning import best_test_of, posterior_band_of
+
+PRIORS = (0.01, 0.1, 0.5)
+FALSE_ALARM = 0.05
+_TELLS_ALL = 500  # beyond this epsilon an answer may tell everything, and nothing is computed
+_NO_EVENTS = {"reserve", "exact", "spend", "void", "checkpoint"}
+
+
+def gather(policy: Policy) -> Report:
+    """Return the report on a policy's account; LedgerError where the account is not sound."""
+    verified = verify_account(policy)
+    records = list_records(policy.ledger_place, RecordChoice())
+    questions = [
+        {"record": record["sequence"], **record["question"]}
+        for record in records
+        if "question" in record
+    ]
+    with San(policy, next(iter(policy.analysts), "officer")) as san:
+        balances = san.budget()
+    return Report(
+        dataset=policy.name,
+        made=datetime.now(UTC).replace(microsecond=0),
+        version=__version__,
+        neighbours=policy.neighbours,
+        accounting=policy.accounting,
+        tables=tuple(
+            ProtectedTable(table.name, _protected(table)) for table in policy.tables.values()
+        ),
+        accounts=tuple(_standing(policy, balance, questions) for balance in balances),
+        questions=tuple(questions),
+        exact=tuple(_exact_releases(policy, verified.to_dict()["exact"])),
+        changes=tuple(_changes(records)),
+        verification=verified.to_dict(),
+    )
+
+
+def _protected(table: Table) -> str:
+    """Return whose rows answers hide, in words."""
+    match table.unit:
+        case None:
+            return "nobody: it is public"
+        case ColumnUnit(column):
+            return f"all rows of one {column}"
+        case ViaUnit(column, referred, _):
+            return f"all rows that lead, by {column}, to rows of {referred} that are one unit's"
+        case _:
+            return "one row"
+
+
+def _standing(
+    policy: Policy, balance: Balance, questions: Iterable[Mapping[str, Any]]
+) -> AccountStanding:
+    match balance.kind:
+        case "analyst":
+            members: frozenset[str] | None = frozenset({balance.account})
+        case "coalition":
+            members = policy.coalitions[balance.account].members
+        case "dataset":
+            members = None
+    charged = [
+        question
+        for question in questions
+        if not question["exact"] and (members is None or question["analyst"] in members)
+    ]
+    return AccountStanding(
+        balance, len(charged), learned(balance.spent_upper), learned(balance.budget)
+    )
+
+
+@lru_cache(maxsize=256)
+def learned(guarantee: Budget) -> LearnedAtMost:
+    """Return what a guarantee allows to be learned of one person, whoever asks and however.
+
+    >>> from fractions import Fraction
+    >>> [round(after, 3) for _, after in learned(Budget(Fraction(1), Fraction(0))).beliefs]
+    [0.027, 0.232, 0.731]
+    """
+    epsilon, delta = number_upper(guarantee.epsilon), number_upper(guarantee.delta)
+    if epsilon > _TELLS_ALL or delta >= 1:
+        return LearnedAtMost(epsilon, delta, tuple((prior, 1.0) for prior in PRIORS), 0.0, 1.0)
+    pair = GuaranteedPair(epsilon, delta)
+    failure = min(1e-3, 1000 * delta)
+    beliefs = tuple(
+        (prior, _up(posterior_band_of(pair, prior, failure=failure)[1])) for prior in PRIORS
+    )
+    return LearnedAtMost(epsilon, delta, beliefs, failure, _up(1 - best_test_of(pair, FALSE_ALARM)))
+
+
+def _up(share: float) -> float:
+    """Return a share with four decimals, rounded up."""
+    return min(1.0, math.ceil(share * 10_000) / 10_000)
+
+
+def _exact_releases(policy: Policy, releases: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Yield the exact releases with what they assume, as far as the policy still declares them."""
+    for release in releases:
+        declared = policy.exact.get(release["name"])
+        adversary = terms_of(declared).certified.adversary if declared is not None else None
+        yield release | {"assumes": adversary}
+
+
+def _changes(records: Iterable[Mapping[str, Any]]) -> Iterable[ChangeOnRecord]:
+    for record in records:
+        if record["kind"] not in _NO_EVENTS:
+            body = record["body"]
+            yield ChangeOnRecord(
+                record["sequence"], str(body.get("time", "")), _what(record["kind"], body)
+            )
+
+
+def _what(kind: str, body: Mapping[str, Any]) -> str:
+    """Return in words what was put on record."""
+    because = f", because: {body['reason']}" if body.get("reason") else ""
+    match kind:
+        case "open":
+            return f"the account was opened, in format {body.get('format')}"
+        case "limits":
+            accounts = ", ".join(
+                f"{each['kind']} {each['name']} {_number(each['epsilon'])}"
+                for each in body.get("accounts", [])
+            )
+            return f"budgets in force, epsilon: {accounts}{because}"
+        case "version":
+            return f"version {body.get('version')} of the data{because}"
+        case "claim":
+            return "the account claimed the data"
+        case _:
+            return kind.replace("_", " ") + because
+
+
+def _number(written: str) -> str:
+    above, _, below = written.partition("/")
+    return f"{int(above) / int(below or 1):g}"
