@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from sanql.demo.hospital import make_hospital
+from sanql.errors import PolicyError
 from sanql.examine import Examination, Mismatch, examine
 from sanql.policy import load
 from support.commands import run
@@ -324,6 +325,13 @@ def test_a_database_is_examined_as_its_files_would_be(tmp_path: Path) -> None:
     text = (tmp_path / "policy.toml").read_text().replace('"data/"', '"d.duckdb"')
     (tmp_path / "other.toml").write_text(text.replace('name = "d"', 'name = "e"'))
     assert examine(load(tmp_path / "other.toml"), lambda words: None) == by_files
+
+
+def test_a_rehearsal_reads_no_row(world: World) -> None:
+    policy = world.write()
+    policy.write_text(policy.read_text().replace("[dataset]\n", "[dataset]\nscratch = true\n"))
+    with pytest.raises(PolicyError, match="a scratch account reads no row"):
+        examine(load(policy), lambda words: None)
 
 
 def test_nothing_is_left_behind_and_nothing_is_charged(world: World) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from sanql.catalog import BoundTable, PreparedSource, SourceFormat, bind
 from sanql.engines import Pool, open_engine
-from sanql.errors import Fault, PolicyError, Refused
+from sanql.errors import Fault, PolicyError
 from sanql.kernel import CATALOG, Projection, Statement, added_column, quote_name
 from sanql.policy import Policy, Table, ViaUnit
 from sanql.sources import Source, admit_unopened, check_files_readable, locate, look_at_origin
@@ -106,10 +106,14 @@ def examined_rows(policy: Policy, progress: Callable[[str], None]) -> Iterator[R
 
 def _source(policy: Policy) -> Source:
     if policy.scratch:
-        raise Refused(
-            "rows_not_read",
-            f"the policy of {policy.name} is a rehearsal (scratch = true), which reads no row",
-            "check the policy itself with --data",
+        raise PolicyError(
+            [
+                Fault(
+                    "dataset.scratch",
+                    "a scratch account reads no row, so there are none to look at",
+                    "check the data's own policy with --data",
+                )
+            ]
         )
     if look_at_origin(policy):
         raise PolicyError(
