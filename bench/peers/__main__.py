@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,7 @@ class Measured:
     """What every answer took, by contestant and question, and what preparing and copying took."""
 
     taken: Taken
+    turns: int
     preparing: float
     copying: float
 
@@ -57,14 +59,20 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000])
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
-    parts = [_introduction(arguments.turns)]
+    parts = [_introduction()]
     for rows in arguments.rows:
-        parts += _page(rows, _measured(rows, arguments.turns))
-        RESULTS.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        shown: list[str] = []
+        for measured in _measured(
+            rows, arguments.turns
+        ):  # one that is interrupted has written some
+            shown = _page(rows, measured)
+            RESULTS.write_text("\n\n".join(parts + shown) + "\n", encoding="utf-8")
+        parts += shown
     print("\n\n".join(parts))
 
 
-def _measured(rows: int, turns: int) -> Measured:
+def _measured(rows: int, turns: int) -> Iterator[Measured]:
+    """Yield what everything has taken, after each turn."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for name in ("original", "prepared"):
@@ -91,9 +99,9 @@ def _measured(rows: int, turns: int) -> Measured:
                     if not before or (isinstance(before[0], Took) and before[0].wall < LONG):
                         before.append(each.ask(number, turn))
                         print(rows, turn, number + 1, each.name, before[-1], flush=True)
+            yield Measured(taken, turn + 1, prepared.preparing, copying)
         for each in contestants:
             each.close()
-        return Measured(taken, prepared.preparing, copying)
 
 
 def _copying(file: Path, copy: Path) -> float:
@@ -106,7 +114,7 @@ def _copying(file: Path, copy: Path) -> float:
         return time.process_time() - used
 
 
-def _introduction(turns: int) -> str:
+def _introduction() -> str:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
@@ -114,7 +122,7 @@ def _introduction(turns: int) -> str:
     return f"""# Beside the peers
 
 Written by `python -m bench.peers` at {commit}{machine}. Processor seconds of everything
-that worked on an answer, the least of {turns} turns (one, where an answer takes over {LONG:.0f} s);
+that worked on an answer, the least of some turns (one, where an answer takes over {LONG:.0f} s);
 whoever is compared takes turns in one run, so ratios are what to read, and how busy the machine
 was matters less. 1M people; 4 groups a person, 10 rows a person and group, amounts within [0, 500],
 epsilon 1, delta 1e-6.
@@ -147,7 +155,7 @@ def _page(rows: int, measured: Measured) -> list[str]:
         if isinstance(each, str)
     )
     return [
-        f"## {rows:,} rows: processor seconds",
+        f"## {rows:,} rows: processor seconds, {measured.turns} turns",
         _table(
             names, titles, [[_shown(least[name][n]) for name in names] for n in range(len(titles))]
         ),
