@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import traceback
 from pathlib import Path
 
@@ -253,6 +254,14 @@ def test_what_does_not_fit_is_named_and_no_value_of_it(
     monkeypatch.delenv("PYICEBERG_CATALOG__TOWN__TYPE")
     monkeypatch.delenv("PYICEBERG_CATALOG__TOWN__WAREHOUSE")
     refused('no catalogue "town" is configured; .*PYICEBERG_CATALOG__TOWN__URI')
+
+
+def test_a_reader_that_is_not_installed_is_named(
+    policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg.catalog", None)
+    with pytest.raises(PolicyError, match=r"pip install 'sanql\[iceberg\]'"):
+        take_snapshot(load(policy), None)
 
 
 @pytest.mark.parametrize(
