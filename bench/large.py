@@ -174,8 +174,8 @@ open, in GB of 10^9 bytes; San's own process holds none of the rows. Each questi
     parts += [_section(table) for table in found]
     if len(found) > 1:
         parts.append(_growth(found[0], found[-1]))
-    if more is not None:
-        parts.append(_section(more))
+    nothing = "Nothing larger has been measured: neither time nor a quiet machine was there for it."
+    parts.append(nothing if more is None else _section(more))
     RESULTS.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

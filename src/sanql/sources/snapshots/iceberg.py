@@ -125,19 +125,11 @@ def _open(policy: Policy, table: Table, opened: IcebergTable) -> Opened | Fault:
     files = list(scan.plan_files())
     place = _address(opened.location())
     identity = Address(place.path, f"iceberg:{opened.metadata.table_uuid}", folder=False)
-    claimed = dict.fromkeys((place, identity, *_folders_outside(opened, files)))
+    folders = {each.file.file_path.rpartition("/")[0] for each in files}
+    claimed = dict.fromkeys((place, identity, *map(_address, sorted(folders))))
     version = "" if snapshot is None else str(snapshot.snapshot_id)
     origin = TableOrigin(tuple(claimed), (), wanted_columns(policy, table), version)
     return origin, partial(_rows, table.name, scan, files)
-
-
-def _folders_outside(opened: IcebergTable, files: list[FileScanTask]) -> list[Address]:
-    """Return the folder of data that a table has, and those of files that lie outside of the table."""
-    inside = opened.location().rstrip("/") + "/"
-    folders = {each.file.file_path.rpartition("/")[0] for each in files}
-    outside = {folder for folder in folders if not f"{folder}/".startswith(inside)}
-    own = {inside + "data"} if len(outside) < len(folders) else set()
-    return [_address(folder) for folder in sorted(own | outside)]
 
 
 def _address(location: str) -> Address:
