@@ -17,12 +17,38 @@ ITEMS = 100_000
 def write_events(path: Path, rows: int) -> None:
     """Write `rows` events into a DuckDB file, the same ones every time."""
     random = np.random.default_rng(20261115)
-    weights = 1 / (np.arange(PEOPLE) + 300)
+    with duckdb.connect(str(path)) as connection:
+        connection.register("generated", _events(random, rows, PEOPLE))
+        connection.execute("CREATE TABLE events AS SELECT * FROM generated")
+
+
+def write_many_events(path: Path, rows: int, people: int, at_once: int = 5_000_000) -> None:
+    """Write more events than fit into memory, of more people, the same ones every time."""
+    random = np.random.default_rng(20261118)
+    home = _homes(random, people)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("SET memory_limit = '2GB'")
+        for begun in range(0, rows, at_once):
+            connection.register(
+                "generated", _events(random, min(at_once, rows - begun), people, home)
+            )
+            how = "INSERT INTO events" if begun else "CREATE TABLE events AS"
+            connection.execute(f"{how} SELECT * FROM generated")
+
+
+def _homes(random: np.random.Generator, people: int) -> np.ndarray:
+    return _draw(random, 1 / np.arange(1, 301), people)
+
+
+def _events(
+    random: np.random.Generator, rows: int, people: int, home: np.ndarray | None = None
+) -> pa.Table:
+    weights = 1 / (np.arange(people) + 300)
     users = _draw(random, weights, rows)
-    home = _draw(random, 1 / np.arange(1, 301), PEOPLE)
+    home = _homes(random, people) if home is None else home
     away = _draw(random, np.r_[1 / np.arange(1, 301), np.full(200, 1e-6)], rows)
     city = np.where(random.random(rows) < 0.6, home[users], away)
-    events = pa.table(
+    return pa.table(
         {
             "user_id": users,
             "city": pa.DictionaryArray.from_arrays(
@@ -37,9 +63,6 @@ def write_events(path: Path, rows: int) -> None:
             "item": _draw(random, 1 / np.arange(1, ITEMS + 1) ** 0.9, rows),
         }
     )
-    with duckdb.connect(str(path)) as connection:
-        connection.register("generated", events)
-        connection.execute("CREATE TABLE events AS SELECT * FROM generated")
 
 
 def _draw(random: np.random.Generator, weights: np.ndarray, count: int) -> np.ndarray:

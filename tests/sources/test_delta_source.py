@@ -117,6 +117,22 @@ def test_a_second_account_over_a_table_or_its_copy_is_refused(
     assert not [*(tmp_path / "other").glob("*.tables/*.parquet")], "no row was read"
 
 
+def test_a_part_of_a_table_is_its_accounts(policy: Path, lake: Path, tmp_path: Path) -> None:
+    people = pa.table({"person_id": [1, 2], "age": [20, 30], "ward": ["a", "b"]})
+    shutil.rmtree(lake / "people")
+    deltalake.write_deltalake(str(lake / "people"), people, partition_by=["ward"])
+    with sanql.open(policy) as san:
+        san.query(COUNT, epsilon="0.1")
+    part = lake / "people" / "ward=a"
+    next(part.glob("*.parquet")).rename(part / "people.parquet")
+    (part / "cities.csv").write_text("name\nA\n")
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / "policy.toml"
+    other.write_text(POLICY.format(source=str(part)).replace('"town"', '"village"'))
+    with pytest.raises(LedgerError, match="another account"):
+        sanql.open(other)
+
+
 def test_what_does_not_fit_is_named_and_no_value_of_it(policy: Path, lake: Path) -> None:
     loaded = load(policy)
     log = lake / "people" / "_delta_log" / "00000000000000000000.json"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -81,9 +83,21 @@ def place_of(given: dict[str, Any], analyst: str | None = None) -> ServerChoice 
 
 def open_here(policy: Path, analyst: str | None) -> San:
     """Return San on the data of a policy, which says what it prepares."""
-    from sanql.san import open_policy
+    with _all_at_once():
+        from sanql.san import open_policy
 
     return open_policy(policy, analyst, progress=_progress, door="command")
+
+
+@contextmanager
+def _all_at_once() -> Iterator[None]:
+    """Import without looking for garbage: what modules make stays, and is not looked at later either."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def open_there(place: ServerChoice) -> RemoteSan:

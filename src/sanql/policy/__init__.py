@@ -24,7 +24,7 @@ from sanql.policy.model import (
     Value,
     ViaUnit,
 )
-from sanql.policy.origin import DeltaTables, ObjectStore, Origin, PassedTables
+from sanql.policy.origin import DeltaTables, IcebergTables, ObjectStore, Origin, PassedTables
 from sanql.policy.postgres_address import (
     LedgerDatabase,
     LedgerPlace,
@@ -50,6 +50,7 @@ __all__ = [
     "DeltaTables",
     "Domain",
     "EngineLimits",
+    "IcebergTables",
     "LedgerDatabase",
     "LedgerPlace",
     "ListedDomain",

@@ -38,4 +38,16 @@ class DeltaTables:
         return f"delta:{self.folder}"
 
 
-Origin = PassedTables | SourceDatabase | ObjectStore | DeltaTables
+@dataclass(frozen=True)
+class IcebergTables:
+    """A namespace of an Iceberg catalogue, which has a table for each of the policy."""
+
+    catalogue: str
+    namespace: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return the address."""
+        return f"iceberg://{self.catalogue}/{'/'.join(self.namespace)}"
+
+
+Origin = PassedTables | SourceDatabase | ObjectStore | DeltaTables | IcebergTables

@@ -7,19 +7,20 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from urllib.parse import parse_qsl, urlsplit
 
-from sanql.policy.origin import DeltaTables, ObjectStore, Origin, PassedTables
+from sanql.policy.origin import DeltaTables, IcebergTables, ObjectStore, Origin, PassedTables
 from sanql.policy.postgres_address import SourceDatabase, parse_source_address
 from sanql.policy.section import Mistake, Section, quote
 from sanql.policy.values import parse_column_name, parse_file, parse_text
 
 SUPPORTED = (
     "a folder of .parquet or .csv files, one such file, a .duckdb file,"
-    " postgresql://USER@HOST:PORT/DATABASE, a folder of .parquet files as s3://BUCKET/PATH, or of"
-    " Delta tables as delta:FOLDER"
+    " postgresql://USER@HOST:PORT/DATABASE, a folder of .parquet files as s3://BUCKET/PATH,"
+    " Delta tables as delta:FOLDER, or Iceberg tables as iceberg://CATALOG/NAMESPACE"
 )
 FILE_SUFFIXES = (".parquet", ".csv", ".duckdb")
 
 _STORE = re.compile(r"(s3|gs|abfss?|file)://")
+_CATALOGUE = re.compile(r"iceberg://([A-Za-z0-9_-]+)((?:/[^/@:?#]+)+)/?")
 _STORE_PARAMETERS = ("region", "scheme", "endpoint_override")
 
 # Only names that are plainly files: a folder may well be called `release-1.2`.
@@ -55,7 +56,7 @@ def read_source(dataset: Section, folder: Path) -> str | Origin | None:
     return PassedTables() if "source" not in dataset.content else source
 
 
-def parse_source(written: object) -> str | SourceDatabase | ObjectStore | DeltaTables:
+def parse_source(written: object) -> str | Origin:
     """Return the source, once its form is one that can be opened: a path as written, or its origin."""
     if isinstance(written, str) and re.match(r"postgres(ql)?:", written):
         return parse_source_address(written)
@@ -64,6 +65,8 @@ def parse_source(written: object) -> str | SourceDatabase | ObjectStore | DeltaT
     source = parse_text(written)
     if source.startswith("delta:"):
         return _parse_delta(source.removeprefix("delta:"))
+    if source.startswith("iceberg:"):
+        return _parse_iceberg(source)
     scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", source)
     if scheme:  # only the scheme is quoted: what follows may hold a password
         raise Mistake(f'a source "{scheme.group()}…" is not available yet', f"name {SUPPORTED}")
@@ -108,6 +111,18 @@ def _parse_delta(folder: str) -> DeltaTables:
             "the source delta:… names no folder", "write delta:FOLDER, with a table in each"
         )
     return DeltaTables(folder)
+
+
+def _parse_iceberg(written: str) -> IcebergTables:
+    """Return a namespace of a catalogue; nothing of what is refused is quoted, it may be a password."""
+    found = _CATALOGUE.fullmatch(written) if written.isprintable() else None
+    if found is None:
+        raise Mistake(
+            "the source iceberg:… names no namespace of a catalogue",
+            "write iceberg://CATALOG/NAMESPACE; where the catalogue is, and what opens it, stands in"
+            " pyiceberg's configuration",
+        )
+    return IcebergTables(found[1], tuple(found[2].strip("/").split("/")))
 
 
 def _parse_schemas(written: object) -> tuple[str, ...]:

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.account import Claims, Site, address_of, is_there
-from sanql.policy import DeltaTables, ObjectStore, PassedTables, SourceDatabase
+from sanql.policy import DeltaTables, IcebergTables, ObjectStore, PassedTables, SourceDatabase
 from sanql.sources.snapshots import (
     Manifest,
     look_at_database,
     look_at_delta,
+    look_at_iceberg,
     look_at_store,
     read_manifest,
     snapshot_database,
     snapshot_delta,
+    snapshot_iceberg,
     snapshot_store,
 )
 
@@ -57,6 +59,8 @@ def take_snapshot(policy: Policy, holder: Holder | None) -> None:
             snapshot_store(policy, store, admit)
         case DeltaTables() as lake:
             snapshot_delta(policy, lake, admit)
+        case IcebergTables() as namespace:
+            snapshot_iceberg(policy, namespace, admit)
 
 
 def look_at_origin(policy: Policy) -> bool:
@@ -75,6 +79,8 @@ def look_at_origin(policy: Policy) -> bool:
             look_at_store(policy, store)
         case DeltaTables() as lake:
             look_at_delta(policy, lake)
+        case IcebergTables() as namespace:
+            look_at_iceberg(policy, namespace)
     return True
 
 

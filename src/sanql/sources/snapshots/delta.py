@@ -64,7 +64,8 @@ def _look_up(
         own = address_of(folder)
         identity = Address(own.path, f"delta:{opened.metadata().id}", folder=False)
         version = str(opened.version())
-        origin = TableOrigin((own, identity), (), wanted_columns(policy, table), version)
+        claimed = (own, identity, *_folders_of_parts(folder))
+        origin = TableOrigin(claimed, (), wanted_columns(policy, table), version)
         found[table.name] = origin, partial(_rows, opened, schema, columns)
     if faults:
         raise PolicyError(faults)
@@ -84,6 +85,12 @@ def _folder_of(place: DeltaTables, table: Table) -> Path | Fault:
         said = f"{place.folder!r} has no Delta table, or several, that is called so"
         return Fault(at, said, hint or "name a folder with a Delta table for each table")
     return named[0]
+
+
+def _folders_of_parts(folder: Path) -> list[Address]:
+    """Return the folders in that of a table that have files with rows, now or in a version before."""
+    parts = {path.parent for path in folder.rglob("*.parquet")} - {folder, folder / _LOG}
+    return [address_of(each) for each in sorted(parts)]
 
 
 def _open(table: Table, folder: Path) -> DeltaTable | Fault:

@@ -107,12 +107,12 @@ def _write(draft: Path, begin: OpenRows, failed: Callable[[], Fault]) -> None:
 
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        with os.fdopen(handle, "wb") as file, begin() as rows:
+        with os.fdopen(handle, "wb") as file, _begun(begin, failed) as rows:
             plain = rows.schema.remove_metadata()  # what a library notes there is no data
             with parquet.ParquetWriter(
                 file, plain, compression="zstd", store_schema=False
             ) as writer:
-                for group in _row_groups(rows, plain):
+                for group in _row_groups(_read(rows, failed), plain):
                     writer.write_table(group)
             file.flush()
             os.fsync(file.fileno())
@@ -120,7 +120,27 @@ def _write(draft: Path, begin: OpenRows, failed: Callable[[], Fault]) -> None:
         raise PolicyError([failed()]) from None
 
 
-def _row_groups(rows: pyarrow.RecordBatchReader, schema: pyarrow.Schema) -> Iterator[pyarrow.Table]:
+def _begun(begin: OpenRows, failed: Callable[[], Fault]) -> pyarrow.RecordBatchReader:
+    """Begin to read a table; what the system says of its files is not said of ours."""
+    try:
+        return begin()
+    except OSError:
+        raise PolicyError([failed()]) from None
+
+
+def _read(
+    rows: pyarrow.RecordBatchReader, failed: Callable[[], Fault]
+) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table, for which the same holds."""
+    try:
+        yield from rows
+    except OSError:
+        raise PolicyError([failed()]) from None
+
+
+def _row_groups(
+    rows: Iterator[pyarrow.RecordBatch], schema: pyarrow.Schema
+) -> Iterator[pyarrow.Table]:
     """Yield the rows in groups of one size, however they come: the same rows are the same bytes."""
     import pyarrow
 

@@ -185,10 +185,6 @@ def _in_words(place: ObjectStore) -> Iterator[None]:
     try:
         yield
     except (OSError, pyarrow.ArrowException, ValueError):
-        failed = True
-    else:
-        failed = False
-    if failed:
         said = f"{place} cannot be listed and read"
         remedy = "see to its name, to the network, and to the credentials in the environment"
-        raise PolicyError([Fault("dataset.source", said, remedy)])
+        raise PolicyError([Fault("dataset.source", said, remedy)]) from None

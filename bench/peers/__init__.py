@@ -1,0 +1,1 @@
+"""San beside its peers: `python -m bench.peers`."""
