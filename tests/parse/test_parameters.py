@@ -133,7 +133,7 @@ REFUSED: dict[str, list[tuple[str, Any]]] = {
         ("SELECT COUNT(*) FROM people LIMIT ?", [True]),
         ("SELECT COUNT(*) FROM people LIMIT ?", [None]),
     ],
-    "type_mismatch": [(WHERE + "age > ?", ["40"]), (WHERE + "?", ["member"])],
+    "type_mismatch": [(WHERE + "age > ?", ["x40"]), (WHERE + "?", ["member"])],
     "in_not_a_list": [(WHERE + "age IN ?", [1])],
 }  # fmt: skip
 CASES = [(code, sql, values) for code, cases in REFUSED.items() for sql, values in cases]

@@ -91,8 +91,7 @@ REFUSED = {
         "SELECT COUNT(*) FROM people TABLESAMPLE RESERVOIR(10)",
         "SELECT COUNT(*) FROM people PIVOT (SUM(age) FOR city IN ('a'))",
         "SELECT DISTINCT ON (city) COUNT(*) FROM people GROUP BY city",
-        "SELECT COUNT(*) FROM main.people",
-        "SELECT COUNT(*) FROM data.main.people",
+        "SELECT COUNT(*) FROM pg_catalog.people",
         "SELECT COUNT(*) FROM people AS p(a)",
         "SELECT COUNT(*) FROM people WINDOW w AS (ORDER BY age)",
         "SELECT COUNT(*) FROM people FOR UPDATE",
@@ -101,7 +100,6 @@ REFUSED = {
     "not_a_table": [
         "SELECT COUNT(*) FROM read_csv('x')",
         "SELECT COUNT(*) FROM range(3)",
-        "SELECT COUNT(*) FROM (VALUES (1))",
     ],
     "table_unknown": [
         "SELECT COUNT(*) FROM peple",
@@ -111,6 +109,8 @@ REFUSED = {
         "SELECT SUM(people.age) FROM people p",
     ],
     "column_unknown": [
+        "SELECT COUNT(*) FROM people WHERE a.b.c.age = 1",
+        "SELECT COUNT(*) FROM people WHERE b.people.age = 1",
         "SELECT SUM(aeg) FROM people",
         "SELECT COUNT(rowid) FROM people",
         "SELECT COUNT(*) FROM people WHERE rowid = 3",
@@ -118,7 +118,6 @@ REFUSED = {
         "SELECT foo FROM people",
     ],
     "unit_column": [
-        "SELECT COUNT(*) FROM people WHERE person_id = 3",
         "SELECT COUNT(DISTINCT person_id + 1) FROM people",
         "SELECT SUM(person_id) FROM people",
         "SELECT person_id FROM people",
@@ -129,7 +128,6 @@ REFUSED = {
         "SELECT age + 1 FROM people",
         "SELECT city, age FROM people WHERE age > 3 LIMIT 3",
         "SELECT 1 FROM people",
-        "SELECT DISTINCT city FROM people",
         "TABLE people",
     ],
     "column_not_grouped": [
@@ -152,7 +150,7 @@ REFUSED = {
     "rounding_unbounded": ["SELECT COUNT(*) FROM people WHERE ROUND(big, -3) = 1000"],
     "type_mismatch": [
         "SELECT SUM(city) FROM people",
-        "SELECT COUNT(*) FROM people WHERE city = 7",
+        "SELECT COUNT(*) FROM people WHERE city < 7",
         "SELECT COUNT(*) FROM people WHERE age",
         "SELECT COUNT(*) FROM people HAVING 1",
         "SELECT COUNT(*) FROM people WHERE city + 1 = 2",
@@ -164,7 +162,6 @@ REFUSED = {
         "SELECT COUNT(*) FROM people WHERE SUBSTR(city, city) = 'x'",
     ],
     "distinct_unsupported": [
-        "SELECT SUM(DISTINCT age) FROM people",
         "SELECT COUNT(DISTINCT age, city) FROM people",
     ],
     "distinct_real": ["SELECT COUNT(DISTINCT weight) FROM people"],
@@ -310,7 +307,6 @@ REFUSED = {
         "SELECT COUNT(*) FROM people WHERE {'a': age}.a = 1",
         "SELECT COUNT(*) FROM people WHERE (x -> x) IS NULL",
         "SELECT COUNT(*) FROM people WHERE age COLLATE nocase = 1",
-        "SELECT COUNT(*) FROM people WHERE a.b.c.age = 1",
         "SELECT COUNT(* EXCLUDE (age)) FROM people",
         "SELECT COUNT(*) FROM people WHERE system.main.abs(age) = 1",
         "SELECT COUNT(*) FROM people ORDER BY ALL COLLATE x",
@@ -340,7 +336,7 @@ def test_it_is_refused_by_its_own_code_quickly_and_with_a_remedy(
         ("SELECT SUM(aeg) FROM people", "did you mean age?"),
         ("SELECT COUNT(*) FROM peple", "did you mean people?"),
         ("SELECT SUM(FLOR(income)) FROM people", "did you mean FLOOR?"),
-        ("SELECT COUNT(*) FROM people WHERE person_id = 1", "COUNT(DISTINCT person_id)"),
+        ("SELECT SUM(person_id) FROM people", "COUNT(DISTINCT person_id)"),
         ("SELECT city, COUNT(*) FROM people", "GROUP BY"),
         ("SELECT SUM(big) FROM people", "GREATEST(0, LEAST(100,"),
     ],

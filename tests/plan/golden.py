@@ -96,6 +96,10 @@ QUESTIONS = {
     "somebody else's row": "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person AND v.age > p.age)",
     "a value": "SELECT SUM(age) FROM people p WHERE age < (SELECT MAX(v.age) FROM visits v WHERE v.person = p.person)",
     "a window": "SELECT COUNT(*) FROM (SELECT age, ROW_NUMBER() OVER (PARTITION BY person ORDER BY born DESC NULLS LAST) AS n FROM visits) x WHERE n = 1",
+    "rows of the question": "SELECT v.k, COUNT(*) FROM visits JOIN (VALUES (1, 'F'), (2, 'M')) AS v(k, s) ON sex = v.s GROUP BY v.k",
+    "a frame": "SELECT SUM(x) FROM (SELECT SUM(age) OVER (PARTITION BY person ORDER BY rated ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS x FROM visits) t",
+    "a condition on the unit": "SELECT COUNT(*) FROM visits WHERE person IN (1, 2)",
+    "different values": "SELECT SUM(DISTINCT rated) FROM visits",
     "a union": "SELECT SUM(age) FROM (SELECT age FROM visits WHERE member UNION ALL SELECT age FROM people) x",
     "the other groups": "SELECT city, COUNT(*) FROM people GROUP BY city",
 }  # fmt: skip

@@ -51,6 +51,11 @@ TABLES = {
     ),
     "labels": Shape(PUBLIC, (("word", "text"), ("code", "integer"), ("weight", "real"))),
 }  # fmt: skip
+FRAMES = [
+    ("1 PRECEDING", "CURRENT ROW"), ("UNBOUNDED PRECEDING", "1 PRECEDING"),
+    ("1 FOLLOWING", "2 FOLLOWING"), ("2 PRECEDING", "1 PRECEDING"),
+    ("CURRENT ROW", "2 FOLLOWING"), ("CURRENT ROW", "UNBOUNDED FOLLOWING"),
+]  # fmt: skip
 KEYS = {"places": "code", "labels": "word"}
 
 
@@ -150,6 +155,9 @@ class NestedGrammar(Values):
                 )
         kind = rng.choice(JOINS if whose == PERSON or rng.random() < 0.2 else KEEPING)
         condition, name = linked
+        if rng.random() < 0.1:
+            filtering = rng.choice(["SEMI JOIN", "ANTI JOIN"])
+            return f"{text} {filtering} {right} ON {condition}", parts, []
         form = rng.random()
         if form < 0.15:
             return f"{text}, {right}", [*parts, part], [condition]
@@ -234,8 +242,19 @@ class NestedGrammar(Values):
                 self._with.append((name, body, shape))
                 return f"{name} AS {alias}", Part(alias, shape)
             return f"({body}) AS {alias}", Part(alias, shape)
+        if whose == PUBLIC and rng.random() < 0.2:
+            return self._listed(alias)
         table = rng.choice([name for name, shape in TABLES.items() if shape.whose == whose])
         return f"{table} AS {alias}", Part(alias, TABLES[table])
+
+    def _listed(self, alias: str) -> tuple[str, Part]:
+        """Return rows that are written in the question, two of them alike at times."""
+        rng = self._rng
+        rows = [
+            f"({rng.randint(0, 4)}, '{rng.choice(['red', 'Rome', 'x'])}', 0.5)" for _ in range(3)
+        ]
+        shape = Shape(PUBLIC, (("code", "integer"), ("word", "text"), ("weight", "real")))
+        return f"(VALUES {', '.join(rows)}) AS {alias}(code, word, weight)", Part(alias, shape)
 
     # ---- subqueries
 
@@ -388,6 +407,11 @@ class NestedGrammar(Values):
         partition = ", ".join(t for t, _, _ in links[: rng.choice([1, 2])])
         over = f"PARTITION BY {partition}" if partition else ""
         over += order if ordered else ""
+        if ordered and (function, type_) in loose and rng.random() < 0.5:
+            # DuckDB by itself chooses which of two equal rows comes first
+            kinds = ["GROUPS"] if self._plain else ["ROWS", "ROWS", "GROUPS"]
+            start, end = rng.choice(FRAMES)
+            over += f" {rng.choice(kinds)} BETWEEN {start} AND {end}"
         name = self._fresh("c")
         listed = [f"{t} AS {n}" for t, n, _ in (*links, *values)]
         listed.append(f"{function} OVER ({over.strip()}) AS {name}")
@@ -412,8 +436,37 @@ class NestedGrammar(Values):
                 if asked is not None:
                     found.append(asked)
                     continue
-            found.append(self._value(parts, "boolean"))
+            about = self._identified(parts) if rng.random() < 0.15 else None
+            found.append(about or self._value(parts, "boolean"))
         return found
+
+    def _identified(self, parts: list[Part]) -> str | None:
+        """Return a condition on what identifies a row: a person is a number, an order a text."""
+        rng = self._rng
+        # notes declare the column of their person, with bounds: DuckDB does not know of these
+        sure = [TABLES[table] for table in ("people", "orders", "items", "returns")]
+        known = [
+            (f"{p.alias}.{name}", kind)
+            for p in parts
+            for name, kind in p.shape.links
+            if p.shape in sure or not self._plain
+        ]
+        if not known:
+            return None
+        name, kind = rng.choice(known)
+        # where DuckDB is asked, each person has a twin with a number greater by ten, for groups of two
+        if kind == ORDER:
+            like = f"LIKE '%{rng.choice(['1.0', '2.0', '3.1'])}'"
+            return f"{name} {rng.choice(['', 'NOT '])}{like}" if self._plain else f"{name} > 'o''2'"
+        digit = " % 10" if self._plain or rng.random() < 0.3 else ""
+        compared = [
+            f"{rng.choice(COMPARED)} {rng.randint(0, 5)}",
+            "IN (1, 2, 3)",
+            "BETWEEN 1 AND 4",
+        ]
+        numbers = [n for n in self._columns(parts, "integer") if not n.endswith(".big")]
+        compared += [f"= {number}" for number in numbers[:2]]
+        return f"{name}{digit} {rng.choice(compared)}"
 
     def _asking(self, parts: list[Part], depth: int) -> str | None:
         """Return a condition that looks at other rows of the same unit, or at public ones."""

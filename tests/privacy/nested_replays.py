@@ -187,6 +187,9 @@ FEATURES = {
         "grouped inside": "GROUP BY t", "value": "\\(SELECT (COUNT|SUM|AVG|MIN|MAX|BOOL)",
         "inner number": "[^ ]\\(t\\d+\\.a\\d+\\)", "row level": "readings AS", "chain": "items AS",
         "clamped unit": "notes AS", "public": "places AS",
+        "listed": "VALUES ",
+        "filtering join": "(SEMI|ANTI) JOIN",
+        "identifier": "((person|id)( % 10)? (IN \\(1|BETWEEN 1 AND 4|[<>=]+ )|id (NOT )?LIKE '%)",
     }.items()
 }  # fmt: skip
 OUTSIDE = {  # what the plain grammar never writes
@@ -194,6 +197,8 @@ OUTSIDE = {  # what the plain grammar never writes
     for name, pattern in {
         "levels": " (ROLLUP|CUBE|GROUPING SETS) \\(", "filter": "\\) FILTER \\(WHERE",
         "spread": "(VAR|STDDEV)_", "pair": "(CORR\\(|COVAR_)", "rank": "(MEDIAN\\(|QUANTILE_)",
+        "frame": " BETWEEN [^']{5,29} (ROW|FOLLOWING|PRECEDING)\\)", "regression": "REGR_",
+        "of distinct": "(SUM|AVG)\\(DISTINCT",
     }.items()
 }  # fmt: skip
 

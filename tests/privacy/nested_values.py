@@ -25,9 +25,13 @@ RANKS = [
     "QUANTILE_CONT({x}, 0.25)",
 ]
 FILTERED = ["AVG({x})", "VAR_POP({x})", "MEDIAN({x})", "MAX({x})", "COUNT(DISTINCT {x})"]
-OTHERS = ["GEOMEAN(GREATEST(0.5, {x}))", "MODE({x} > 1)", "ENTROPY({x} > 1)"]
+OTHERS = [
+    "GEOMEAN(GREATEST(0.5, {x}))", "MODE({x} > 1)", "ENTROPY({x} > 1)",
+    "SUM(DISTINCT CASE WHEN {x} > 1 THEN 3 ELSE 2 END)", "AVG(DISTINCT CASE WHEN {x} > 1 THEN 3 END)",
+]  # fmt: skip
+DATED = ["MIN({x})", "MAX({x})", "QUANTILE_DISC({x}, 0.5)"]
 SPREADS = ["VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP"]
-PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
+PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_COUNT"]
 MAKERS = ("integer", "real", "text", "boolean", "date")
 OTHER = {"integer": "real", "real": "integer"}
 AGGREGATE = re.compile(r"a\d+")  # what a subquery calls its aggregates
@@ -181,6 +185,9 @@ class Values:
                 return rng.choice(OTHERS).format(x=rng.choice(limited))
             case "pair" if limited:
                 return f"{rng.choice(PAIRS)}({rng.choice(limited)}, {rng.choice(limited)})"
+            case "rank" if rng.random() < 0.2:
+                days = [name for name in self._columns(parts, "date") if ".c" not in name]
+                return rng.choice(DATED).format(x=rng.choice(days)) if days else "COUNT(*)"
             case "rank" if limited:
                 return rng.choice(RANKS).format(x=rng.choice(limited))
             case _:

@@ -91,6 +91,12 @@ PER_GROUP = [
     ("ANON_SUM(price CLAMPED BETWEEN -10 AND 50)", [(1, -3), (2, 70)]),
     ("COUNT(* CLAMPED BETWEEN 0 AND 1)", [(1, 2), (2, 3)]),
     ("SUM(price CLAMPED BETWEEN 0 AND 50) FILTER (WHERE price > 3)", [(1, 4), (2, 70)]),
+    # averages of units' averages: 3.5 and -50, held; 90 and 20; a unit of NULLs has none
+    ("AVG(price, contribution_bounds_per_group => (0, 5))", [(1, 1.75), (2, 5)]),
+    ("ANON_AVG(price CLAMPED BETWEEN 0 AND 5)", [(1, 1.75), (2, 5)]),
+    # ends that leave out 0 hold units that have rows, and nobody else
+    ("SUM(price, contribution_bounds_per_group => (10, 50))", [(1, 20), (2, 70)]),
+    ("SUM(price CLAMPED BETWEEN -9 AND -2)", [(1, -11), (2, -4)]),
     # far ends hold nothing
     ("SUM(price, contribution_bounds_per_group => (-1e200, 1e200))", [(1, -43), (2, 200)]),
     # values with no bounds of their own get them here; NULL stays NULL
@@ -155,10 +161,10 @@ def test_neighbours_differ_by_no_more_than_the_bounds_allow(
 
 
 REFUSED = [
-    ("AVG(price, contribution_bounds_per_group => (0, 5))", "contribution_unsupported"),
+    ("AVG(price, contribution_bounds_per_group => (0, 5)), SUM(price)", "contribution_unsupported"),
+    ("VAR_POP(price, contribution_bounds_per_group => (0, 5))", "contribution_unsupported"),
     ("COUNT(*, contribution_bounds_per_row => (0, 5))", "contribution_unsupported"),
-    ("SUM(price, contribution_bounds_per_group => (10, 50))", "contribution_invalid"),
-    ("SUM(price, contribution_bounds_per_group => (-9, -2))", "contribution_invalid"),
+    ("AVG(price, contribution_bounds_per_group => (5, 0))", "contribution_invalid"),
     ("SUM(price, contribution_bounds_per_row => (5, 1))", "contribution_invalid"),
     ("SUM(price, contribution_bounds_per_row => (day, 9))", "contribution_invalid"),
     ("SUM(price, contribution_bounds_per_row => 3)", "contribution_invalid"),
@@ -169,7 +175,6 @@ REFUSED = [
         "argument_twice",
     ),
     ("SUM(loose, contribution_bounds_per_group => (0, 3))", "bounds_missing"),
-    ("ANON_AVG(price CLAMPED BETWEEN 0 AND 5)", "contribution_unsupported"),
     ("ANON_COUNT(* CLAMPED BETWEEN 1 AND 5)", "contribution_invalid"),
     ("SUM(price CLAMPED BETWEEN 0 AND day)", "contribution_invalid"),
     ("SUM(price CLAMPED BETWEEN 0)", "not_sql"),

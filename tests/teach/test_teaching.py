@@ -46,7 +46,9 @@ MORE = {
     "argument_twice": "SELECT SUM(age, contribution_bounds_per_row => (0, 1), contribution_bounds_per_row => (0, 1)) FROM people",
     "argument_unknown": "SELECT SUM(age, bounds => (0, 1)) FROM people",
     "contribution_invalid": "SELECT SUM(age, contribution_bounds_per_row => (1, 0)) FROM people",
-    "contribution_unsupported": "SELECT AVG(age, contribution_bounds_per_group => (0, 1)) FROM people",
+    "contribution_unsupported": "SELECT VAR_POP(age, contribution_bounds_per_group => (0, 1)) FROM people",
+    "window_frame": "SELECT COUNT(*) FROM (SELECT SUM(age) OVER (PARTITION BY person_id ORDER BY age RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) AS x FROM people) AS t",
+    "listed_rows": "SELECT COUNT(*) FROM people JOIN UNNEST([age]) AS k ON TRUE",
     "grouping_sets_empty": "SELECT COUNT(*) FROM people GROUP BY ROLLUP ()",
     "grouping_sets_too_many": "SELECT COUNT(*) FROM people GROUP BY CUBE (city, age, member, born, seen, income)",
     "grouping_unknown": "SELECT GROUPING(age) FROM people GROUP BY ROLLUP (city)",
@@ -197,7 +199,6 @@ INVENTED = [
     ("SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY big) FROM people", "your own bounds instead of 0 and 100"),
     ("SELECT QUANTILE_CONT(age, age) FROM people", "the share you mean instead of 0.5"),
     ("SELECT city, COUNT(*) FROM people GROUP BY city LIMIT age", "your own number of rows instead of 10"),
-    ("SELECT MAX(born) FROM people", ""),
 ]  # fmt: skip
 
 
@@ -282,15 +283,11 @@ NEAREST = [
     ("SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)", "SELECT AVG(age) FROM people"),
     ("SELECT MAX(n) FROM (SELECT city, SUM(age) AS n FROM people GROUP BY city) AS t", "SELECT city, SUM(age) AS n FROM people GROUP BY city"),
     ("SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM people q WHERE q.age > 3)", "SELECT COUNT(*) FROM people AS p WHERE EXISTS(SELECT 1 FROM people AS q WHERE q.age > 3 AND q.person_id = p.person_id)"),
-    ("SELECT COUNT(*) FROM people WHERE person_id = 3 AND age > 7", "SELECT COUNT(*) FROM people WHERE age > 7"),
     ("SELECT MAX(person_id) FROM people", "SELECT COUNT(DISTINCT person_id) FROM people"),
     ("SELECT COUNT(*) FROM people WHERE COUNT(*) > 3", "SELECT COUNT(*) FROM people HAVING COUNT(*) > 3"),
     ("SELECT COUNT(*) FROM people WHERE born < CURRENT_DATE", "SELECT COUNT(*) FROM people WHERE born < CAST('2026-01-31' AS DATE)"),
-    ("SELECT COUNT(*) FROM people WHERE city = 7", "SELECT COUNT(*) FROM people WHERE city = '7'"),
+    ("SELECT COUNT(*) FROM people WHERE city < 7", "SELECT COUNT(*) FROM people WHERE city < '7'"),
     ("SELECT BOOL_AND(member) FROM people", "SELECT COUNT_IF(member) FROM people"),
-    ("SELECT MAX(born) AS last FROM people", "SELECT CAST('1900-01-01' AS DATE) + CAST(MAX(DATE_DIFF('DAY', CAST('1900-01-01' AS DATE), born)) AS BIGINT) AS last FROM people"),
-    ("SELECT city, MAX(seen) FROM people GROUP BY city", "SELECT city, CAST('2020-01-01' AS DATE) + CAST(MAX(DATE_DIFF('DAY', CAST('2020-01-01' AS DATE), seen)) AS BIGINT) FROM people GROUP BY city"),
-    ("SELECT MEDIAN(born) FROM people", "SELECT CAST('1900-01-01' AS DATE) + CAST(MEDIAN(DATE_DIFF('DAY', CAST('1900-01-01' AS DATE), born)) AS BIGINT) FROM people"),
     ("SELECT MIN(born) AS a, STDDEV(people.seen) AS b FROM people", "SELECT CAST('1900-01-01' AS DATE) + CAST(MIN(DATE_DIFF('DAY', CAST('1900-01-01' AS DATE), born)) AS BIGINT) AS a, STDDEV(DATE_DIFF('DAY', CAST('2020-01-01' AS DATE), people.seen)) AS b FROM people"),
     ("SELECT SUM(born) FROM people", "SELECT COUNT(born) FROM people"),
     ("SELECT MIN(city) FROM people", "SELECT COUNT(DISTINCT city) FROM people"),
@@ -306,7 +303,6 @@ NEAREST = [
     ('SELECT "Größe" FROM people', 'SELECT "Größe", COUNT(*) FROM people GROUP BY "Größe"'),
     ("SELECT weight FROM people", "SELECT COUNT(*) FROM people"),
     ("SELECT age + 1 FROM people", "SELECT COUNT(*) FROM people"),
-    ("SELECT DISTINCT city FROM people WHERE city NOT LIKE 'x%' ESCAPE '!'", "SELECT city, COUNT(*) FROM people WHERE city NOT LIKE 'x%' ESCAPE '!' GROUP BY city"),
     ("SELECT weight, COUNT(*) FROM people GROUP BY weight", "SELECT ROUND(weight, 2), COUNT(*) FROM people GROUP BY ROUND(weight, 2)"),
     ("SELECT SUM(age CLAMPED BETWEEN 0 AND 9), SUM(agee) FROM people", "SELECT SUM(age, contribution_bounds_per_group => (0, 9)), SUM(age) FROM people"),
     ("SELECT city, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY city ORDER BY share DESC", "SELECT city, COUNT(*) FROM people GROUP BY city"),
@@ -407,17 +403,16 @@ def test_groups_by_an_identifier_that_is_a_column_too_are_refused_with_what_may_
 
 
 HINTS = [
-    ("SELECT COUNT(*) FROM `people`", "not_sql", "names plainly or in double quotes"),
-    ("SELECT `city`, COUNT(*) FROM people GROUP BY 1", "not_sql", "names plainly or in double quotes"),
+    ("SELECT COUNT(*) FROM `people", "not_sql", "each must be closed"),
     ('SELECT COUNT(*) FROM people WHERE city = "Rome"', "column_unknown", "single quotes: 'Rome'"),
     ("SELEC COUNT(*) FROM people", "not_sql", "did you mean SELECT?"),
     ("SELCET COUNT(*) FROM people", "not_sql", "did you mean SELECT?"),
-    ("SELECT TOP 3 city, COUNT(*) FROM people GROUP BY city", "not_sql", "write LIMIT 3 at the end"),
-    ("SELECT TOP(3) city, COUNT(*) FROM people GROUP BY city", "construct_unsupported", "write LIMIT 3 at the end"),
+    ("SELECT TOP 3 PERCENT city, COUNT(*) FROM people GROUP BY city", "limit_invalid", "write TOP 10, or LIMIT 10"),
+    ("SELECT TOP(3), COUNT(*) FROM people", "construct_unsupported", "write LIMIT 3 at the end"),
     ("SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM rows", "not_a_select", "ask each SELECT by itself"),
     ("SELECT COUNT(*) FROM (SELECT city FROM people EXCEPT SELECT city FROM cities) AS t", "subquery_unsupported", "for EXCEPT x NOT IN (SELECT x …)"),
     ("SELECT COUNT(*) FROM people WHERE (city, age) IN (('Rome', 3), ('Oslo', 4))", "construct_unsupported", "compare the values one by one: (a = 1 AND b = 2)"),
-    ("SELECT COUNT(*) FROM people WHERE city = ANY(ARRAY['Rome', 'Oslo'])", "construct_unsupported", "write x IN ('a', 'b')"),
+    ("SELECT COUNT(*) FROM people WHERE city > ANY(ARRAY['Rome', 'Oslo'])", "construct_unsupported", "write x IN ('a', 'b')"),
     ("SHOW TABLES", "not_a_select", "the policy has these tables: people, rows, cities"),
     ("DESCRIBE people", "not_a_select", "the policy has these columns of people: age (integer), big (integer),"),
     ("SHOW COLUMNS FROM people", "not_a_select", "the policy has these tables: people, rows, cities"),
@@ -427,7 +422,6 @@ HINTS = [
     ("SELECT RANK() OVER (ORDER BY COUNT(*)) FROM people", "window_over_aggregates", "running totals outside"),
     ("SELECT city FROM people GROUP BY city ORDER BY SUM(age) OVER ()", "window_over_aggregates", "running totals outside"),
     ("SELECT SUM(age) OVER (PARTITION BY city) FROM people", "construct_unsupported", "GROUP BY the columns"),
-    ("SELECT MAX(born) FROM people", "type_mismatch", "MAX(YEAR(x))"),
     ("SELECT MAX(city) FROM people", "type_mismatch", "COUNT(DISTINCT x)"),
 ]  # fmt: skip
 

@@ -96,7 +96,7 @@ QUOTING = [
     "SELECT SUM(GREATEST(0, LEAST(9, CAST(note AS DOUBLE)))) FROM people WHERE CAST(city AS DATE) IS NULL",
     "SELECT city, COUNT(*) FROM people WHERE note LIKE 'Ali%' GROUP BY city",
     "SELECT SUM(note) FROM people",
-    "SELECT COUNT(*) FROM people WHERE city = 7",
+    "SELECT COUNT(*) FROM people WHERE city < 7",
     "SELECT note FROM people",
     "SELECT MAX(note) FROM people",
     "SELECT note, COUNT(*) FROM people GROUP BY note",

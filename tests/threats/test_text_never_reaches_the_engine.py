@@ -29,10 +29,10 @@ CALLS = [
 SOURCES = [
     "'/etc/passwd'", "'people.csv'", "read_csv('x')", "glob('*')", "'http://127.0.0.1/x.parquet'",
     "'s3://bucket/x'", "'sqlite:x.db'", "information_schema.tables", "duckdb_tables", "sqlite_master",
-    "pg_catalog.pg_class", "main.people", "hostile.main.people", "data.main.people", "temp.people",
-    "(VALUES (1)) AS t(a)", "people p, people q", "people TABLESAMPLE 10%",
+    "pg_catalog.pg_class", "pg_catalog.people", "hostile.people JOIN data.people AS p ON TRUE",
+    "(VALUES (age)) AS t(a)", "people p, people q", "people TABLESAMPLE 10%",
     "people JOIN people q USING (age)", "people ASOF JOIN people q USING (age)", "people POSITIONAL JOIN people",
-    "people, LATERAL (SELECT 1)", "people PIVOT (COUNT(*) FOR city IN ('a'))", "range(10)", "unnest([1])",
+    "people, LATERAL (SELECT 1)", "people PIVOT (COUNT(*) FOR city IN ('a'))", "range(10)", "unnest([age])",
     "people UNPIVOT (a FOR b IN (age))", "system", "cells", "input", "people AT (VERSION => 1)",
 ]  # fmt: skip
 CLAUSES = [
@@ -42,7 +42,7 @@ CLAUSES = [
     "WHERE age = (SELECT MAX(age) FROM people)", "WHERE age IN (SELECT age FROM people)",
     "WHERE EXISTS (FROM people)", "GROUP BY GROUPING SETS ((person_id), ())", "GROUP BY ROLLUP (rowid)",
     "UNION ALL SELECT age FROM people", "EXCEPT SELECT 1", "; DROP TABLE people", "; SELECT age FROM people",
-    "WHERE person_id = 1", "WHERE age = $1", "WHERE ?",
+    "WHERE person_id + 1 > 2 ORDER BY person_id", "WHERE age = $1", "WHERE ?",
 ]  # fmt: skip
 STATEMENTS = [
     "COPY people TO '/tmp/x'", "COPY (SELECT 1) TO 'x'", "EXPORT DATABASE 'x'", "IMPORT DATABASE 'x'",

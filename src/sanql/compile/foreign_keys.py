@@ -13,6 +13,7 @@ from sanql.question import (
     Identifier,
     Join,
     JoinKind,
+    Listed,
     SameIdentity,
     Scan,
     conjuncts,
@@ -104,5 +105,5 @@ def _named(source: From) -> Iterator[Scan]:
         case Join(_, left, right, _):
             yield from _named(left)
             yield from _named(right)
-        case Derived():
+        case Derived() | Listed():
             pass

@@ -30,6 +30,7 @@ from sanql.question import (
     Identifier,
     Join,
     KeyRef,
+    Listed,
     Rows,
     Scan,
     Selected,
@@ -220,7 +221,7 @@ def _values(fields: Iterable[Field]) -> Iterator[Expr | None]:
 def _in_from(source: From) -> Iterator[int]:
     """Yield the slots that conditions and subqueries of a FROM read but that it does not hold."""
     match source:
-        case Scan():
+        case Scan() | Listed():
             pass
         case Derived(_, rows):
             yield from _free(rows)

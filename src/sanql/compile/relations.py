@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.catalog import Layout
-from sanql.compile.expressions.emitter import SQL_LENGTH_MAX, Emitter, engine_type, scanned
+from sanql.compile.expressions.emitter import Emitter, engine_type, scanned
 from sanql.compile.expressions.values import may_exceed_64_bits
 from sanql.compile.foreign_keys import joined_foreign_keys
+from sanql.compile.listed_rows import known_facts, listed_rows_sql, names_of
 from sanql.compile.public_first import PublicTables, stands_alone, tied_to_a_key
 from sanql.compile.shared_subqueries import SHARED, SharedSubqueries
-from sanql.compile.subqueries import asks, subquery_sql
+from sanql.compile.subqueries import asks, subquery_sql, within_length
 from sanql.compile.tables import TableReader
 from sanql.compile.unit_aggregates import unit_aggregate
 from sanql.compile.units import UnitWriter
 from sanql.compile.windows import TIES, placed_windows, window_sql
-from sanql.errors import Refused
 from sanql.kernel import quote_name
 from sanql.policy import RowUnit, Table
 from sanql.question import (
@@ -35,6 +35,7 @@ from sanql.question import (
     Join,
     JoinKind,
     KeyRef,
+    Listed,
     Rows,
     SameIdentity,
     Scan,
@@ -75,7 +76,7 @@ class RelationWriter:
         self._used: dict[int, dict[str, None]] = {}
         self._units = UnitWriter(tables)
         self._scans: dict[int, Scan] = {}
-        self._derived: dict[int, Derived] = {}
+        self._derived: dict[int, Derived | Listed] = {}
         self._matched_once: set[int] = set()
         self._numbered: set[int] = set()
         self._groups: list[tuple[list[str], list[str]]] = []
@@ -108,6 +109,9 @@ class RelationWriter:
                 else:
                     text = f"({self.rows(rows)})"
                 return f"{self._told_apart(source, text)} AS t{slot}"
+            case Listed():
+                text = listed_rows_sql(self.emitter, source)
+                return f"{self._told_apart(source, text)} AS t{source.slot}"
             case Join(kind, left, right, on):
                 conditions = [self.emitter.condition(condition) for condition in conjuncts(on)] + [
                     *more
@@ -121,7 +125,7 @@ class RelationWriter:
                     f"ON {' AND '.join(conditions) or 'TRUE'})"
                 )
 
-    def _told_apart(self, source: Scan | Derived, text: str) -> str:
+    def _told_apart(self, source: Scan | Derived | Listed, text: str) -> str:
         """Return rows with a number `d` among those that agree in all that is read, where it is asked.
 
         Which of them has which number is nobody's concern: they are interchangeable. But all windows
@@ -133,6 +137,8 @@ class RelationWriter:
         if isinstance(source, Scan):
             columns = [self._alias(source.slot, name) for name in self._used[source.slot]]
             by_unit = self.unit(source) == f"t{source.slot}.u"
+        elif isinstance(source, Listed):
+            columns, by_unit = names_of(source), False
         else:
             fields = source.rows.fields
             columns = [f"c{i}" for i, field in enumerate(fields) if field.value is not None]
@@ -144,7 +150,7 @@ class RelationWriter:
 
     def rows(self, rows: Rows) -> str:
         """Return a subquery's SELECT: `u`, its values c0… and its identifiers i0…."""
-        return _within_length(self._rows(rows))
+        return within_length(self._rows(rows))
 
     def finished(self, rows: Rows, public: PublicTables) -> str:
         """Return where rows of public tables are found, computed before this statement."""
@@ -180,7 +186,7 @@ class RelationWriter:
             case Join(_, left, right, _):
                 self._register(left)
                 self._register(right)
-            case Derived(slot):
+            case Derived(slot) | Listed(slot):
                 self._derived[slot] = source
                 self._used.setdefault(slot, {})
 
@@ -220,11 +226,9 @@ class RelationWriter:
 
         The engine may compute with a row before it looks whether the condition holds for it.
         """
-        derived = self._derived[column.slot]
-        value = derived.rows.fields[int(column.name.removeprefix("c"))].value
-        assert value is not None  # noqa: S101  (there is no column of a field without a value)
+        known = known_facts(self._derived[column.slot], column.name)
         facts = column.facts
-        if (facts.low, facts.high) == (value.facts.low, value.facts.high):
+        if (facts.low, facts.high) == (known.low, known.high):
             return text
         held = scanned(text, facts)
         return (
@@ -238,7 +242,7 @@ class RelationWriter:
         groups = tuple(name for names in self._groups[-1] for name in names) if self._groups else ()
 
         def write() -> str:
-            text = _within_length(subquery_sql(self, asked))
+            text = within_length(subquery_sql(self, asked))
             if isinstance(asked.operand, Identifier):
                 # NULL is in no list and out of none, also if the unit has nothing in it
                 return f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"
@@ -288,7 +292,7 @@ class RelationWriter:
     def _asked(self, condition: Expr) -> str:
         """Return a condition of WHERE, in which it is the same whether one is false or unknown."""
         if isinstance(condition, Subquery) and isinstance(condition.operand, Identifier):
-            return _within_length(subquery_sql(self, condition))
+            return within_length(subquery_sql(self, condition))
         if isinstance(condition, Subquery) and condition.ask is SubqueryKind.MEMBER:
             return self.emitter.sql(condition)  # the engine finds a list by it
         return self.emitter.condition(condition)
@@ -387,14 +391,3 @@ class RelationWriter:
         """Return a name that no other relation of the statement has."""
         self._names += 1
         return f"{letter}{self._names}"
-
-
-def _within_length(text: str) -> str:
-    """Return a subquery's SQL; clamps repeat what they clamp, so nesting can double it many times."""
-    if len(text) > SQL_LENGTH_MAX:
-        raise Refused(
-            "query_too_complex",
-            "a subquery of this question becomes too long for the engine",
-            "nest fewer subqueries in each other's values; use subqueries in FROM",
-        )
-    return text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sanql.compile.expressions.emitter import SQL_LENGTH_MAX
 from sanql.compile.public_first import PublicTables, stands_alone
+from sanql.errors import Refused
 from sanql.question import Expr, Grouped, Identifier, Selected, Subquery, SubqueryKind, walk
 
 if TYPE_CHECKING:
@@ -54,3 +56,14 @@ def _looked_up(writer: RelationWriter, asked: Subquery, public: PublicTables) ->
 def asks(condition: Expr) -> bool:
     """Return whether a condition contains a subquery."""
     return any(isinstance(node, Subquery) for node in walk(condition))
+
+
+def within_length(text: str) -> str:
+    """Return a subquery's SQL; clamps repeat what they clamp, so nesting can double it many times."""
+    if len(text) > SQL_LENGTH_MAX:
+        raise Refused(
+            "query_too_complex",
+            "a subquery of this question becomes too long for the engine",
+            "nest fewer subqueries in each other's values; use subqueries in FROM",
+        )
+    return text

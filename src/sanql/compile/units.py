@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sanql.policy import RowUnit, Table
-from sanql.question import Derived, From, Join, JoinKind, Rows, Scan, scans
+from sanql.question import Derived, From, Join, JoinKind, Listed, Rows, Scan, scans
 
 
 class UnitWriter:
@@ -38,6 +38,8 @@ class UnitWriter:
                     return None
                 parent = self._through.get(slot)
                 return self.unit(self._scans[parent]) if parent is not None else f"t{slot}.u"
+            case Listed():
+                return None
             case Derived(slot, rows):
                 return f"t{slot}.u" if self.by_unit(rows) else None
             case Join(kind, left, right, _):

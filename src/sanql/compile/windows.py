@@ -26,9 +26,10 @@ def window_sql(writer: RelationWriter, window: Window) -> str:
         f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
         for item in window.order
     ]
-    order += [TIES] if window.function in PLACED else []
+    order += [TIES] if window.function in PLACED or window.by_place else []
     clauses = [f"PARTITION BY {', '.join(partition)}"] if partition else []
     clauses += [f"ORDER BY {', '.join(order)}"] if order else []
+    clauses += [window.frame] if window.frame else []
     over = f" OVER ({' '.join(clauses)})"
     if window.function in AGGREGATED:
         argument = window.args[0] if window.args else None
@@ -46,5 +47,5 @@ def placed_windows(rows: Selected) -> set[Window]:
         for expression in expressions
         if expression is not None
         for node in walk(expression)
-        if isinstance(node, Window) and node.function in PLACED
+        if isinstance(node, Window) and (node.function in PLACED or node.by_place)
     }

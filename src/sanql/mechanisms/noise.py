@@ -315,6 +315,8 @@ class SummedNoise(SymmetricNoise):
                 return summed_gaussian_tail(sigma2, self.count, t, bits)
 
     def _guess(self, target: Fraction) -> float:
+        if not self.standard_deviation:  # of hardly any noise, which a float has none of
+            return 0.0
         normal = NormalDist(0, self.standard_deviation)
         return -normal.inv_cdf(max(1e-300, math.exp(-_minus_log(target))))
 

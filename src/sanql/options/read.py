@@ -15,6 +15,7 @@ _BY_NAME = {option.name: option for option in OPTIONS}
 _PASSED = {option.name: option for option in OPTIONS if option.flags}
 _IN_CLAUSE = {option.name: option for option in OPTIONS if option.clause}
 _SYNONYMS = {option.synonym: option.name for option in OPTIONS if option.synonym}
+_LIMITS = ("max_groups_contributed", "max_rows_contributed", "max_values_contributed")
 _DISPLAY = ("other", "nonnegative", "rounded")  # what is done to noisy values only
 
 
@@ -63,6 +64,8 @@ def read_clause(clause: Iterable[ClauseOption]) -> dict[str, str]:
             )
             raise refused.at(option.place)
         _check_quoted(name, option)
+        if name in _LIMITS and not option.quoted and option.text.upper() == "NULL":
+            continue  # no limit of the question's own: the policy's holds
         options[name] = option.text
     return options
 
@@ -148,6 +151,14 @@ def _check_together(read: Mapping[str, Any]) -> None:
             "epsilon_and_accuracy",
             "epsilon and accuracy are both given",
             "give one: accuracy finds the least epsilon by itself",
+        )
+    selecting, epsilon = read.get("group_selection_epsilon"), read.get("epsilon")
+    if selecting is not None and epsilon is not None and selecting >= epsilon:
+        raise Refused(
+            "group_selection_epsilon",
+            f"group_selection_epsilon = {selecting} is not below the question's epsilon, {epsilon}, of "
+            "which it is a part",
+            "leave it out: San divides epsilon between keys and numbers itself",
         )
     if "rounded" in read and "accuracy" in read:
         raise Refused(

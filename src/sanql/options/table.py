@@ -93,7 +93,8 @@ OPTIONS = (
     Option(
         "max_groups_contributed",
         whole_number("max_groups_contributed", 3),
-        "in how many groups one unit may count, no more than the policy allows; also `kappa`",
+        "in how many groups one unit may count, no more than the policy allows; also `kappa`; `NULL`, "
+        "here and in the next two, is as if it were left out: the policy's limit holds",
         ("--max-groups",),
         "Groups one unit may be in.",
         synonym="kappa",
@@ -131,6 +132,12 @@ OPTIONS = (
         str,
         "`LAPLACE_THRESHOLD` is what happens to keys that are not public; `PUBLIC_GROUPS` is refused "
         "unless they are",
+    ),
+    Option(
+        "group_selection_epsilon",
+        parse_epsilon,
+        "checked to be a part of epsilon: how much of it goes into selecting keys, San decides; all of "
+        "it together is what is charged",
     ),
     Option(
         "other",
@@ -193,6 +200,7 @@ class AnswerOptions:
     min_privacy_units_per_group: int | None = None
     privacy_unit_column: str | None = None
     group_selection_strategy: str | None = None
+    group_selection_epsilon: Fraction | None = None
     other: str | None = None
     nonnegative: bool = False
     rounded: Fraction | None = None

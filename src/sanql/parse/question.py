@@ -19,6 +19,7 @@ from sanql.parse.expressions.type_ranges import (
     may_be_bounded_by_type,
     tables_with_smaller_ranges,
 )
+from sanql.parse.relations.equivalents import with_equivalents
 from sanql.parse.relations.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.relations.narrow import narrow
 from sanql.parse.relations.public_query import public_query
@@ -35,6 +36,8 @@ from sanql.parse.statistics.grouping import (
     unaliased,
     without_repeats,
 )
+from sanql.parse.statistics.per_unit import per_unit
+from sanql.parse.statistics.ranked_values import of_numbers
 from sanql.parse.statistics.spellings import respelled
 from sanql.parse.text.guard import whole_number
 from sanql.parse.text.parameters import QuestionText
@@ -92,6 +95,7 @@ def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
     select = read_select(asked, tables)
     with at(select):
         respelled(select)
+        select = per_unit(with_equivalents(select), tables)
         try:
             query = _question(select, Reader(tables))
             if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
@@ -145,8 +149,11 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
     with at(select.args.get("joins") or select.args.get("from_")):
         check_joins(source, condition, reader.tables)
     narrow(scope, condition)
+    if is_private(source):
+        _group_distinct(select)
     binder.keys, binder.sets = _keys(select, binder)
     binder.grouping = partial(bind_grouping, select=select, binder=binder)
+    binder.rewritten = partial(of_numbers, binder=binder, tables=reader.tables)
     check_no_windows(select, grouped=bool(binder.keys))
     _no_rows(select, binder)
     _bind_outputs(select, binder)
@@ -185,6 +192,16 @@ def _check_orphans(query: Query) -> None:
                 "count a column of the private table, such as COUNT(v.x); every key of the public "
                 "table appears anyway",
             )
+
+
+def _group_distinct(select: exp.Select) -> None:
+    """Read SELECT DISTINCT a, b as the groups that it lists: SELECT a, b … GROUP BY a, b."""
+    items = [unaliased(item) for item in select.expressions]
+    if not select.args.get("distinct") or select.args.get("group") or select.args.get("having"):
+        return
+    if any(item.is_star or any(item.find_all(*AGGREGATES, exp.Window)) for item in items):
+        return
+    select.set("group", exp.Group(expressions=[item.copy() for item in items]))
 
 
 def _keys(

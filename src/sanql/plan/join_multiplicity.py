@@ -19,6 +19,7 @@ from sanql.question import (
     Grouped,
     Join,
     JoinKind,
+    Listed,
     Query,
     Rows,
     SameIdentity,
@@ -67,6 +68,8 @@ def rows_joined(
     match source:
         case Scan(_, name, private):
             return (tables[name].rows_per_unit_max or 1) if private else None
+        case Listed():
+            return None
         case Derived(_, rows):
             return rows_joined(rows, [], tables)
         case Selected():

@@ -23,9 +23,11 @@ from sanql.question import (
     Expr,
     Facts,
     From,
+    Listed,
     Literal,
     LiteralValue,
     Type,
+    listed,
     walk,
 )
 
@@ -191,14 +193,27 @@ def _looked_up(
         for index, expression in enumerate(expressions)
         if not isinstance(expression, ColumnRef) or _domain(expression, tables) is None
     }
+    written = {each.slot: each for each in listed(source)}
     looked_up = [
-        column if column is not None else _public_column(expression, tables)
+        column or _written_column(expression, written) or _public_column(expression, tables)
         for column, expression in zip(columns, expressions, strict=True)
     ]
-    for lookup in lookups(undeclared, source, where, tables):
+    unknown = {index for index, column in enumerate(columns) if column is None}
+    for lookup in lookups(undeclared, source, where, tables, unknown):
         for index in lookup.keys:
             looked_up[index] = KeyColumn(lookup, filtered=True)
     return looked_up
+
+
+def _written_column(expression: Expr, written: Mapping[int, Listed]) -> KeyColumn | None:
+    """Return all values of a column that the question writes out."""
+    if not isinstance(expression, ColumnRef) or expression.slot not in written:
+        return None
+    if expression.facts.type is Type.REAL and expression.facts.grid is None:
+        return None
+    values = [constant.value for constant in written[expression.slot].column(expression.name)]
+    present = [value for value in values if value is not None]
+    return KeyColumn(_distinct(present, expression.facts), filtered=True) if present else None
 
 
 def _public_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:

@@ -8,7 +8,7 @@ is public, so reading it costs nothing, and every such group appears, empty or n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sanql.parse import STRICT
@@ -21,6 +21,7 @@ from sanql.question import (
     From,
     Join,
     JoinKind,
+    Listed,
     Literal,
     Scan,
     Selected,
@@ -47,13 +48,27 @@ class Lookup:
 
 
 def lookups(
-    keys: Mapping[int, Expr], source: From, where: Expr | None, tables: Mapping[str, Table]
+    keys: Mapping[int, Expr],
+    source: From,
+    where: Expr | None,
+    tables: Mapping[str, Table],
+    unknown: Container[int] = (),
 ) -> tuple[Lookup, ...]:
-    """Return how to read from public tables the values of those keys that depend on them alone."""
+    """Return how to read from public tables the values of those keys that depend on them alone.
+
+    A key of which nothing is `unknown` but what rows hold has the values of a public column that every
+    row's is equal to: joined with the nations, it is one of theirs.
+    """
     reading = _Reading(tables)
     reading.read(source, [*conjuncts(where)], kept=True)
     listed = {index: key for index, key in keys.items() if reading.lists(key)}
     resolved = {index: reading.resolve(key) for index, key in listed.items()}
+    equals = dict(reading.equals())
+    resolved |= {
+        index: equals[key.slot, key.name]
+        for index, key in resolved.items()
+        if index in unknown and isinstance(key, ColumnRef) and (key.slot, key.name) in equals
+    }
     public = {
         index: expression
         for index, expression in resolved.items()
@@ -146,7 +161,7 @@ class _Reading:
             case Derived(slot, Selected(distinct=False, qualify=None) as rows):
                 self._fields[slot] = rows
                 self.read(rows.source, [*conjuncts(rows.where)], kept)
-            case Derived():
+            case Derived() | Listed():
                 pass
             case Join(kind, left, right, on):
                 inner = kind is JoinKind.INNER
@@ -160,6 +175,21 @@ class _Reading:
             resolved = self.resolve(test)
             if resolved is not None and self.lists(test):
                 yield resolved
+
+    def equals(self) -> Iterator[tuple[tuple[int, str], ColumnRef]]:
+        """Yield columns of somebody's rows, each with a public one that it is equal to in every row.
+
+        Both have one type, in which the engine compares without rounding.
+        """
+        for test in self.tests():
+            match test:
+                case Call("equal", (ColumnRef() as one, ColumnRef() as other)):
+                    for own, public in ((one, other), (other, one)):
+                        alike = own.facts.type is public.facts.type is not Type.REAL
+                        if alike and public.slot in self.scans and own.slot not in self.scans:
+                            yield (own.slot, own.name), public
+                case _:
+                    pass
 
     def lists(self, expression: Expr) -> bool:
         """Return whether an outer join's row without a match makes an expression NULL, if anything.

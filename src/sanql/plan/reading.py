@@ -12,6 +12,7 @@ from sanql.question import (
     From,
     Grouped,
     Join,
+    Listed,
     Rows,
     Scan,
     Selected,
@@ -59,6 +60,8 @@ def limits_joined(source: From | Rows, tables: Mapping[str, Table]) -> tuple[int
                 return 0, 0, 0
             rows = table.rows_per_unit_max or 1
             return rows, table.groups_per_unit_max or rows, table.rows_per_group_max
+        case Listed():
+            return 0, 0, 0
         case Derived(_, inner):
             return limits_joined(inner, tables)
         case Selected():

@@ -28,6 +28,7 @@ from sanql.question.relations import (
     From,
     Grouped,
     Join,
+    Listed,
     Rows,
     Scan,
     Selected,
@@ -72,18 +73,18 @@ def expression_form(node: Expr) -> Named | WrittenOnce:
                     "facts": facts,
                 },
             )
-        case Window(function, args, partition, order, unit_of):
-            return Named(
-                "Window",
-                {
-                    "function": function,
-                    "args": _all(args),
-                    "partition": _all(partition),
-                    "order": tuple(map(_ordering, order)),
-                    "unit_of": relation_form(unit_of),
-                    "facts": facts,
-                },
-            )
+        case Window(function, args, partition, order, unit_of, _, frame):
+            parts: dict[str, Shape] = {
+                "function": function,
+                "args": _all(args),
+                "partition": _all(partition),
+                "order": tuple(map(_ordering, order)),
+                "unit_of": relation_form(unit_of),
+                "facts": facts,
+            }
+            if frame:
+                parts["frame"] = frame
+            return Named("Window", parts)
         case _:
             assert_never(node)
 
@@ -116,6 +117,11 @@ def relation_form(source: From | Rows) -> Named:
                     "right": relation_form(right),
                     "on": optional_form(on),
                 },
+            )
+        case Listed(slot, rows, facts):
+            values = tuple(tuple(map(expression_form, row)) for row in rows)
+            return Named(
+                "Listed", {"slot": slot, "rows": values, "facts": tuple(map(_facts, facts))}
             )
         case Selected() | Grouped():
             return _query(source)

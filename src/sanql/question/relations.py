@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sanql.question.expressions import Call, Expr, Facts, Identifier
+from sanql.question.expressions import Call, Expr, Facts, Identifier, Literal
 
 
 class JoinKind(StrEnum):
@@ -55,7 +55,21 @@ class Join:
     on: Expr | None
 
 
-From = Scan | Derived | Join
+@dataclass(frozen=True)
+class Listed:
+    """Rows that are written in the question: they belong to nobody; each column's facts hold for all."""
+
+    slot: int
+    rows: tuple[tuple[Literal, ...], ...]
+    facts: tuple[Facts, ...]
+
+    def column(self, name: str) -> tuple[Literal, ...]:
+        """Return the values of a column, row by row."""
+        place = int(name.removeprefix("c"))
+        return tuple(row[place] for row in self.rows)
+
+
+From = Scan | Derived | Join | Listed
 
 
 @dataclass(frozen=True)
@@ -125,6 +139,8 @@ def scans(source: From | Rows) -> list[Scan]:
             return scans(rows)
         case Join(_, left, right, _):
             return [*scans(left), *scans(right)]
+        case Listed():
+            return []
         case Selected() | Grouped():
             return scans(source.source)
         case Union(branches, _, _):
@@ -139,7 +155,7 @@ def is_private(source: From | Rows) -> bool:
 def slots(source: From) -> frozenset[int]:
     """Return the slots whose columns a FROM makes visible."""
     match source:
-        case Scan(slot) | Derived(slot):
+        case Scan(slot) | Derived(slot) | Listed(slot):
             return frozenset({slot})
         case Join(_, left, right, _):
             return slots(left) | slots(right)
@@ -150,3 +166,14 @@ def conjuncts(condition: Expr | None) -> list[Expr]:
     if isinstance(condition, Call) and condition.op == "and":
         return [conjunct for arg in condition.args for conjunct in conjuncts(arg)]
     return [] if condition is None else [condition]
+
+
+def listed(source: From) -> list[Listed]:
+    """Return the rows written in the question that stand in a FROM itself, not in its subqueries."""
+    match source:
+        case Listed():
+            return [source]
+        case Join(_, left, right, _):
+            return [*listed(left), *listed(right)]
+        case Scan() | Derived():
+            return []

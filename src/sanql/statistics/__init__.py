@@ -4,7 +4,7 @@ from sanql.statistics.average import Average
 from sanql.statistics.collector import Measuring
 from sanql.statistics.count import COUNTED, Count, CountUnits, count_of, units_of
 from sanql.statistics.distinct import CHOSEN_ABOVE, DistinctOf, distinct_of
-from sanql.statistics.listed import BY_SPELLING, STATISTICS, statistic_of
+from sanql.statistics.listed import BY_SPELLING, STATISTICS, of_distinct, statistic_of
 from sanql.statistics.measuring import Importance, plan_measurements
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise, whole_steps
 from sanql.statistics.statistic import Estimate, Mask, Operand, Statistic, Values, Written
@@ -35,6 +35,7 @@ __all__ = [
     "distinct_of",
     "held_to",
     "no_bounds",
+    "of_distinct",
     "plan_measurements",
     "statistic_of",
     "units_of",

@@ -12,6 +12,7 @@ from sanql.statistics.entropy import ShannonEntropy
 from sanql.statistics.extremes import EXTREMES
 from sanql.statistics.geometric_mean import GeometricMean
 from sanql.statistics.mode import Mode
+from sanql.statistics.present_values import OF_DISTINCTS, OfDistinct
 from sanql.statistics.quantile import QUANTILES
 from sanql.statistics.statistic import Statistic
 from sanql.statistics.sum import Sum
@@ -31,6 +32,7 @@ STATISTICS: tuple[Statistic, ...] = (
     *EXTREMES,
     Mode(),
     ShannonEntropy(),
+    *OF_DISTINCTS,
 )
 BY_SPELLING = {spelling: each for each in STATISTICS for spelling in each.spellings}
 """Each statistic by the names of its function."""
@@ -43,3 +45,11 @@ def statistic_of(aggregate: Aggregate) -> Statistic:
     if found is None:
         raise AssertionError(f"the statistic {aggregate.statistic!r} is not one of those listed")
     return found
+
+
+def of_distinct(statistic: Statistic) -> OfDistinct | None:
+    """Return the same statistic of the different values, where there is one."""
+    return next((each for each in OF_DISTINCTS if each.kind == _KIND.get(statistic.name)), None)
+
+
+_KIND = {"sum": "sum", "average": "avg", **{each.name: each.name for each in VARIANCES}}

@@ -66,15 +66,21 @@ class Variance(Statistic):
 VARIANCES: tuple[Variance, ...] = (
     Variance(
         "variance",
-        ("VAR_POP", "VARIANCE_POP"),
+        ("VAR_POP", "VARIANCE_POP", "VARP"),
         sample=False,
         rooted=False,
-        written="`VAR_POP VAR_SAMP VARIANCE STDDEV STDDEV_POP STDDEV_SAMP`",
+        written="`VAR_POP VAR_SAMP VARIANCE VAR STDDEV STDDEV_POP STDDEV_SAMP STD` "
+        "(`VAR` and `STD` are of a sample)",
         found="besides what `AVG` rests on, a noisy sum of centred squares",
     ),
-    Variance("sample variance", ("VARIANCE", "VAR_SAMP"), sample=True, rooted=False),
-    Variance("standard deviation", ("STDDEV_POP",), sample=False, rooted=True),
-    Variance("sample standard deviation", ("STDDEV", "STDDEV_SAMP"), sample=True, rooted=True),
+    Variance("sample variance", ("VARIANCE", "VAR_SAMP", "VAR"), sample=True, rooted=False),
+    Variance("standard deviation", ("STDDEV_POP", "STDEVP"), sample=False, rooted=True),
+    Variance(
+        "sample standard deviation",
+        ("STDDEV", "STDDEV_SAMP", "STD", "STDEV"),
+        sample=True,
+        rooted=True,
+    ),
 )
 
 

@@ -93,7 +93,7 @@ RULES = (
         "as in any SQL",
         ("type_mismatch", "arguments_wrong", "argument_unknown", "argument_twice", "aggregate_inside",
          "column_not_grouped", "join_condition", "union_columns", "subquery_columns", "quantile_invalid",
-         "qualify_needs_window", "date_invalid", "interval_invalid", "null_compared"),
+         "qualify_needs_window", "date_invalid", "interval_invalid", "null_compared", "listed_rows"),
         stays=False,
     ),
     RefusalRule(
@@ -108,7 +108,7 @@ RULES = (
         ("option_unknown", "option_twice", "options_malformed", "option_not_decimal",
          "unit_differs", "strategy_unknown", "batch_option", "batch_size",
          "release_unknown", "other_invalid", "other_needless", "nonnegative_invalid",
-         "switch_invalid", "rounded_invalid",
+         "switch_invalid", "rounded_invalid", "group_selection_epsilon",
          "rounded_and_accuracy", "finish_needless", "public_only", "list_empty"),
         stays=False,
     ),
@@ -162,10 +162,10 @@ RULES = (
     ),
 )  # fmt: skip
 NOT_YET = (
-    "frames of windows (`ROWS BETWEEN`)",
+    "frames of windows by values (`RANGE BETWEEN 3 PRECEDING …`)",
     "windows over noisy aggregates (for `SUM(COUNT(*)) OVER ()` compute with the answer)",
     "named windows (`WINDOW w AS`)",
     "`ROLLUP`, `CUBE` and `GROUPING SETS` inside a subquery, or with `other`",
-    "`LATERAL`, `INTERSECT`, `EXCEPT`, `SEMI JOIN` and `ANTI JOIN` (write `EXISTS`)",
+    "`LATERAL`, `INTERSECT` and `EXCEPT` (write `EXISTS`)",
     "a default for `LAG` and `LEAD` (write `COALESCE`)",
 )

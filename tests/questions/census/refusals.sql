@@ -49,11 +49,6 @@ SELECT COUNT(*) FROM (SELECT age FROM persons UNION ALL SELECT age FROM persons)
 SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY income) AS r FROM persons) AS t WHERE r < 10;
 --code> window_across_units
 
--- A household by name.
-SELECT COUNT(*) FROM members WHERE household_id = 'h7';
---code> unit_column
---remedy> SELECT COUNT(*) FROM members
-
 -- Households by name, inside and out.
 SELECT household_id, COUNT(*) FROM members GROUP BY household_id HAVING COUNT(*) > 5;
 --code> returns_individuals

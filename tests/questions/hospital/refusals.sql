@@ -15,11 +15,6 @@ SELECT ward, cost FROM visits ORDER BY cost DESC LIMIT 10;
 --code> returns_rows
 --remedy> SELECT ward, cost, COUNT(*) FROM visits GROUP BY ward, cost
 
--- A list of different names.
-SELECT DISTINCT name FROM people;
---code> returns_rows
---remedy> SELECT name, COUNT(*) FROM people GROUP BY name
-
 -- Rows of a join.
 SELECT p.sex, v.ward FROM people p JOIN visits v ON v.person_id = p.person_id;
 --code> returns_rows
@@ -34,11 +29,6 @@ SELECT n FROM (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) A
 WITH v AS (SELECT ward, cost FROM visits) SELECT ward FROM v WHERE cost > 10;
 --code> returns_rows
 --remedy> WITH v AS (SELECT ward, cost FROM visits) SELECT ward, COUNT(*) FROM v WHERE cost > 10 GROUP BY ward
-
--- One person by number.
-SELECT COUNT(*) FROM visits WHERE person_id = 17;
---code> unit_column
---remedy> SELECT COUNT(*) FROM visits
 
 -- Groups of one person each.
 SELECT person_id, COUNT(*) FROM visits GROUP BY person_id;
@@ -72,8 +62,8 @@ SELECT COUNT(*) FROM visits v JOIN diagnoses d ON v.severity = d.score;
 
 -- A foreign key joined to another's.
 SELECT COUNT(*) FROM visits v JOIN diagnoses d ON v.person_id = d.visit_id;
---code> unit_column
---remedy> SELECT COUNT(*) FROM visits AS v, diagnoses AS d WHERE v.visit_id = d.visit_id
+--code> join_across_units
+--remedy> SELECT COUNT(*) FROM visits AS v JOIN diagnoses AS d ON v.person_id = d.visit_id WHERE v.visit_id = d.visit_id
 
 -- An exact mean over everybody, inside.
 SELECT COUNT(*) FROM people WHERE income > (SELECT AVG(income) FROM people);
@@ -140,11 +130,6 @@ SELECT SUM(LENGTH(notes) * 1000000000) FROM visits;
 --code> bounds_too_wide
 --remedy> SELECT SUM(CASE WHEN (LENGTH(notes) * 1000000000) BETWEEN 0 AND 100 THEN LENGTH(notes) * 1000000000 END) FROM visits
 
--- A smallest date.
-SELECT MIN(born) FROM people;
---code> type_mismatch
---remedy> SELECT CAST('1920-01-01' AS DATE) + CAST(MIN(DATE_DIFF('DAY', CAST('1920-01-01' AS DATE), born)) AS BIGINT) FROM people
-
 -- A mean of text.
 SELECT AVG(name) FROM people;
 --code> type_mismatch
@@ -196,8 +181,7 @@ SELECT COUNT(DISTINCT weight) FROM people;
 
 -- A sum of different values.
 SELECT SUM(DISTINCT cost) FROM visits;
---code> distinct_unsupported
---remedy> SELECT SUM(cost) FROM visits
+--code> values_unknown
 
 -- What the clock says.
 SELECT COUNT(*) FROM people WHERE born < CURRENT_DATE - INTERVAL 18 YEAR;
@@ -230,11 +214,6 @@ SELECT COUNT(*) FROM read_csv('/etc/passwd');
 -- Functions that do not exist.
 SELECT AVG(squareroot(cost)) FROM visits;
 --code> construct_unsupported
-
--- A frame.
-SELECT AVG(x) FROM (SELECT AVG(cost) OVER (PARTITION BY person_id ORDER BY arrived ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS x FROM visits) AS t;
---code> window_frame
---remedy> SELECT AVG(x) FROM (SELECT AVG(cost) OVER (PARTITION BY person_id ORDER BY arrived) AS x FROM visits) AS t
 
 -- Wards without visits counted as one each.
 SELECT w.kind, COUNT(*) FROM wards w LEFT JOIN visits v ON v.ward = w.ward GROUP BY w.kind;

@@ -66,9 +66,8 @@ SELECT p.sku, COUNT(i.quantity) AS sold FROM products p LEFT JOIN items i ON i.s
 -- Best sellers by pieces.
 SELECT sku, SUM(quantity) AS pieces FROM items JOIN products USING (sku) GROUP BY sku ORDER BY pieces DESC LIMIT 3;
 --plan> reads items, products; protects customer_id, at most 40 rows in 40 groups, 40 in one
---plan> groups: selected privately, by sku
+--plan> groups: public, those in products of sku
 --plan> sum of quantity scaled to L1 400 in parts of 1/1024: L1 409600, Linf 409600, L2² 167772160000; DiscreteLaplace
---plan> units: L1 40, Linf 1, L2² 40; TruncatedGeometric
 
 -- Products selected privately.
 SELECT sku, COUNT(*) FROM items WHERE sku IS NOT NULL GROUP BY sku;

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sanql.compile.expressions.values import Emit, clamp_integer, clamp_to_bounds
-from sanql.question import Expr, Facts, Type
+from sanql.question import Expr, Facts, Identifier, Type
 
 if TYPE_CHECKING:
     from sanql.compile.expressions.emitter import Emitter
@@ -61,9 +61,17 @@ def _nullif(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
     return f"CASE WHEN {first} = {second} THEN NULL ELSE {emitter.sql(args[0])} END"
 
 
+def _cast_operand(emitter: Emitter, arg: Expr) -> str:
+    """Return what is cast; an identifier is hidden like any column inside something else."""
+    text = emitter.sql(arg)
+    if isinstance(arg, Identifier):
+        return f"CASE WHEN {text} IS NOT NULL THEN {text} END"
+    return text
+
+
 def _whole_cast(target: str) -> Emit:
     def emit(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-        text = f"CAST(TRY_CAST({emitter.sql(args[0])} AS {target}) AS BIGINT)"
+        text = f"CAST(TRY_CAST({_cast_operand(emitter, args[0])} AS {target}) AS BIGINT)"
         return clamp_integer(text, facts) if args[0].facts.type is Type.REAL else text
 
     return emit
@@ -74,7 +82,7 @@ def _cast(target: str) -> Emit:
 
 
 def _text_cast(emitter: Emitter, args: tuple[Expr, ...], facts: Facts) -> str:
-    text = f"TRY_CAST({emitter.sql(args[0])} AS VARCHAR)"
+    text = f"TRY_CAST({_cast_operand(emitter, args[0])} AS VARCHAR)"
     if args[0].facts.type is not Type.REAL:
         return text
     return f"system.main.replace({text}, '-nan', 'nan')"  # one NaN is like another

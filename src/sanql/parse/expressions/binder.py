@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sqlglot import exp
 
 from sanql.errors import Refused
+from sanql.parse.expressions.identifiers import (
+    COMPARED,
+    compared_sides,
+    identifier_value,
+    kind_beside,
+)
 from sanql.parse.expressions.interval_ends import interval_end
 from sanql.parse.expressions.operators import operator
 from sanql.parse.expressions.refusals import typed_name, unknown_construct
 from sanql.parse.expressions.type_ranges import facts_in_smaller_range, value_in_smaller_range
 from sanql.parse.relations.scope import UNIT, Scope, Visible
+from sanql.parse.statistics.regressions import of_pairs
 from sanql.parse.text.places import located
 from sanql.parse.text.proportions import OPERATORS_MAX, too_many_operators
 from sanql.question import (
@@ -58,6 +66,7 @@ class Binder(Generic[A]):
         self._kinds = kinds
         self._bind_aggregate: Callable[[exp.Expression, Binder[A]], A] = aggregate
         self._depth = 0
+        self._identifiers_as = ""
         self.windows_allowed = False
         self.values_allowed = False
         self.intervals_allowed = True
@@ -68,6 +77,7 @@ class Binder(Generic[A]):
         self._places: dict[Expr, int] = {}
         self.sets: tuple[tuple[int, ...], ...] = ()
         self.grouping: Callable[[exp.Expression], Expr] | None = None
+        self.rewritten: Callable[[exp.Expression], exp.Expression | None] | None = None
         self.outputs: list[Output] = []
 
     @property
@@ -105,7 +115,14 @@ class Binder(Generic[A]):
                 "use aggregates in SELECT, HAVING and ORDER BY; never one inside another",
             )
         special = self._identity(node) or self._subquery(node)
-        return special or self._deeper(node, self.row)
+        if special is not None or self._identifiers_as or not isinstance(node, COMPARED):
+            return special or self._deeper(node, self.row)
+        try:
+            return self._deeper(node, self.row)
+        except Refused as refused:
+            if refused.code != "unit_column":
+                raise
+            return self._about_identifier(node)
 
     def outer(self, node: exp.Expression, aliases: bool = False) -> Expr:
         """Return an expression over keys and aggregates: SELECT, HAVING and ORDER BY."""
@@ -117,7 +134,8 @@ class Binder(Generic[A]):
 
     def _outer(self, node: exp.Expression, aliases: bool) -> Expr:
         if isinstance(node, self._kinds):
-            return self._aggregate(node)
+            other = self.rewritten(node) if self.rewritten is not None else None
+            return self._aggregate(node) if other is None else self._outer(other, aliases)
         if isinstance(node, exp.Anonymous) and self.intervals_allowed:
             end = interval_end(node, self.outputs)
             if end is not None:
@@ -125,6 +143,9 @@ class Binder(Generic[A]):
         if isinstance(node, exp.Grouping | exp.GroupingId) and self.grouping is not None:
             return self.grouping(node)
         if isinstance(node, exp.AggFunc):
+            paired = of_pairs(node) if self.rewritten is not None else None
+            if paired is not None:
+                return self._outer(paired, aliases)
             return self._aggregate(node)  # which has no place here, and is refused by name
         missing = self._missing(node)
         if missing is not None:
@@ -156,9 +177,42 @@ class Binder(Generic[A]):
 
     def _value(self, node: exp.Column) -> Expr:
         column = self.scope.column(node)
+        if column.value is None and column.identity is not None and self._identifiers_as:
+            return identifier_value(column.identity, self._identifiers_as)
         if column.value is None:
             raise _only_counted(column.name)
         return column.value
+
+    def _about_identifier(self, node: exp.Expression) -> Expr:
+        """Return a comparison of an identifier with constants, or with values of public tables.
+
+        It is a condition on a row's own columns like any other: which rows of a unit pass hangs on
+        that unit alone. So no sensitivity changes, and an answer about one unit has all the noise.
+        """
+        sides = compared_sides(node)
+        others = [self.row(side) for side in sides if not self._names_identifier(side)]
+        with self.identifiers_as({other.facts.type for other in others}):
+            return self._deeper(node, self.row)
+
+    @contextmanager
+    def identifiers_as(self, kinds: Set[Type]) -> Iterator[None]:
+        """Let identifiers be read as values that can be compared with those of these types."""
+        before, self._identifiers_as = self._identifiers_as, kind_beside(kinds)
+        try:
+            yield
+        finally:
+            self._identifiers_as = before
+
+    def _names_identifier(self, node: exp.Expression) -> bool:
+        """Return whether an identifier that has no value of its own stands in an expression."""
+        for column in node.find_all(exp.Column):
+            try:
+                found = self.scope.column(column)
+            except Refused:
+                continue  # refused where it is read
+            if found.value is None and found.identity is not None:
+                return True
+        return False
 
     def _identity(self, node: exp.Expression) -> Expr | None:
         """Return what may be said about identifiers: that two are equal, or that one is missing."""
@@ -252,8 +306,8 @@ class Binder(Generic[A]):
 def _only_counted(name: str) -> Refused:
     return Refused(
         "unit_column",
-        f"{name} identifies the privacy unit; it can only be counted",
-        f"use COUNT(DISTINCT {name}), or join tables on it",
+        f"{name} identifies the privacy unit; it can only be counted and compared",
+        f"use COUNT(DISTINCT {name}), join tables on it, or compare it with constants: {name} IN (1, 2)",
     )
 
 

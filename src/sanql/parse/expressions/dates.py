@@ -110,6 +110,32 @@ def truncate(node: exp.Expression, bind: Bind) -> Expr:
     return applied(node, f"trunc_{name}", moment_of(moment, bind))
 
 
+BUCKETS = {
+    (1, unit): unit for unit in ("year", "quarter", "month", "week", "day", "hour", "minute")
+} | {(3, "month"): "quarter", (12, "month"): "year", (7, "day"): "week", (24, "hour"): "day",
+     (60, "minute"): "hour", (60, "second"): "minute"}  # fmt: skip
+
+
+def time_bucket(node: exp.Expression, bind: Bind) -> Expr:
+    """Return TIME_BUCKET(INTERVAL 1 DAY, t): the start of the period, where it is one by itself.
+
+    DuckDB counts weeks from a Monday, and months from January, so both are those of DATE_TRUNC.
+    """
+    width, moment = node.this, node.expression
+    if isinstance(width, exp.Interval) and moment is not None:
+        amounts = _amounts(width, bind)
+        (amount, unit) = amounts[0] if len(amounts) == 1 else (None, "")
+        number = amount.value if isinstance(amount, Literal) else None
+        name = BUCKETS.get((number, unit)) if isinstance(number, int) else None
+        if name is not None:
+            return applied(node, f"trunc_{name}", moment_of(moment, bind))
+    raise Refused(
+        "date_unit_unknown",
+        "TIME_BUCKET takes periods of the calendar: one year, quarter, month, week, day, hour or minute",
+        "write TIME_BUCKET(INTERVAL 1 DAY, t), or DATE_TRUNC('day', t)",
+    )
+
+
 def _word(node: exp.Expression) -> exp.Expression:
     """Return an operand that the grammar took for a unit, as the column it is."""
     return exp.column(node.name) if isinstance(node, exp.Var) else node

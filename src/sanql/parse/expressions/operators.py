@@ -12,19 +12,17 @@ from sanql.functions import call
 from sanql.parse.expressions import dates, formats
 from sanql.parse.expressions.calls import WRITTEN_OUT, Bind, applied, as_text, function, is_function
 from sanql.parse.expressions.casts import cast
+from sanql.parse.expressions.constants import fitted
 from sanql.parse.expressions.dates import DATE_CALLS
 from sanql.parse.expressions.formats import FORMAT_CALLS
 from sanql.parse.expressions.refusals import unknown_construct, wrong_number
 from sanql.question import (
     NULL,
-    TEMPORAL,
     Expr,
     Literal,
-    Type,
     boolean_literal,
     integer_literal,
     number_literal,
-    temporal_literal,
     text_literal,
 )
 
@@ -70,30 +68,9 @@ def operator(node: exp.Expression, bind: Bind) -> Expr:
     if kind in BINARY and node.args.get("expression") is not None:
         return applied(node, BINARY[kind], bind(node.this), bind(node.expression))
     if kind in COMPARISONS:
-        sides = _as_dates(bind(node.this), bind(node.expression))
-        return applied(node, COMPARISONS[kind], *sides)
+        op = COMPARISONS[kind]
+        return applied(node, op, *fitted(op, bind(node.this), bind(node.expression)))
     raise unknown_construct(node)
-
-
-def _as_dates(*sides: Expr) -> tuple[Expr, ...]:
-    """Return the operands with quoted dates read as dates where another operand is one."""
-    temporal = [side.facts.type for side in sides if side.facts.type in TEMPORAL]
-    if not temporal:
-        return sides
-    target = temporal[0]
-    return tuple(
-        _quoted_date(side.value, target)
-        if isinstance(side, Literal) and isinstance(side.value, str)
-        else side
-        for side in sides
-    )
-
-
-def _quoted_date(text: str, kind: Type) -> Literal:
-    longer = len(text.strip()) > 10
-    return temporal_literal(
-        text, Type.TIMESTAMP if longer else Type.DATE if kind is Type.DATE else kind
-    )
 
 
 def _literal(node: exp.Expression, bind: Bind) -> Expr:
@@ -169,7 +146,7 @@ def _in(node: exp.Expression, bind: Bind) -> Expr:
             "IN takes a list of constants",
             "write IN ('a', 'b'); ask about another table in a question of its own",
         )
-    value, *choices = _as_dates(bind(node.this), *(bind(item) for item in items))
+    value, *choices = fitted("in", bind(node.this), *(bind(item) for item in items))
     if not all(isinstance(choice, Literal) for choice in choices):
         raise Refused(
             "in_not_a_list",
@@ -180,8 +157,14 @@ def _in(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _between(node: exp.Expression, bind: Bind) -> Expr:
+    if node.args.get("symmetric"):
+        raise Refused(
+            "construct_unsupported",
+            "BETWEEN SYMMETRIC is not supported: databases differ on it",
+            "write the smaller end first: x BETWEEN 1 AND 9",
+        )
     operands = (bind(node.this), bind(node.args["low"]), bind(node.args["high"]))
-    return applied(node, "between", *_as_dates(*operands))
+    return applied(node, "between", *fitted("between", *operands))
 
 
 def _like(node: exp.Expression, bind: Bind) -> Expr:
@@ -264,7 +247,7 @@ def _decode(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -
     default = pairs.pop() if len(pairs) % 2 else NULL
     args: list[Expr] = []
     for searched, result in zip(pairs[::2], pairs[1::2], strict=True):
-        same = applied(node, "not_distinct_from", *_as_dates(value, searched))
+        same = applied(node, "not_distinct_from", *fitted("not_distinct_from", value, searched))
         args += [same, result]
     return applied(node, "case", *args, default)
 
@@ -293,7 +276,7 @@ SPECIAL: dict[type[exp.Expression], tuple[frozenset[str], Build | None]] = {
     exp.Or: (PAIR, _chain("or")),
     exp.Is: (PAIR, _is),
     exp.In: (frozenset({"this", "expressions", "query", "unnest", "field"}), _in),
-    exp.Between: (frozenset({"this", "low", "high"}), _between),
+    exp.Between: (frozenset({"this", "low", "high", "symmetric"}), _between),
     exp.Like: (PATTERN, _like),
     exp.ILike: (PATTERN, _like),
     exp.Escape: (PAIR, _escape),
@@ -308,6 +291,7 @@ SPECIAL: dict[type[exp.Expression], tuple[frozenset[str], Build | None]] = {
     exp.Extract: (PAIR, dates.extract),
     exp.TimestampTrunc: (frozenset({"this", "unit"}), dates.truncate),
     exp.DateTrunc: (frozenset({"this", "unit"}), dates.truncate),
+    exp.DateBin: (PAIR, dates.time_bucket),
     exp.DateDiff: (UNIT, dates.date_diff),
     exp.TimestampDiff: (UNIT, dates.timestamp_diff),
     exp.DateAdd: (UNIT, dates.add_interval(1)),

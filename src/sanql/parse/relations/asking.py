@@ -79,9 +79,10 @@ def bind_member(node: exp.In, binder: Binder, reader: Reader) -> Subquery:  # ty
         unit_of = _asking(rows, binder.scope, linked or _linked_inside(rows), reader)
         operand = asked if linked else _compared(binder.row(node.this), field)
         return Subquery(SubqueryKind.MEMBER, rows, operand, unit_of, CONDITION)
-    return Subquery(
-        SubqueryKind.MEMBER, rows, _compared(binder.row(node.this), field), None, CONDITION
-    )
+    kinds = {field.value.facts.type} if field.value is not None else set()
+    with binder.identifiers_as(kinds):
+        operand = binder.row(node.this)
+    return Subquery(SubqueryKind.MEMBER, rows, _compared(operand, field), None, CONDITION)
 
 
 def _compared(operand: Expr, field: Field) -> Expr:

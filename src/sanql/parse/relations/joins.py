@@ -268,7 +268,11 @@ def names_key(condition: Expr, slot: int, key: str | None, known: frozenset[int]
             and (one.slot, one.name.lower()) == (slot, key.lower())
             and one.facts.type is other.facts.type
             and one.facts.type is not Type.REAL
-            and all(node.slot in known for node in walk(other) if isinstance(node, ColumnRef))
+            and all(
+                node.slot in known
+                for node in walk(other)
+                if isinstance(node, ColumnRef | Identifier)
+            )
             and not any(isinstance(node, Subquery | Window) for node in walk(other))
         ):
             return True

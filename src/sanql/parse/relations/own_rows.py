@@ -19,6 +19,7 @@ from sanql.question import (
     Grouped,
     Identifier,
     Join,
+    Listed,
     Rows,
     Scan,
     Selected,
@@ -79,7 +80,7 @@ def _read_by_source(source: From) -> Iterator[int]:
             yield from _read_by_source(right)
         case Derived(_, rows):
             yield from _read_by(rows)
-        case Scan():
+        case Scan() | Listed():
             pass
 
 
@@ -119,5 +120,5 @@ def _made_by(source: From) -> Iterator[int]:
         case Derived(slot, rows):
             yield slot
             yield from _made(rows)
-        case Scan(slot):
+        case Scan(slot) | Listed(slot):
             yield slot

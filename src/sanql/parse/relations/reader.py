@@ -14,6 +14,7 @@ from sanql.errors import Refused
 from sanql.parse.expressions.binder import Binder
 from sanql.parse.relations import asking, subqueries, windows
 from sanql.parse.relations.joins import bind_join
+from sanql.parse.relations.listed_rows import listed_rows
 from sanql.parse.relations.scope import COMPARED_MAX, Item, Scope, derived_item, table_item
 from sanql.parse.relations.units import by_row, rows_limit
 from sanql.parse.text.places import at
@@ -98,8 +99,16 @@ class Reader:
         named = self.named(select, around.named if around is not None else {})
         source = select.args.get("from_")
         if source is None:
+            asks = any(select.find(exp.Subquery) for select in select.expressions)
             raise Refused(
-                "no_table", "the question reads no table", f"add FROM; the tables are {self.listed}"
+                "no_table",
+                "the question reads no table"
+                + (
+                    " itself: what it shows is asked by a SELECT of its own, in brackets"
+                    if asks
+                    else ""
+                ),
+                "ask that by itself" if asks else f"add FROM; the tables are {self.listed}",
             )
         scope = Scope([], {}, around, named)
         relation: From | None = None
@@ -152,6 +161,8 @@ class Reader:
             return self._subquery(node, scope)
         if isinstance(node, exp.Paren):
             return self._item(node.this, scope)
+        if isinstance(node, exp.Values | exp.Unnest):
+            return self._listed(node, scope)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise Refused(
                 "not_a_table",
@@ -170,6 +181,17 @@ class Reader:
         relation: From
         relation = self._reference(node, named, inner) if named else self._table(node, inner)
         for join in joins:
+            relation = self._joined(relation, join, inner)
+        self._show(inner, scope)
+        return relation
+
+    def _listed(self, node: exp.Expression, scope: Scope) -> From:
+        """Return rows that are written in the question."""
+        bind = self.binder(Scope([], {}, None, {})).row
+        listed, item = listed_rows(node, self._slot(), bind)
+        inner = Scope([item], {}, scope.around, scope.named)
+        relation: From = listed
+        for join in node.args.get("joins") or ():
             relation = self._joined(relation, join, inner)
         self._show(inner, scope)
         return relation
@@ -220,8 +242,8 @@ class Reader:
             )
         inner = Scope([], {}, scope.around, scope.named)
         relation: From
-        if isinstance(node.this, exp.Table):  # FROM (a JOIN b …)
-            relation = self._item(node.this, inner)
+        if isinstance(node.this, exp.Table):  # FROM (a JOIN b …), or FROM (a) AS b
+            relation = self._item(_called(node.this, node.args.get("alias")), inner)
         else:
             around = Scope([], {}, None, scope.named)
             alias = node.args.get("alias")
@@ -325,6 +347,21 @@ class Reader:
             )
         limit = rows_limit(source, self) if source is not None else None
         return windows.bind_window(node, binder, limit)
+
+
+def _called(table: exp.Table, alias: exp.Expression | None) -> exp.Table:
+    """Return a table in brackets under the name that stands behind them."""
+    if alias is None:
+        return table
+    if table.args.get("joins"):
+        raise Refused(
+            "clause_unsupported",
+            f"a name behind joined tables in brackets, {alias.name}, is not supported",
+            "name the tables inside the brackets",
+        )
+    called: exp.Table = table.copy()
+    called.set("alias", alias.copy())
+    return called
 
 
 def _between_commas(

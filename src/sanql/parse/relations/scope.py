@@ -151,7 +151,7 @@ class Scope:
     def column(self, node: exp.Column) -> Visible:
         """Return the column a name means, or refuse it with the nearest one that exists."""
         if node.args.get("db") or node.args.get("catalog"):
-            raise unknown_construct(node)
+            raise _several_dots(node)
         if not isinstance(node.this, exp.Identifier):
             raise unknown_construct(node.this)
         qualifier = node.args.get("table")
@@ -218,6 +218,17 @@ class Scope:
             f"{where} no column {name} that may be used",
             f"{hint}the columns are {_listed(list(visible))}",
         )
+
+
+def _several_dots(node: exp.Column) -> Refused:
+    """Return the refusal of a.b.c, of which b is no table of a schema that the question names."""
+    written = ".".join(str(part.name) for part in node.parts)[:120]
+    return Refused(
+        "column_unknown",
+        f"{written} names a schema that no table of the question is said to be in, or a field inside a "
+        "column, and columns hold single values",
+        f"write {'.'.join(str(part.name) for part in node.parts[-2:])[:120]}, or name the schema in FROM",
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -31,6 +31,7 @@ from sanql.question import (
     Identifier,
     Join,
     JoinKind,
+    Listed,
     Literal,
     Rows,
     Scan,
@@ -322,7 +323,7 @@ def _never_missing(source: From) -> Iterator[Scan]:
                 yield from _never_missing(left)
             if kind in (JoinKind.INNER, JoinKind.RIGHT):
                 yield from _never_missing(right)
-        case Derived():
+        case Derived() | Listed():
             pass
 
 

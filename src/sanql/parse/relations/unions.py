@@ -55,11 +55,11 @@ def _field(one: Field, other: Field) -> Field:
         part.origin if isinstance(part, ColumnRef) else None for part in (one.value, other.value)
     }
     origin = origins.pop() if len(origins) == 1 else None
-    value = ColumnRef("united", _hull(first, second), origin=origin, stored=False)
+    value = ColumnRef("united", hull(first, second), origin=origin, stored=False)
     return Field(one.name, value, identity)
 
 
-def _hull(first: Facts, second: Facts) -> Facts:
+def hull(first: Facts, second: Facts) -> Facts:
     """Return what holds for the values of both."""
     if Type.NULL in (first.type, second.type):
         return replace(second if first.type is Type.NULL else first, nullable=True)

@@ -13,6 +13,7 @@ from sanql.question import (
     Grouped,
     Identifier,
     Join,
+    Listed,
     Rows,
     Scan,
     Selected,
@@ -29,6 +30,8 @@ def rows_limit(source: From | Rows, reader: Reader) -> int | None:
     match source:
         case Scan(_, name, private):
             return (reader.tables[name].rows_per_unit_max or 1) if private else None
+        case Listed():
+            return None
         case Derived(_, rows):
             return rows_limit(rows, reader)
         case Join(_, left, right, _):

@@ -62,9 +62,9 @@ def bind_window(
         )
     order = node.args.get("order")
     orderings = tuple(_ordering(item, binder) for item in order.expressions) if order else ()
-    _check_frame(node)
+    frame = _frame(node, bool(orderings))
     function, args, facts = _function(node.this, binder, bool(orderings), limit)
-    return Window(function, args, tuple(partition), orderings, source, facts)
+    return Window(function, args, tuple(partition), orderings, source, facts, frame)
 
 
 def check_no_windows(select: exp.Select, grouped: bool) -> None:
@@ -90,14 +90,46 @@ def _counts_inside(window: exp.Window) -> bool:
     return any(aggregate is not own for aggregate in window.find_all(exp.AggFunc))
 
 
-def _check_frame(node: exp.Window) -> None:
+def _frame(node: exp.Window, ordered: bool) -> str:
+    """Return a frame in our words, or nothing where there is none: it may be ROWS or GROUPS from a row.
+
+    Rows are counted in an order without ties (compile/windows.py); all that are as great as each other
+    are one group, whatever order they come in.
+    """
     spec = node.args.get("spec")
-    if spec is not None:
+    if spec is None:
+        return ""
+    kind = str(spec.args.get("kind") or "").upper()
+    start = _end(spec.args.get("start"), spec.args.get("start_side"))
+    end = _end(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
+    offsets = any(text[0].isdigit() for text in (start, end) if text)
+    ends = start != "UNBOUNDED FOLLOWING" and end != "UNBOUNDED PRECEDING"
+    known = kind in ("ROWS", "GROUPS") or (kind == "RANGE" and not offsets)
+    applies = isinstance(node.this, (*UNIT_AGGREGATES, exp.FirstValue, exp.LastValue))
+    if spec.args.get("exclude") or not (start and end and ends and known and applies):
         raise Refused(
             "window_frame",
-            "a frame (ROWS BETWEEN …) is not supported",
-            "leave it out: with ORDER BY a window runs up to the current row",
+            "this frame of a window is not supported",
+            "frames go with COUNT, SUM, AVG, MIN, MAX, FIRST_VALUE and LAST_VALUE, written as ROWS "
+            "BETWEEN 1 PRECEDING AND CURRENT ROW, with constants, UNBOUNDED or CURRENT ROW",
         )
+    if not ordered:
+        raise Refused("window_order", "a frame needs an order", "add ORDER BY to OVER (…)")
+    return f"{kind} BETWEEN {start} AND {end}"
+
+
+def _end(value: object, side: object) -> str:
+    """Return one end of a frame, or nothing where it is not understood."""
+    if value == "CURRENT ROW":
+        return value
+    if side not in ("PRECEDING", "FOLLOWING"):
+        return ""
+    if value == "UNBOUNDED":
+        return f"UNBOUNDED {side}"
+    if not isinstance(value, exp.Literal) or value.args.get("is_string"):
+        return ""
+    number = str(value.this)
+    return f"{int(number)} {side}" if number.isdecimal() and int(number) <= OFFSET_MAX else ""
 
 
 def _ordering(item: exp.Expression, binder: Binder) -> Ordering:  # type: ignore[type-arg]

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.parse.expressions.refusals import as_typed, typed_name, unknown_construct
 from sanql.parse.statistics.contributions import PER_GROUP, total_of
-from sanql.parse.statistics.nodes import DEDICATED, operands, statistic_of_node
+from sanql.parse.statistics.nodes import DEDICATED, operands, statistic_of_node, with_first
 from sanql.parse.statistics.spellings import SPELLINGS, canonical_spelling
 from sanql.question import NULL, Aggregate, Expr, number_literal
 from sanql.statistics import (
@@ -23,6 +23,7 @@ from sanql.statistics import (
     count_of,
     distinct_of,
     held_to,
+    of_distinct,
     units_of,
     when,
 )
@@ -185,11 +186,18 @@ def _constant(node: exp.Expression) -> Fraction | None:
 def _distinct(node: exp.Expression, inner: exp.Distinct, text: str, rows: RowBinder) -> Aggregate:
     values = inner.expressions
     is_single = len(values) == 1 and not isinstance(values[0], exp.Tuple)
+    known = statistic_of_node(node)
+    other = of_distinct(known) if known is not None else None
+    if other is not None and is_single and not inner.args.get("on"):
+        return other.ask(Written(typed_name(node), (rows.row(values[0]),), text))
+    if isinstance(node, exp.Min | exp.Max) and is_single and not inner.args.get("on"):
+        return bind_aggregate(with_first(node, values[0]), rows)  # the least of them is the same
     if not isinstance(node, exp.Count) or not is_single or inner.args.get("on"):
         raise Refused(
             "distinct_unsupported",
-            f"{text} is not supported: DISTINCT goes with COUNT of one expression",
-            "use COUNT(DISTINCT x), or the aggregate without DISTINCT",
+            f"{text} is not supported: DISTINCT goes with one expression in COUNT, SUM, AVG, MIN, MAX, "
+            "VAR_POP, VAR_SAMP, STDDEV_POP and STDDEV",
+            "use COUNT(DISTINCT x); pairs of values are counted with COUNT(*) over GROUP BY a, b",
         )
     if rows.is_bare_unit(values[0]):
         return units_of(None, text)

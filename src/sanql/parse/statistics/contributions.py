@@ -29,7 +29,9 @@ PLAIN: dict[str, Callable[..., exp.Expression]] = {
     name: DuckDBParser.FUNCTIONS[name] for name in NAMES
 }
 # statistics of which the grammar knows nothing but the name
-OTHER_NAMES = {"MEAN": "AVG", "ANON_COUNT": "COUNT", "ANON_SUM": "SUM", "ANON_AVG": "AVG"}
+OTHER_NAMES = {"MEAN": "AVG"} | {f"ANON_{name}": name for name in NAMES}
+# what of a unit's rows these take is each value by itself, so CLAMPED holds that
+OF_VALUES = frozenset(NAMES) - {"SUM", "AVG", "COUNT"}
 
 
 def clamped(value: exp.Expr, low: exp.Expr | None, high: exp.Expr | None) -> exp.Expr:
@@ -39,13 +41,13 @@ def clamped(value: exp.Expr, low: exp.Expr | None, high: exp.Expr | None) -> exp
     return exp.Kwarg(this=exp.var(CLAMPED), expression=exp.Tuple(expressions=[value, ends]))
 
 
-def unclamped(operands: list[exp.Expression]) -> list[exp.Expression]:
+def unclamped(operands: list[exp.Expression], argument: str = PER_GROUP) -> list[exp.Expression]:
     """Return the operands with CLAMPED BETWEEN taken apart: the value, then its named argument."""
     unwrapped: list[exp.Expression] = []
     for operand in operands:
         if isinstance(operand, exp.Kwarg) and operand.this.name == CLAMPED:
             value, ends = operand.expression.expressions
-            unwrapped += [value, exp.Kwarg(this=exp.var(PER_GROUP), expression=ends)]
+            unwrapped += [value, exp.Kwarg(this=exp.var(argument), expression=ends)]
         else:
             unwrapped.append(operand)
     return unwrapped
@@ -55,7 +57,7 @@ def plain(node: exp.Anonymous) -> exp.Expression | None:
     """Return the statistic that a function of the grammar's unknown names is, if it is one."""
     typed = str(node.this).upper()
     name = OTHER_NAMES.get(typed, typed)
-    operands = unclamped(node.expressions)
+    operands = unclamped(node.expressions, PER_ROW if name in OF_VALUES else PER_GROUP)
     values = [operand for operand in operands if not isinstance(operand, exp.Kwarg)]
     limits = _limits([operand for operand in operands if isinstance(operand, exp.Kwarg)], name)
     if name not in PLAIN or not values:
@@ -148,7 +150,7 @@ def _moved(value: exp.Expression, ends: exp.Expression) -> exp.Expression:
 
 
 def _check_per_group(name: str, value: exp.Expression, ends: exp.Expression) -> None:
-    if name not in ("SUM", "COUNT") or isinstance(value, exp.Distinct):
+    if name not in ("SUM", "COUNT", "AVG") or isinstance(value, exp.Distinct):
         what = "COUNT(DISTINCT …)" if isinstance(value, exp.Distinct) else name
         raise Refused(
             "contribution_unsupported",
@@ -158,8 +160,8 @@ def _check_per_group(name: str, value: exp.Expression, ends: exp.Expression) -> 
             if name != "COUNT"
             else "leave it out: the policy limits how many values of one unit count",
         )
-    low, high = _ends(ends)
-    if not low <= 0 <= high:
+    if name == "COUNT" and leaves_out_zero(ends):
+        low, _ = _ends(ends)
         written = [end.sql(dialect="duckdb") for end in ends.expressions]
         near = ["0", written[1]] if low > 0 else [written[0], "0"]
         raise Refused(
@@ -167,6 +169,12 @@ def _check_per_group(name: str, value: exp.Expression, ends: exp.Expression) -> 
             f"{_in_words(ends, written)} leaves out 0, which is what a unit without rows adds",
             f"write {_in_words(ends, near)}",
         )
+
+
+def leaves_out_zero(ends: exp.Expression) -> bool:
+    """Return whether a unit without rows adds what is not within these bounds."""
+    low, high = _ends(ends)
+    return not low <= 0 <= high
 
 
 def _in_words(ends: exp.Expression, written: list[str]) -> str:

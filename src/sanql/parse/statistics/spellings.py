@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sanql.parse.statistics.contributions import plain
+from sanql.parse.statistics.contributions import PER_GROUP, plain
 from sanql.parse.statistics.nodes import named, operands, statistic_of_node, with_first
 
 SPELLINGS = (
@@ -25,6 +25,8 @@ def respelled(tree: exp.Expression) -> exp.Expression:
         if known is not None:
             known.meta.update(node.meta)
             node.replace(known)
+            if "per_group" in known.args:
+                tree.meta[PER_GROUP] = True
     return tree
 
 

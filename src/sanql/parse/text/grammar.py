@@ -130,8 +130,9 @@ class Dialect(DuckDB):
     """DuckDB's grammar as questions are written in it."""
 
     class Tokenizer(DuckDB.Tokenizer):
-        """The words of that grammar: ?::DATE is a parameter that is cast."""
+        """The words of that grammar: ?::DATE is a parameter that is cast, and `a` is a name."""
 
+        IDENTIFIERS: ClassVar = ['"', "`"]
         KEYWORDS: ClassVar = {
             word: kind for word, kind in DuckDB.Tokenizer.KEYWORDS.items() if word != "?::"
         }

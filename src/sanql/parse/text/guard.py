@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")  # all but tab, line ends and form feed
 CLOSED = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$|(?P<open>['"]|/\*|\$\w*\$)|.""",
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$|(?P<open>['"`]|/\*|\$\w*\$)|.""",
     re.DOTALL | re.ASCII,
 )
 BYTES_MAX = 64 * 1024
@@ -111,13 +111,6 @@ def _check_letters(tokens: list[Token]) -> None:
 
     quoted = {TokenType.STRING, TokenType.IDENTIFIER}
     for token in tokens:
-        if token.token_type is TokenType.UNKNOWN and token.text == "`":
-            raise Refused(
-                "not_sql",
-                "a backtick (`) is not a quote here",
-                "write names plainly or in double quotes",
-                place_of_token(token),
-            )
         if token.token_type not in quoted and not token.text.isascii():
             raise Refused(
                 "not_ascii",

@@ -25,6 +25,7 @@ from sanql.numbers import decimal_text
 from sanql.options import no_constant, no_decimal, own_scalar, parameters_invalid
 from sanql.parse.text.guard import BYTES_MAX, check_text, tokens_within_limits
 from sanql.parse.text.options import split_options
+from sanql.parse.text.other_words import reworded
 from sanql.parse.text.places import at
 from sanql.parse.text.proportions import WORDS_MAX
 from sanql.question import number_literal
@@ -59,7 +60,8 @@ class QuestionText:
     @computed_once
     def split(self) -> tuple[list[Token], dict[str, str]]:
         """The words of the question without the clause that carries its options, and these."""
-        return split_options(self.sql, self.tokens)
+        without, options = split_options(self.sql, self.tokens)
+        return reworded(without, self.sql), options
 
     @property
     def options(self) -> dict[str, str]:

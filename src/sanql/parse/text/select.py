@@ -16,10 +16,8 @@ from sanql.parse.text.listing import not_a_select
 from sanql.parse.text.parameters import QuestionText, put_in
 from sanql.parse.text.places import at, place_of_token
 from sanql.parse.text.proportions import too_deep
+from sanql.parse.text.schemas import without_schemas
 from sanql.policy import Table
-
-SCHEMA = "public"
-"""The one schema that tables may be said to be in."""
 
 
 def read_select(asked: str | QuestionText, tables: Mapping[str, Table]) -> exp.Select:
@@ -85,16 +83,8 @@ def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.S
         statement = statement.this
     if not isinstance(statement, exp.Select):
         raise not_a_select(statement, tables)
-    _drop_schema(statement)
+    without_schemas(statement, tables)
     return statement
-
-
-def _drop_schema(select: exp.Select) -> None:
-    """Read public.people as people, which is how database tools name a table."""
-    for node in select.find_all(exp.Table, exp.Column):
-        schema = node.args.get("db")
-        if schema is not None and not node.args.get("catalog") and schema.name.lower() == SCHEMA:
-            node.set("db", None)
 
 
 def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
@@ -109,13 +99,6 @@ def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:
             "arguments_wrong",
             f"{what} has too many operands",
             "docs/functions.md lists what each function takes",
-            place,
-        )
-    if word.isdecimal() and re.search(r"\bTOP\s*$", str(details.get("start_context")), re.I):
-        return Refused(
-            "not_sql",
-            f"TOP {word[:60]} is not how rows are limited here",
-            f"write LIMIT {word[:60]} at the end of the question",
             place,
         )
     near = f" at {word[:60]!r}" if word else ""

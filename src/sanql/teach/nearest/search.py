@@ -28,6 +28,7 @@ from sanql.parse import (
     with_options_of,
 )
 from sanql.policy import Table
+from sanql.teach.nearest.changes import changes, means_nothing
 from sanql.teach.nearest.meaning import groups_by_identifier, statistics_allowed, statistics_of
 from sanql.teach.nearest.refused_parts import Rewriter, stand_ins
 from sanql.teach.nearest.shape import SHAPE
@@ -57,23 +58,25 @@ def teach(
     asked = asked if isinstance(asked, QuestionText) else QuestionText(asked)
     if refused.nearest or refused.code not in REWRITTEN or len(asked.tokens) > WORDS_MAX:
         return refused
-    nearest = _Search(tables, accept, _allowed(asked)).find(refused, asked, steps=2)
+    trees = _trees(asked)
+    tree = trees[0] if len(trees) == 1 and isinstance(trees[0], exp.Select) else None
+    nearest = _Search(tables, accept, statistics_allowed(trees), tree).find(refused, asked, steps=2)
     if nearest is None:
         return refused
     sql = with_options_of(nearest.sql, asked.sql, asked.tokens)
-    return refused.showing(sql, " and ".join(dict.fromkeys(nearest.stand_ins)))
+    changed = [] if tree is None else changes(tree, nearest.tree)
+    return refused.showing(sql, " and ".join(dict.fromkeys([*nearest.stand_ins, *changed])))
 
 
-def _allowed(asked: QuestionText) -> frozenset[str]:
-    """Return the statistics that a candidate may have: none but counts of what cannot be read."""
-    allowed: frozenset[str] = statistics_allowed(())
+def _trees(asked: QuestionText) -> list[exp.Expr]:
+    """Return the statements of a text as the grammar reads them; none of what cannot be read."""
     with suppress(Refused, RecursionError):
         trees = [
             syntax_tree(statement, asked.sql)
             for statement in statements(asked.split[0])[:STATEMENTS_MAX]
         ]
-        allowed = statistics_allowed([tree for tree in trees if tree is not None])
-    return allowed
+        return [tree for tree in trees if tree is not None]
+    return []
 
 
 @dataclass(frozen=True)
@@ -82,14 +85,20 @@ class _Candidate:
 
     sql: str
     stand_ins: tuple[str, ...]
+    tree: exp.Expr
 
 
 class _Search:
     """A search among candidates that ends when so many of them, or so many words, have been read."""
 
     def __init__(
-        self, tables: Mapping[str, Table], accept: Accept, statistics: frozenset[str]
+        self,
+        tables: Mapping[str, Table],
+        accept: Accept,
+        statistics: frozenset[str],
+        asked: exp.Expr | None,
     ) -> None:
+        self._asked = asked
         self._tables = tables
         self._accept = accept
         self._statistics = statistics
@@ -107,8 +116,10 @@ class _Search:
         for candidate in _candidates(refused, asked, self._tables):
             if not statistics_of(candidate) <= self._statistics:
                 continue
+            if means_nothing(candidate, self._asked):
+                continue
             again = QuestionText(candidate.sql(dialect="duckdb", comments=False))
-            rewritten = _Candidate(again.sql, (*known, *stand_ins(candidate)))
+            rewritten = _Candidate(again.sql, (*known, *stand_ins(candidate)), candidate)
             if not self._affords(again):
                 return None
             try:

@@ -326,9 +326,16 @@ def without_unread(select: exp.Select, refused: Refused, tables: Tables) -> Iter
     yield select
 
 
+def inside_alone(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield the question of SELECT (SELECT COUNT(*) FROM t) by itself: nothing else is asked."""
+    inside = [unaliased(item) for item in select.expressions]
+    if len(inside) == 1 and isinstance(inside[0], exp.Subquery):
+        yield inside[0].this.copy()
+
+
 SHAPE: dict[str, tuple[Rewriter, ...]] = {
     "returns_rows": (counts_of_rows,),
-    "returns_individuals": (numbers_of_one,),
+    "returns_individuals": (numbers_of_one, counts_of_rows),
     "column_not_grouped": (
         ordered_otherwise,
         conditions_before,
@@ -342,5 +349,6 @@ SHAPE: dict[str, tuple[Rewriter, ...]] = {
     "window_frame": (whole_windows,),
     "position_invalid": (other_order,),
     "limit_invalid": (ten_rows,),
+    "no_table": (inside_alone,),
     "with_unread": (without_unread,),
 }

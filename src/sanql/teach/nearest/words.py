@@ -10,6 +10,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.policy import Table
 from sanql.teach.nearest.days import fitting_values
+from sanql.teach.nearest.keys import rounded_keys, rounded_values, whole_quotients
 from sanql.teach.nearest.refused_parts import (
     Rewriter,
     refused_parts,
@@ -136,7 +137,7 @@ def _held(value: exp.Expr) -> exp.Case:
 
 
 def counted_values(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield COUNT(DISTINCT a, b) over both texts, and other DISTINCT statistics without it."""
+    """Yield COUNT(DISTINCT a, b) over both texts, which leaves out pairs with NULL."""
     for distinct in list(select.find_all(exp.Distinct)):
         holder = distinct.parent
         values = list(distinct.expressions)
@@ -147,34 +148,9 @@ def counted_values(select: exp.Select, refused: Refused, tables: Tables) -> Iter
             for other in others:
                 between = exp.DPipe(this=first, expression=exp.Literal.string("|"), safe=True)
                 first = exp.DPipe(this=between, expression=other, safe=True)
-            distinct.set("expressions", [first])
-        elif isinstance(holder, exp.AggFunc) and not isinstance(holder, exp.Count):
-            distinct.replace(distinct.expressions[0].copy())
+            pairs = "pairs without NULL, put together as texts, in place of all pairs"
+            distinct.set("expressions", [standing_in(first, pairs)])
     yield select
-
-
-def rounded_values(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with values that have no precision rounded to two digits."""
-    for distinct in list(select.find_all(exp.Distinct)):
-        for value in list(distinct.expressions):
-            value.replace(_rounded(value))
-    yield select
-
-
-def rounded_keys(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with each key in turn rounded to two digits."""
-    group = select.args.get("group")
-    for key in group.expressions if group is not None else ():
-        asked = select.copy()
-        for node in [*asked.expressions, *asked.args["group"].expressions]:
-            for node_of_key in list(node.find_all(type(key))):
-                if node_of_key == key:
-                    node_of_key.replace(_rounded(node_of_key))
-        yield asked
-
-
-def _rounded(value: exp.Expr) -> exp.Round:
-    return exp.Round(this=value.copy(), decimals=exp.Literal.number(2))
 
 
 def one_by_one(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -366,7 +342,7 @@ WORDS: dict[str, tuple[Rewriter, ...]] = {
     "interval_unbounded": (stated_bounds,),
     "distinct_unsupported": (counted_values,),
     "distinct_real": (rounded_values,),
-    "key_not_rounded": (rounded_keys,),
+    "key_not_rounded": (whole_quotients, rounded_keys),
     "values_unknown": (most_common,),
     "quantile_list": (one_by_one,),
     "quantile_invalid": (valid_quantile,),

@@ -1,0 +1,125 @@
+"""What a suggested question asks that was not asked: said beside it, and never too much.
+
+A rewriter may leave out a condition, a table or a DISTINCT, or count where something else was asked for.
+That is a guess worth showing only if whoever reads it sees what has become of their question. And some
+guesses are worth nothing: rows of one table beside all rows of another, and a column that equals itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from sanql.teach.nearest.meaning import FAMILIES
+
+LETTERS_MAX = 60
+CHANGES_MAX = 3
+
+
+def changes(asked: exp.Expr, shown: exp.Expr) -> list[str]:
+    """Return what a question asks that another does not, in words that go behind "with".
+
+    >>> import sqlglot
+    >>> asked, shown = "SELECT MIN(url) FROM t WHERE a > 1", "SELECT COUNT(DISTINCT url) FROM t"
+    >>> changes(*map(sqlglot.parse_one, (asked, shown)))
+    ['every row in place of those where a > 1', 'COUNT(DISTINCT url) in place of MIN(url)']
+    """
+    found = [*_lost_tests(asked, shown), *_lost_tables(asked, shown), *_lost_frames(asked, shown)]
+    found += [*_other_statistics(asked, shown), *_lost_distinct(asked, shown)]
+    return list(dict.fromkeys(found))[:CHANGES_MAX]
+
+
+def means_nothing(shown: exp.Expr, asked: exp.Expr | None) -> bool:
+    """Return whether a question asks if a column is itself, or pairs all rows of more tables."""
+    parts = list(shown.find_all(exp.EQ, exp.Select))
+    for node in parts:
+        same = isinstance(node, exp.EQ) and isinstance(node.this, exp.Column)
+        if same and node.this == node.expression:
+            return True
+    loose = sum(_loose(part) for part in parts if isinstance(part, exp.Select))
+    return loose > 0 and asked is not None and loose > sum(map(_loose, asked.find_all(exp.Select)))
+
+
+def _loose(select: exp.Select) -> int:
+    """Return how many tables stand beside others of a FROM with nothing that ties them to each other."""
+    bare = [
+        str(join.this.alias_or_name).lower()
+        for join in select.args.get("joins") or ()
+        if not any(join.args.get(name) for name in ("on", "using", "method"))
+    ]
+    where = select.args.get("where")
+    tied = _tables_tied(where) if bare and where is not None else set()
+    return sum(name not in tied for name in bare)
+
+
+def _tables_tied(where: exp.Expr) -> set[str]:
+    """Return the tables that a comparison of two tables names; of an unqualified one nobody knows."""
+    tied: set[str] = set()
+    for test in where.find_all(exp.Predicate):
+        named = {str(column.table).lower() for column in test.find_all(exp.Column)}
+        if len(named) > 1:
+            tied |= named
+    return tied
+
+
+def _tests(tree: exp.Expr) -> list[str]:
+    """Return the conditions of a question, wherever they stand."""
+    clauses = [node.this for node in tree.find_all(exp.Where, exp.Having)]
+    clauses += [join.args["on"] for join in tree.find_all(exp.Join) if join.args.get("on")]
+    found = []
+    for clause in clauses:
+        parts = clause.flatten() if isinstance(clause, exp.And) else [clause]
+        found += [_text(part) for part in parts]
+    return found
+
+
+def _lost_tests(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    before, after = _tests(asked), _tests(shown)
+    if len(after) < len(before):  # as many as before are the same in other words
+        for test in before:
+            if test not in after:
+                yield f"every row in place of those where {test}"
+
+
+def _lost_tables(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    before = {str(table.name).lower() for table in asked.find_all(exp.Table)}
+    after = {str(table.name).lower() for table in shown.find_all(exp.Table)}
+    for table in asked.find_all(exp.Table) if len(after) < len(before) else ():
+        if str(table.name).lower() not in after:
+            yield f"nothing of {str(table.name)[:LETTERS_MAX]}"
+
+
+def _lost_frames(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    before, after = (len(list(tree.find_all(exp.WindowSpec))) for tree in (asked, shown))
+    if after < before:
+        yield "all rows up to the current one in place of the frame"
+
+
+def _other_statistics(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    kept = {_family(node) for node in shown.find_all(exp.AggFunc)}
+    known = {_text(node) for node in asked.find_all(exp.AggFunc)}
+    new = [_text(node) for node in shown.find_all(exp.AggFunc) if _text(node) not in known]
+    for node in asked.find_all(exp.AggFunc):
+        if _family(node) not in kept and not isinstance(node.parent, exp.Window):
+            yield f"{new[0] if new else 'nothing'} in place of {_text(node)}"
+
+
+def _lost_distinct(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    for node in asked.find_all(exp.AggFunc):
+        inside = node.this
+        if not isinstance(inside, exp.Distinct) or isinstance(node, exp.Count):
+            continue
+        after = [each for each in shown.find_all(type(node)) if isinstance(each.this, exp.Distinct)]
+        if not after and any(shown.find_all(type(node))):
+            yield f"every value in place of each different one in {_text(node)}"
+
+
+def _family(node: exp.Expr) -> str:
+    return FAMILIES.get(type(node)) or str(node.key).upper()
+
+
+def _text(node: exp.Expr) -> str:
+    typed = node.meta.get("fragment") or node.sql(dialect="duckdb", comments=False)
+    text = " ".join(str(typed).split())
+    return text if len(text) <= LETTERS_MAX else f"{text[:LETTERS_MAX]} …"

@@ -1,0 +1,96 @@
+"""Forty refusals: what each shows instead is equal in meaning, or says what it changes."""
+
+# ruff: noqa: E501  (a question stands on one line)
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import pytest
+
+from sanql.errors import Refused
+from sanql.parse.question import Question, parse
+from sanql.plan.plan import outline, price
+from sanql.policy.model import Table
+from sanql.question.public_query import PublicQuery
+from sanql.teach.nearest.search import teach
+
+Tables = Mapping[str, Table]
+EQUAL, NOTHING = "", None
+# a question, a part of what is shown (None: nothing is), and a part of what is said of it (none: it is equal)
+REVIEWED: list[tuple[str, str | None, str]] = [
+    # one statistic in place of another
+    ("SELECT MIN(city) FROM people", "COUNT(DISTINCT city)", "COUNT(DISTINCT city) in place of MIN(city)"),
+    ("SELECT MAX(city) FROM people WHERE age > 3", "WHERE age > 3", "in place of MAX(city)"),
+    ("SELECT STRING_AGG(city) FROM people", "COUNT(DISTINCT city)", "in place of STRING_AGG(city)"),
+    ("SELECT ARRAY_AGG(age) FROM people", "COUNT(DISTINCT age)", "in place of ARRAY_AGG(age)"),
+    ("SELECT ANY_VALUE(city) FROM people", "COUNT(DISTINCT city)", "in place of ANY_VALUE(city)"),
+    ("SELECT SUM(city) FROM people", "COUNT(city)", "COUNT(city) in place of SUM(city)"),
+    ("SELECT MAX(person_id) FROM people", "COUNT(DISTINCT person_id)", "in place of MAX(person_id)"),
+    ("SELECT BOOL_AND(member) FROM people", "COUNT_IF(member)", "COUNT_IF(member) in place of BOOL_AND(member)"),
+    ("SELECT BOOL_OR(age > 90) FROM people", "COUNT_IF(age > 90)", "in place of BOOL_OR(age > 90)"),
+    # DISTINCT
+    ("SELECT COUNT(DISTINCT (city, member)) FROM people", "'|'", "pairs without NULL"),
+    ("SELECT COUNT(DISTINCT city, member) FROM people", "'|'", "pairs without NULL"),
+    ("SELECT MEDIAN(DISTINCT age) FROM people", NOTHING, ""),
+    ("SELECT CORR(DISTINCT age, income) FROM people", NOTHING, ""),
+    # conditions and tables
+    ("SELECT COUNT(*) FROM people a JOIN people b ON a.city = b.city", "a.person_id = b.person_id", EQUAL),
+    ("SELECT COUNT(*) FROM people, rows", "FROM people", "nothing of rows"),
+    ("SELECT COUNT(*) FROM people JOIN rows ON people.age = rows.age", "FROM people", "nothing of rows"),
+    ("SELECT SUM(age) FROM people p JOIN rows r ON p.age = r.age WHERE r.age > 3", "FROM people", "in place of those where r.age > 3"),
+    ("SELECT COUNT(*) FROM people p WHERE age > (SELECT AVG(age) FROM people q WHERE q.city = p.city)", "GROUP BY", "every row in place of those where"),
+    # rows
+    ("SELECT * FROM people", "COUNT(*)", EQUAL),
+    ("SELECT city, age FROM people WHERE age > 90", "COUNT(*)", EQUAL),
+    ("SELECT person_id, COUNT(*) FROM people GROUP BY person_id", "GROUP BY", EQUAL),
+    ("SELECT city, SUM(age) OVER (PARTITION BY city) FROM people", "GROUP BY city", EQUAL),
+    # frames and clauses
+    ("SELECT SUM(x) FROM (SELECT SUM(age) OVER (PARTITION BY person_id ORDER BY age RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) AS x FROM people) AS t", "OVER (PARTITION BY person_id ORDER BY age)", "in place of the frame"),
+    ("SELECT COUNT(*) FROM people USING SAMPLE 10", "FROM people", EQUAL),
+    ("SELECT COUNT(*) FROM people ORDER BY RANDOM()", "FROM people", EQUAL),
+    ("SELECT COUNT(*) FROM people LIMIT 1 + 1", "LIMIT 10", "your own number of rows"),
+    ("SELECT (SELECT COUNT(*) FROM people)", "SELECT COUNT(*) FROM people", EQUAL),
+    # types, keys, bounds
+    ("SELECT COUNT(*) FROM people WHERE city < 7", "city < '7'", EQUAL),
+    ("SELECT age / 10, COUNT(*) FROM people GROUP BY age / 10", "age // 10", "whole numbers"),
+    ("SELECT income / 10, COUNT(*) FROM people GROUP BY income / 10", "ROUND(income / 10, 2)", "rounded to two digits"),
+    ("SELECT free, COUNT(*) FROM people GROUP BY free", "ROUND(free, 2)", "rounded to two digits"),
+    ("SELECT SUM(free) FROM people", "BETWEEN 0 AND 100", "your own bounds"),
+    ("SELECT AVG(big) FROM people", "BETWEEN 0 AND 100", "your own bounds"),
+    ("SELECT COUNT(*) FROM people WHERE born > CURRENT_DATE", "2026-01-31", "the day you mean"),
+    ("SELECT QUANTILE_CONT(age, 50) FROM people", "0.5", EQUAL),
+    ("SELECT APPROX_QUANTILES(age, 4) FROM people", "QUANTILE_CONT(age, 0.25)", EQUAL),
+    ("SELECT MD5(city), COUNT(*) FROM people GROUP BY 1", "city", EQUAL),
+    # names
+    ("SELECT SUM(aeg) FROM people", "SUM(age)", EQUAL),
+    ("SELECT COUNT(*) FROM peopel", "FROM people", EQUAL),
+    ("SELECT CUONT(*) FROM people", "COUNT(*)", EQUAL),
+    ('SELECT COUNT(*) FROM people WHERE city = "Rome"', "'Rome'", EQUAL),
+]  # fmt: skip
+
+
+def test_at_least_forty_are_reviewed() -> None:
+    assert len({sql for sql, _, _ in REVIEWED}) >= 40
+
+
+@pytest.mark.parametrize(
+    ("sql", "part", "said"), REVIEWED, ids=[sql[:60] for sql, _, _ in REVIEWED]
+)
+def test_what_is_shown_is_equal_or_says_what_it_changes(
+    tables: Tables, sql: str, part: str | None, said: str
+) -> None:
+    def accept(question: Question) -> None:
+        if not isinstance(question.query, PublicQuery):
+            whole = outline(question.query, tables, "add-remove")
+            price(whole, Fraction(1), Fraction(1, 10**9))
+
+    with pytest.raises(Refused) as caught:
+        accept(parse(sql, tables))
+    shown = teach(caught.value, sql, tables, accept)
+    if part is NOTHING:
+        assert not shown.nearest
+        return
+    assert part in shown.nearest
+    assert said in shown.fill_in
+    assert bool(said) == bool(shown.fill_in), shown.fill_in
