@@ -19,6 +19,7 @@ from sanql.parse.expressions.type_ranges import (
     may_be_bounded_by_type,
     tables_with_smaller_ranges,
 )
+from sanql.parse.over import may_be_over_statistics, read_over_statistics
 from sanql.parse.relations.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.relations.narrow import narrow
 from sanql.parse.relations.public_query import public_query
@@ -49,6 +50,7 @@ from sanql.question import (
     Identifier,
     Ordering,
     Output,
+    OverStatistics,
     PublicQuery,
     Query,
     Type,
@@ -71,9 +73,9 @@ CLAUSES = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """A parsed question, over private tables or over public ones alone."""
+    """A parsed question: over private tables, over public ones alone, or over answers."""
 
-    query: Query | PublicQuery
+    query: Query | PublicQuery | OverStatistics
 
     @property
     def private(self) -> Query:
@@ -84,21 +86,52 @@ class Question:
                 "the question reads public tables only: it costs nothing and has no noise",
                 "ask it without epsilon, accuracy and exact",
             )
+        if isinstance(self.query, OverStatistics):
+            raise Refused(
+                "over_statistics",
+                "the question computes with the noisy answers of other questions, and this asks for one "
+                "statistic by itself",
+                "ask for its statistics one by one",
+            )
         return self.query
 
 
 def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
     select = read_select(asked, tables)
+    several = may_be_over_statistics(select)
+    as_typed = select.copy() if several else select
     with at(select):
-        respelled(select)
         try:
-            query = _question(select, Reader(tables))
-            if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
-                _check_ranges(select, query, tables)
-            return Question(query)
+            return Question(_read(select, tables))
         except RecursionError:
             raise too_deep() from None
+        except Refused as refused:
+            if not several or refused.code in MISNAMED:
+                raise
+            return Question(_over_statistics(as_typed, tables, refused))
+
+
+def _read(select: exp.Select, tables: Mapping[str, Table]) -> Query | PublicQuery:
+    """Return the one question that a SELECT is."""
+    respelled(select)
+    query = _question(select, Reader(tables))
+    if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
+        _check_ranges(select, query, tables)
+    return query
+
+
+def _over_statistics(
+    select: exp.Select, tables: Mapping[str, Table], refused: Refused
+) -> OverStatistics:
+    """Return the question over statistics that a SELECT is, which was refused as a question by itself."""
+    try:
+        respelled(select)
+        return read_over_statistics(select, tables, _read)
+    except RecursionError:
+        raise too_deep() from None
+    except Refused:
+        raise refused from None
 
 
 def _check_ranges(select: exp.Select, query: Query, tables: Mapping[str, Table]) -> None:

@@ -37,6 +37,7 @@ from sanql.question.expressions import (
     walk,
 )
 from sanql.question.forms import expression_form, optional_form, relation_form
+from sanql.question.over_statistics import OverStatistics, Statistic, parts_of, tables_read
 from sanql.question.public_query import PublicQuery, SortColumn
 from sanql.question.relations import (
     Derived,
@@ -84,6 +85,7 @@ __all__ = [
     "LiteralValue",
     "Ordering",
     "Output",
+    "OverStatistics",
     "PublicQuery",
     "Query",
     "Rows",
@@ -91,6 +93,7 @@ __all__ = [
     "Scan",
     "Selected",
     "SortColumn",
+    "Statistic",
     "Subquery",
     "SubqueryKind",
     "Type",
@@ -106,10 +109,12 @@ __all__ = [
     "moment_literal",
     "number_literal",
     "optional_form",
+    "parts_of",
     "relation_form",
     "scans",
     "slots",
     "stating_bounds",
+    "tables_read",
     "temporal_literal",
     "text_literal",
     "walk",

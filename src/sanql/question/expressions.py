@@ -167,7 +167,7 @@ class Subquery:
 
 @dataclass(frozen=True)
 class Window:
-    """A function over the rows of the same unit."""
+    """A function over the rows of the same unit, or over public ones, which may have a frame."""
 
     function: str
     args: tuple[Expr, ...]
@@ -175,6 +175,7 @@ class Window:
     order: tuple[Ordering, ...]
     unit_of: From
     facts: Facts
+    frame: str = ""
 
 
 Expr = (

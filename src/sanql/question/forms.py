@@ -73,17 +73,15 @@ def expression_form(node: Expr) -> Named | WrittenOnce:
                 },
             )
         case Window(function, args, partition, order, unit_of):
-            return Named(
-                "Window",
-                {
-                    "function": function,
-                    "args": _all(args),
-                    "partition": _all(partition),
-                    "order": tuple(map(_ordering, order)),
-                    "unit_of": relation_form(unit_of),
-                    "facts": facts,
-                },
-            )
+            parts: dict[str, Shape] = {
+                "function": function,
+                "args": _all(args),
+                "partition": _all(partition),
+                "order": tuple(map(_ordering, order)),
+                "unit_of": relation_form(unit_of),
+                "facts": facts,
+            }
+            return Named("Window", parts | ({"frame": node.frame} if node.frame else {}))
         case _:
             assert_never(node)
 

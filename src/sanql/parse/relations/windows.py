@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.expressions.refusals import typed_name, unknown_construct
+from sanql.parse.relations.public_windows import bind_public_function, frame_of
 from sanql.parse.statistics.unit_aggregates import UNIT_AGGREGATES, bind_unit_aggregate
 from sanql.parse.text.places import place_of
 from sanql.question import BIGINT_RANGE, Expr, Facts, Literal, Ordering, Type, Window, is_private
@@ -62,9 +63,15 @@ def bind_window(
         )
     order = node.args.get("order")
     orderings = tuple(_ordering(item, binder) for item in order.expressions) if order else ()
-    _check_frame(node)
-    function, args, facts = _function(node.this, binder, bool(orderings), limit)
-    return Window(function, args, tuple(partition), orderings, source, facts)
+    if is_private(source):
+        _check_frame(node)
+        function, args, facts = _function(node.this, binder, bool(orderings), limit)
+        return Window(function, args, tuple(partition), orderings, source, facts)
+    function, args, facts = bind_public_function(node.this, binder, bool(orderings)) or _function(
+        node.this, binder, bool(orderings), limit
+    )
+    frame = frame_of(node, ordered=bool(orderings))
+    return Window(function, args, tuple(partition), orderings, source, facts, frame)
 
 
 def check_no_windows(select: exp.Select, grouped: bool) -> None:
