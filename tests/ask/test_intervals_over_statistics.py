@@ -1,6 +1,6 @@
-"""Intervals of what is computed from several noisy numbers hold what they say, and say when there are none.
+"""Intervals of what is computed from several noisy numbers hold what they say, or are said to be missing.
 
-Noise is drawn as seldom kindly as it may be: every question is asked often, each time afresh, and the
+Every question is asked often, each time afresh, and the
 true value must be inside as often as the confidence says. A false alarm is rarer than one in 10^9.
 """
 
@@ -45,7 +45,7 @@ TIMES = 16
 def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path, sql: str) -> None:
     with opened(tmp_path) as san:
         truth = {key: float(x) for key, x in as_sql_says(tmp_path, sql)}  # type: ignore[arg-type]
-        inside = {key: 0 for key in truth}
+        inside = dict.fromkeys(truth, 0)
         for _ in range(TIMES):
             answer = san.query(sql, epsilon="0.2", confidence="0.8", fresh=True)
             for (key, x), (low, high) in zip(answer.rows, answer.intervals["x"], strict=True):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sanql.answer.content import arrow_type
-from sanql.answer.outer_intervals import Ends, OuterIntervals
+from sanql.answer.outer_arithmetic import Ends
+from sanql.answer.outer_intervals import OuterIntervals
 from sanql.answer.post_process import Shown, run_on_tables
 from sanql.compile import compile_outer
 from sanql.measurements import Reals

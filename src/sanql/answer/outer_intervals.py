@@ -12,13 +12,13 @@ An end that is not known is NULL.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sanql.answer.outer_arithmetic import ROUNDED, Ends, as_real, if_all, of_operator
 from sanql.functions import call
 from sanql.question import (
-    NULL,
     AggregateRef,
     Call,
     ColumnRef,
@@ -40,8 +40,7 @@ from sanql.question import (
     Union,
     UnitAggregate,
     Window,
-    integer_literal,
-    parts_of,
+    everything_in,
     walk,
 )
 
@@ -51,21 +50,6 @@ if TYPE_CHECKING:
 REAL = Facts(Type.REAL)
 _COUNTED = Facts(Type.INTEGER, Fraction(0), Fraction(2**62), nullable=False, grid=Fraction(1))
 MAPPED = frozenset(["sum", "avg", "min", "max", "lag", "lead", "first_value", "last_value"])
-RISING = frozenset(["sqrt", "exp", "ln", "cbrt", "log1p"])
-ROUNDED = frozenset(["round", "truncate", "floor", "ceil", "trunc"])
-
-
-@dataclass(frozen=True)
-class Ends:
-    """The ends of an interval, as expressions; both are the number itself where it is exact."""
-
-    low: Expr
-    high: Expr
-
-    @staticmethod
-    def column(name: str, end: str, together: int) -> str:
-        """Return what the column of an end is called, of intervals of which so many hold together."""
-        return f"{name} {end} of {together}"
 
 
 class OuterIntervals:
@@ -74,7 +58,7 @@ class OuterIntervals:
     def __init__(self, query: OverStatistics, shown: Mapping[str, StatisticShown]) -> None:
         self._query = query
         self._shown = shown
-        self._parts = parts_of(query.outer)
+        self._parts = everything_in(query.outer)
         self._sources = {
             part.slot: part for part in self._parts if isinstance(part, Scan | Derived)
         }
@@ -128,7 +112,7 @@ class OuterIntervals:
         pending: list[tuple[object, Rows]] = [(value, rows)]
         while pending:
             node, around = pending.pop()
-            for part in parts_of(node) if not isinstance(node, ColumnRef) else [node]:
+            for part in everything_in(node) if not isinstance(node, ColumnRef) else [node]:
                 if isinstance(part, Window | Subquery):
                     mixing = True
                 if isinstance(part, AggregateRef) and isinstance(around, Grouped):
@@ -244,7 +228,7 @@ class OuterIntervals:
         counted = adding.aggregate(UnitAggregate("count", aggregate.argument, False, _COUNTED))
         return Ends(
             *(
-                _if_all(
+                if_all(
                     adding.aggregate(UnitAggregate("count", end, False, _COUNTED)),
                     counted,
                     adding.aggregate(UnitAggregate(aggregate.function, end, False, REAL)),
@@ -270,7 +254,7 @@ class OuterIntervals:
                 replace(window, function="count", args=(each,), facts=_COUNTED)
                 for each in (end, window.args[0])
             ]
-            return _if_all(counts[0], counts[1], mapped)
+            return if_all(counts[0], counts[1], mapped)
 
         return Ends(of(ends.low), of(ends.high))
 
@@ -304,7 +288,7 @@ class OuterIntervals:
         operands = [each for each in found if each is not None]
         if len(operands) != len(found):
             return None
-        return _arithmetic(op, value, args, operands)
+        return of_operator(op, value, args, operands)
 
     def _of_case(self, args: Sequence[Expr], adding: _Adding) -> Ends | None:
         """Return the ends of CASE, whose conditions must be exact."""
@@ -319,8 +303,8 @@ class OuterIntervals:
             ends = self._ends(arg, adding)
             if ends is None:
                 return None
-            lows.append(_real(ends.low))
-            highs.append(_real(ends.high))
+            lows.append(as_real(ends.low))
+            highs.append(as_real(ends.high))
         return Ends(call("case", *lows), call("case", *highs))
 
     def _rebuilt(self, node: Any) -> Any:
@@ -409,79 +393,3 @@ def rows_distinct(rows: Rows) -> bool:
 
 def _value_at(rows: Rows, place: int) -> Expr | None:
     return rows.fields[place].value if place < len(rows.fields) else None
-
-
-def _if_all(counted: Expr, expected: Expr, value: Expr) -> Expr:
-    """Return a number that is made of as many ends as there are values: otherwise one is unknown."""
-    return call("case", call("equal", counted, expected), value, NULL)
-
-
-def _real(value: Expr) -> Expr:
-    return value if value.facts.type is not Type.INTEGER else call("cast_real", value)
-
-
-def _arithmetic(
-    op: str, value: Call, args: Sequence[Expr], operands: Sequence[Ends]
-) -> Ends | None:
-    """Return the ends of an operator's result from those of what it takes."""
-    a = Ends(_real(operands[0].low), _real(operands[0].high))
-    b = Ends(_real(operands[1].low), _real(operands[1].high)) if len(operands) > 1 else a
-    match op:
-        case "add":
-            return Ends(call("add", a.low, b.low), call("add", a.high, b.high))
-        case "subtract":
-            return Ends(call("subtract", a.low, b.high), call("subtract", a.high, b.low))
-        case "multiply":
-            return _corners("multiply", a, b)
-        case "divide":
-            quotient = _corners("divide", a, b)
-            zero = call("cast_real", integer_literal(0))
-            through = call(
-                "and", call("less_equal", b.low, zero), call("greater_equal", b.high, zero)
-            )
-            return Ends(*(call("case", through, NULL, e) for e in (quotient.low, quotient.high)))
-        case "negate":
-            return Ends(call("negate", a.high), call("negate", a.low))
-        case "cast_real" | "nullif":
-            return a
-        case "coalesce":
-            return _coalesced(args, operands)
-        case "least" | "greatest" if len(operands) == 2:
-            return _extreme(op, a, b)
-        case op if op in RISING:
-            return Ends(call(op, a.low), call(op, a.high))
-        case op if op in ROUNDED or op.startswith("cast_"):
-            shown = _real(value)
-            return Ends(_known("least", a.low, shown), _known("greatest", a.high, shown))
-        case _:
-            return None
-
-
-def _corners(op: str, a: Ends, b: Ends) -> Ends:
-    ends = [call(op, x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Ends(_known("least", *ends), _known("greatest", *ends))
-
-
-def _known(op: str, *values: Expr) -> Expr:
-    """Return the least or greatest of values, all of which must be known."""
-    unknown = [call("is_null", value) for value in values]
-    return call("case", call("or", *unknown), NULL, call(op, *values))
-
-
-def _extreme(op: str, a: Ends, b: Ends) -> Ends:
-    """Return the ends of LEAST or GREATEST: an end that is not known decides on one side only."""
-    surely, loosely = ("low", "high") if op == "least" else ("high", "low")
-    ends = {
-        surely: _known(op, getattr(a, surely), getattr(b, surely)),
-        loosely: call(op, getattr(a, loosely), getattr(b, loosely)),
-    }
-    return Ends(ends["low"], ends["high"])
-
-
-def _coalesced(args: Sequence[Expr], operands: Sequence[Ends]) -> Ends:
-    low, high = _real(operands[-1].low), _real(operands[-1].high)
-    for arg, ends in zip(args[-2::-1], operands[-2::-1], strict=True):
-        missing = call("is_null", arg)
-        low = call("case", missing, low, _real(ends.low))
-        high = call("case", missing, high, _real(ends.high))
-    return Ends(low, high)

@@ -17,7 +17,7 @@ from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
 from sanql.ask.session import Session
 from sanql.ask.time_steps import time_in_steps
-from sanql.compile import Released, compile_plan, rows_given
+from sanql.compile import ReleasedAnswer, compile_plan, rows_given
 from sanql.engines import Lease, unavailable
 from sanql.errors import Unavailable
 from sanql.interrupts import cancelled, charging, is_cancelled, stoppable
@@ -80,11 +80,11 @@ def recorded_of(
     return RecordedCells(LevelCells.from_bytes(content, plan), version, True, content)
 
 
-Reading = Callable[[int, Sequence[NoisyCells] | None], Sequence[Released]]
+Reading = Callable[[int, Sequence[NoisyCells] | None], Sequence[ReleasedAnswer]]
 """What a level reads of noisy answers of levels before it, without rows where there are no cells yet."""
 
 
-def _reading_nothing(level: int, cells: Sequence[NoisyCells] | None) -> Sequence[Released]:
+def _reading_nothing(level: int, cells: Sequence[NoisyCells] | None) -> Sequence[ReleasedAnswer]:
     return ()
 
 

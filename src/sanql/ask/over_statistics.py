@@ -36,7 +36,7 @@ from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.time_steps import time_in_steps
 from sanql.certificate import certify_together
-from sanql.compile import Released, compile_public_query, public_reads
+from sanql.compile import ReleasedAnswer, compile_public_query, public_reads
 from sanql.errors import Refused
 from sanql.parse import Question
 from sanql.plan import (
@@ -200,15 +200,15 @@ def stages_read(query: OverStatistics, plan: StagedPlan) -> Reading:
     }
     stage_of = {each.name: each.stage for each in query.statistics}
 
-    def reading(level: int, cells: Sequence[NoisyCells] | None) -> Sequence[Released]:
+    def reading(level: int, cells: Sequence[NoisyCells] | None) -> Sequence[ReleasedAnswer]:
         if cells is None:
-            return [Released(query.tables[name]) for name in names[level]]
+            return [ReleasedAnswer(query.tables[name]) for name in names[level]]
         found = []
         for name in names[level]:
             last = plan.firsts[stage_of[name] + 1]
             shown = _shown_at(plan, cells[:last], AS_THEY_ARE)(name, Fraction(1, 2))
             rows = zip(*(column.to_pylist() for column in shown.table.columns), strict=True)
-            found.append(Released(query.tables[name], tuple(rows)))
+            found.append(ReleasedAnswer(query.tables[name], tuple(rows)))
         return found
 
     return reading

@@ -4,7 +4,7 @@ from sanql.compile.cells import CELL_LIMIT
 from sanql.compile.exact_cells import compile_exact_release
 from sanql.compile.expressions.emitter import ENGINE_TYPES, Emitter
 from sanql.compile.outer import OuterStatement, compile_outer, public_reads
-from sanql.compile.released import Released, rows_given
+from sanql.compile.released import ReleasedAnswer, rows_given
 from sanql.compile.statement import compile_plan, compile_public_query
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "ENGINE_TYPES",
     "Emitter",
     "OuterStatement",
-    "Released",
+    "ReleasedAnswer",
     "compile_exact_release",
     "compile_outer",
     "compile_plan",

@@ -19,7 +19,7 @@ from sanql.question import (
     Selected,
     Type,
     column_facts,
-    parts_of,
+    everything_in,
 )
 
 
@@ -52,7 +52,7 @@ def compile_outer(query: PublicQuery, tables: Mapping[str, Table]) -> OuterState
 def public_reads(query: OverStatistics, tables: Mapping[str, Table]) -> dict[str, PublicQuery]:
     """Return what must be read of public tables for a question over answers: the columns that it uses."""
     used: dict[str, dict[str, ColumnRef]] = {}
-    for node in parts_of(query.outer):
+    for node in everything_in(query.outer):
         if isinstance(node, Scan) and node.table not in query.tables:
             used.setdefault(node.table, {})
         if isinstance(node, ColumnRef) and node.stored and node.origin is not None:

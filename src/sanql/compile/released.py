@@ -19,7 +19,7 @@ from sanql.question import column_facts
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleasedAnswer:
     """An answer as a table; without rows as long as it has not been measured."""
 
     table: Table
@@ -43,7 +43,9 @@ class Released:
         return tuple([row[place] for row in self.rows] for place in places)
 
 
-def with_released(layout: Layout, released: Sequence[Released], public: PublicTables) -> Layout:
+def with_released(
+    layout: Layout, released: Sequence[ReleasedAnswer], public: PublicTables
+) -> Layout:
     """Return a layout in which released answers are tables, made before the statement is planned."""
     if not released:
         return layout
@@ -56,7 +58,7 @@ def with_released(layout: Layout, released: Sequence[Released], public: PublicTa
     )
 
 
-def rows_given(sent: Statement, released: Sequence[Released]) -> Statement:
+def rows_given(sent: Statement, released: Sequence[ReleasedAnswer]) -> Statement:
     """Return a statement with the rows of the answers that it reads, which are there by now."""
     given = {each.sql: each.parameters for each in released}
     return replace(
@@ -68,9 +70,9 @@ def rows_given(sent: Statement, released: Sequence[Released]) -> Statement:
     )
 
 
-def _scans(released: Released) -> Mapping[str, str]:
+def _scans(released: ReleasedAnswer) -> Mapping[str, str]:
     return {name: quote_name(name) for name in released.table.columns}
 
 
-def _types(released: Released) -> Mapping[str, str]:
+def _types(released: ReleasedAnswer) -> Mapping[str, str]:
     return {name: engine_type(column_facts(c)) for name, c in released.table.columns.items()}

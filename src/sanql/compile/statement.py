@@ -39,7 +39,7 @@ from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells
 from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts, bin_lists
 from sanql.compile.relations import RelationWriter
-from sanql.compile.released import Released, with_released
+from sanql.compile.released import ReleasedAnswer, with_released
 from sanql.kernel import GreedyCount, PartialCells, Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
@@ -51,7 +51,7 @@ _PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
 
 
 def compile_plan(
-    level: Level, layout: Layout, secret: int, released: Sequence[Released] = ()
+    level: Level, layout: Layout, secret: int, released: Sequence[ReleasedAnswer] = ()
 ) -> Statement:
     """Return the statement that computes a plan's exact cells.
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.catalog import PreparedSource
-from sanql.compile import Released, compile_plan
+from sanql.compile import ReleasedAnswer, compile_plan
 from sanql.engines.duckdb.process import locked_spill
 from sanql.engines.pool import Pool
 from sanql.engines.protocol import Engine
@@ -69,7 +69,7 @@ class Trials:
         self._lock = threading.Lock()
         self._begun: tuple[PreparedSource, Pool] | None = None
 
-    def check(self, level: Level, sent: Statement, released: Sequence[Released] = ()) -> None:
+    def check(self, level: Level, sent: Statement, released: Sequence[ReleasedAnswer] = ()) -> None:
         """Raise Refused where the engine cannot plan a level's statement, which reads no rows of others.
 
         Columns are named as in a copy, and units taken all at once: how the source is read may hang on

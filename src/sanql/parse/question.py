@@ -39,7 +39,7 @@ from sanql.parse.statistics.grouping import (
 from sanql.parse.statistics.spellings import respelled
 from sanql.parse.text.guard import whole_number
 from sanql.parse.text.parameters import QuestionText
-from sanql.parse.text.places import at, place_of
+from sanql.parse.text.places import at, located, place_of
 from sanql.parse.text.proportions import too_deep
 from sanql.parse.text.select import read_select
 from sanql.policy import Table
@@ -63,6 +63,8 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 # what no other reading of a question helps against
 MISNAMED = frozenset({"table_unknown", "column_unknown", "column_ambiguous"})
+# what a window over statistics is refused for, rather than for standing there
+OF_WINDOWS = frozenset({"window_frame", "window_order", "window_offset", "construct_unsupported"})
 CLAUSES = frozenset(
     [
         "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit",
@@ -107,7 +109,7 @@ def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
         except RecursionError:
             raise too_deep() from None
         except Refused as refused:
-            if not several or refused.code in MISNAMED:
+            if not several or refused.code in {*MISNAMED, "with_unread"}:
                 raise
             return Question(_over_statistics(as_typed, tables, refused))
 
@@ -130,7 +132,9 @@ def _over_statistics(
         return read_over_statistics(select, tables, _read)
     except RecursionError:
         raise too_deep() from None
-    except Refused:
+    except Refused as inside:
+        if refused.code == "window_over_aggregates" and inside.code in OF_WINDOWS:
+            raise located(inside, select) from None
         raise refused from None
 
 

@@ -20,9 +20,9 @@ from sanql.plan.level import Level
 from sanql.plan.plan import Outline
 from sanql.policy import Budget
 from sanql.question import (
+    InnerStatistic,
     Ordering,
     Query,
-    Statistic,
     expression_form,
     optional_form,
     relation_form,
@@ -35,7 +35,7 @@ FORM = 1
 class StagedPlan:
     """Statistics that have only to be measured, stage by stage; `statistics` are those of each."""
 
-    statistics: tuple[tuple[Statistic, ...], ...]
+    statistics: tuple[tuple[InnerStatistic, ...], ...]
     stages: tuple[BatchPlan, ...]
     within: Budget
 
@@ -55,7 +55,7 @@ class StagedPlan:
         return sum(stage.answers for stage in self.stages)
 
     @property
-    def questions(self) -> tuple[tuple[Statistic, PlannedQuestion], ...]:
+    def questions(self) -> tuple[tuple[InnerStatistic, PlannedQuestion], ...]:
         """The statistics with their plans, in order."""
         return tuple(
             pair
@@ -91,7 +91,7 @@ class StagedPlan:
 
 
 def plan_stages(
-    statistics: Sequence[tuple[Statistic, ...]],
+    statistics: Sequence[tuple[InnerStatistic, ...]],
     outlines: Sequence[Sequence[Outline]],
     epsilon: Fraction,
     delta: Fraction,
@@ -113,7 +113,7 @@ def plan_stages(
     return StagedPlan(tuple(statistics), tuple(stages), Budget(epsilon, delta))
 
 
-def _form(statistic: Statistic) -> Named:
+def _form(statistic: InnerStatistic) -> Named:
     """Return what makes an answer what it is, besides the measurements."""
     query: Query = statistic.query
     return Named(

@@ -37,7 +37,12 @@ from sanql.question.expressions import (
     walk,
 )
 from sanql.question.forms import expression_form, optional_form, relation_form
-from sanql.question.over_statistics import OverStatistics, Statistic, parts_of, tables_read
+from sanql.question.over_statistics import (
+    InnerStatistic,
+    OverStatistics,
+    everything_in,
+    tables_read,
+)
 from sanql.question.public_query import PublicQuery, SortColumn
 from sanql.question.relations import (
     Derived,
@@ -77,6 +82,7 @@ __all__ = [
     "Grouped",
     "Grouping",
     "Identifier",
+    "InnerStatistic",
     "IntervalEnd",
     "Join",
     "JoinKind",
@@ -93,7 +99,6 @@ __all__ = [
     "Scan",
     "Selected",
     "SortColumn",
-    "Statistic",
     "Subquery",
     "SubqueryKind",
     "Type",
@@ -103,13 +108,13 @@ __all__ = [
     "boolean_literal",
     "column_facts",
     "conjuncts",
+    "everything_in",
     "expression_form",
     "integer_literal",
     "is_private",
     "moment_literal",
     "number_literal",
     "optional_form",
-    "parts_of",
     "relation_form",
     "scans",
     "slots",

@@ -17,7 +17,7 @@ from sanql.question.relations import Scan
 
 
 @dataclass(frozen=True)
-class Statistic:
+class InnerStatistic:
     """One question of those, and the name under which its answer is read.
 
     Those of stage 0 read no other statistic; any other is measured when all of the stages before are.
@@ -32,12 +32,12 @@ class Statistic:
 class OverStatistics:
     """Statistics, and the question over them; `tables` are what their answers look like as tables."""
 
-    statistics: tuple[Statistic, ...]
+    statistics: tuple[InnerStatistic, ...]
     outer: PublicQuery
     tables: Mapping[str, Table] = field(hash=False)
 
     @property
-    def stages(self) -> tuple[tuple[Statistic, ...], ...]:
+    def stages(self) -> tuple[tuple[InnerStatistic, ...], ...]:
         """The statistics that are measured together, stage by stage."""
         last = max(statistic.stage for statistic in self.statistics)
         return tuple(
@@ -48,10 +48,10 @@ class OverStatistics:
 
 def tables_read(query: object) -> frozenset[str]:
     """Return the tables that a question reads, wherever it does."""
-    return frozenset(node.table for node in parts_of(query) if isinstance(node, Scan))
+    return frozenset(node.table for node in everything_in(query) if isinstance(node, Scan))
 
 
-def parts_of(query: object) -> list[object]:
+def everything_in(query: object) -> list[object]:
     """Return everything that a question, or a part of one, is made of: each part once."""
     found: list[object] = []
     pending: list[object] = [query]

@@ -69,7 +69,7 @@ RULES = (
         "Not there yet",
         "nothing speaks against it but the work",
         ("window_frame", "window_over_aggregates", "join_unsupported", "subquery_unsupported",
-         "other_levels", "batch_bounds"),
+         "other_levels", "batch_bounds", "over_statistics", "over_statistics_option"),
         stays=False,
     ),
     RefusalRule(
@@ -162,10 +162,8 @@ RULES = (
     ),
 )  # fmt: skip
 NOT_YET = (
-    "frames of windows (`ROWS BETWEEN`)",
-    "windows over noisy aggregates (for `SUM(COUNT(*)) OVER ()` compute with the answer)",
-    "named windows (`WINDOW w AS`)",
+    "inside a unit, frames of windows (`ROWS BETWEEN`), named windows (`WINDOW w AS`) and a default for "
+    "`LAG` and `LEAD` (write `COALESCE`)",
     "`ROLLUP`, `CUBE` and `GROUPING SETS` inside a subquery, or with `other`",
     "`LATERAL`, `INTERSECT`, `EXCEPT`, `SEMI JOIN` and `ANTI JOIN` (write `EXISTS`)",
-    "a default for `LAG` and `LEAD` (write `COALESCE`)",
 )

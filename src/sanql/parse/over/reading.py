@@ -33,7 +33,15 @@ from sanql.parse.relations.reader import Reader
 from sanql.parse.relations.scope import Scope
 from sanql.parse.text.select import rows_of_union
 from sanql.policy import Column, Table
-from sanql.question import Output, OverStatistics, PublicQuery, Query, Statistic, Type, tables_read
+from sanql.question import (
+    InnerStatistic,
+    Output,
+    OverStatistics,
+    PublicQuery,
+    Query,
+    Type,
+    tables_read,
+)
 
 STATISTICS_MAX = 60
 ReadQuestion = Callable[[exp.Select, Mapping[str, Table]], Query | PublicQuery]
@@ -81,14 +89,14 @@ class _Splitter:
         self._read = read
         self._private = {name.lower() for name, table in tables.items() if not table.public}
         self.virtual: dict[str, Table] = {}
-        self._statistics: list[Statistic] = []
+        self._statistics: list[InnerStatistic] = []
 
     @property
     def all_tables(self) -> Mapping[str, Table]:
         """The tables of the policy, and those that statistics are."""
         return {**self._tables, **self.virtual}
 
-    def used_by(self, query: PublicQuery) -> list[Statistic]:
+    def used_by(self, query: PublicQuery) -> list[InnerStatistic]:
         """Return the statistics that a question over them reads, and those that they read."""
         wanted = set(tables_read(query))
         for each in reversed(self._statistics):
@@ -141,9 +149,9 @@ class _Splitter:
         found: dict[str, exp.CTE] = {}
         for item in clause.expressions:
             kept = item.copy()
-            with self._trying(), _allowed():
-                if self._reads_private(item.this, {**named, **found}):
-                    kept.set("this", self._query(item.this, {**named, **found}))
+            around = {**named, **found}
+            if self._reads_private(item.this, around):
+                kept.set("this", self._left_of(kept.this, around))
             found[str(item.alias).lower()] = kept
         return found
 
@@ -196,8 +204,16 @@ class _Splitter:
         """Put what is left of subqueries in FROM into their places, where they are statistics."""
         for item in _items(select):
             if isinstance(item, exp.Subquery) and self._reads_private(item.this, named):
-                with self._trying(), _allowed():
-                    item.set("this", self._query(item.this, named))
+                item.set("this", self._left_of(item.this, named))
+
+    def _left_of(self, query: exp.Expr, named: Named) -> exp.Expr:
+        """Return what is left of a subquery in FROM; rows of units stay, but for statistics in them."""
+        with self._trying(), _allowed():
+            return self._query(query, named)
+        if isinstance(query, exp.Select) and not query.args.get("with_"):
+            self._read_from(query, named)
+            self._read_subqueries(query, named)
+        return query
 
     def _read_subqueries(self, select: exp.Select, named: Named) -> None:
         """Put what is left of subqueries in expressions into their places, where they are statistics."""
@@ -259,7 +275,7 @@ class _Splitter:
             name += " "
         read = tables_read(query)
         stages = [each.stage for each in self._statistics if each.name in read]
-        self._statistics.append(Statistic(name, query, max(stages, default=-1) + 1))
+        self._statistics.append(InnerStatistic(name, query, max(stages, default=-1) + 1))
         self.virtual[name] = _as_table(name, query)
         return name
 
@@ -384,4 +400,8 @@ def _as_column(output: Output) -> Column:
 
 def _nothing_left() -> Refused:
     """Return a refusal that is never shown: that of the question as it stands is."""
-    return Refused("not_over_statistics", "it is no question over statistics", "ask for statistics")
+    return Refused(
+        "subquery_unsupported",
+        "a part of the question is neither a statistic nor computed from statistics",
+        "ask for its statistics one by one",
+    )

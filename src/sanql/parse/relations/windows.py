@@ -82,9 +82,9 @@ def check_no_windows(select: exp.Select, grouped: bool) -> None:
             if window.find_ancestor(exp.Select) is select and (grouped or _counts_inside(window)):
                 raise Refused(
                     "window_over_aggregates",
-                    "windows over noisy aggregates are not supported yet",
+                    "a window stands over statistics where it cannot be computed from them",
                     "ask for the counts or sums by themselves, with the same GROUP BY, and compute "
-                    "shares, ranks and running totals outside: that costs nothing more",
+                    "shares, ranks and running totals around them: that costs nothing more",
                     place_of(window),
                 )
 
