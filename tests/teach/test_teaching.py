@@ -36,6 +36,7 @@ from sanql.plan.keys import PrivateKeys, check_strategy
 from sanql.plan.plan import outline, price
 from sanql.policy import load
 from sanql.policy.model import Column, ColumnUnit, Table, ViaUnit
+from sanql.question.over_statistics import OverStatistics
 from sanql.question.public_query import PublicQuery
 from sanql.teach.nearest.search import CANDIDATES_MAX, WORDS_MAX, WORDS_READ_MAX, teach
 
@@ -89,8 +90,14 @@ Taught = tuple[Refusal, Refused]
 
 def planned(question: Question, tables: Tables) -> None:
     """Plan a question that has been read, or refuse it."""
-    if not isinstance(question.query, PublicQuery):
-        price(outline(question.query, tables, "add-remove"), Fraction(1), Fraction(1, 10**9))
+    if isinstance(question.query, PublicQuery):
+        return
+    queries = [question.query]
+    if isinstance(question.query, OverStatistics):
+        queries = [each.query for each in question.query.statistics]
+        tables = {**tables, **question.query.tables}
+    for query in queries:
+        price(outline(query, tables, "add-remove"), Fraction(1), Fraction(1, 10**9))
 
 
 def refusal(code: str, asked: QuestionText, tables: Tables) -> Refusal:

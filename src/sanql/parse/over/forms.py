@@ -10,6 +10,17 @@ from sanql.parse.expressions.naming import column_name
 from sanql.parse.over.correlated import Tied
 from sanql.parse.relations.subqueries import own_aggregates
 from sanql.parse.text.guard import whole_number
+from sanql.policy import Column, Table
+from sanql.question import Output, Query, Type
+
+_COLUMN_TYPES = {
+    Type.INTEGER: "integer",
+    Type.REAL: "float",
+    Type.TEXT: "text",
+    Type.BOOLEAN: "boolean",
+    Type.DATE: "date",
+    Type.TIMESTAMP: "timestamp",
+}
 
 ROWS = "rows"
 TIED = "tied"
@@ -137,3 +148,14 @@ def _ordered_by(node: exp.Expr, names: Sequence[str]) -> str | None:
 
 def _column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def as_table(name: str, query: Query) -> Table:
+    """Return what the answer to a statistic looks like as a public table."""
+    columns = {output.name: _as_column(output) for output in query.outputs}
+    return Table(name, None, columns)
+
+
+def _as_column(output: Output) -> Column:
+    facts = output.expression.facts
+    return Column(output.name, _COLUMN_TYPES.get(facts.type, "integer"))  # type: ignore[arg-type]

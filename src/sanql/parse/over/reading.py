@@ -27,19 +27,17 @@ from sanql.parse.over.blocks import (
     with_windows_written_out,
 )
 from sanql.parse.over.correlated import uncorrelated
-from sanql.parse.over.forms import joined_value, limited, one_value, reference
+from sanql.parse.over.forms import as_table, joined_value, limited, one_value, reference
 from sanql.parse.relations.public_query import public_query
 from sanql.parse.relations.reader import Reader
 from sanql.parse.relations.scope import Scope
 from sanql.parse.text.select import rows_of_union
-from sanql.policy import Column, Table
+from sanql.policy import Table
 from sanql.question import (
     InnerStatistic,
-    Output,
     OverStatistics,
     PublicQuery,
     Query,
-    Type,
     tables_read,
 )
 
@@ -48,15 +46,6 @@ ReadQuestion = Callable[[exp.Select, Mapping[str, Table]], Query | PublicQuery]
 """Reads a SELECT over tables as a question, or refuses it."""
 Named = Mapping[str, exp.CTE]
 Q = TypeVar("Q", exp.Select, exp.Union)
-
-_COLUMN_TYPES = {
-    Type.INTEGER: "integer",
-    Type.REAL: "float",
-    Type.TEXT: "text",
-    Type.BOOLEAN: "boolean",
-    Type.DATE: "date",
-    Type.TIMESTAMP: "timestamp",
-}
 
 
 def may_be_over_statistics(tree: exp.Expr) -> bool:
@@ -276,7 +265,7 @@ class _Splitter:
         read = tables_read(query)
         stages = [each.stage for each in self._statistics if each.name in read]
         self._statistics.append(InnerStatistic(name, query, max(stages, default=-1) + 1))
-        self.virtual[name] = _as_table(name, query)
+        self.virtual[name] = as_table(name, query)
         return name
 
     def _names_used(self, select: exp.Select, named: Named) -> Named:
@@ -385,17 +374,6 @@ def _with_names(query: Q, named: Named) -> Q:
         listed += [each.copy() for each in own.expressions] if own is not None else []
         query.set("with_", exp.With(expressions=listed))
     return query
-
-
-def _as_table(name: str, query: Query) -> Table:
-    """Return what the answer to a statistic looks like as a public table."""
-    columns = {output.name: _as_column(output) for output in query.outputs}
-    return Table(name, None, columns)
-
-
-def _as_column(output: Output) -> Column:
-    facts = output.expression.facts
-    return Column(output.name, _COLUMN_TYPES.get(facts.type, "integer"))  # type: ignore[arg-type]
 
 
 def _nothing_left() -> Refused:
