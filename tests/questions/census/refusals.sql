@@ -27,8 +27,8 @@ SELECT COUNT(*) FROM persons p JOIN regions r ON r.region = p.birthplace;
 
 -- Public rows kept without a match.
 SELECT r.region, COUNT(p.age) FROM regions r LEFT JOIN persons p ON p.region_code = r.code GROUP BY r.region;
---code> subquery_across_units
---remedy> SELECT region_code, COUNT(*) AS n FROM persons GROUP BY region_code
+--code> join_unsupported
+--remedy> SELECT r.region, COUNT(p.age) FROM regions AS r JOIN persons AS p ON p.region_code = r.code GROUP BY r.region
 
 -- Different rows, inside.
 SELECT COUNT(*) FROM (SELECT DISTINCT age, sex FROM persons) AS t;

@@ -72,8 +72,8 @@ SELECT COUNT(*) FROM visits v JOIN diagnoses d ON v.severity = d.score;
 
 -- A foreign key joined to another's.
 SELECT COUNT(*) FROM visits v JOIN diagnoses d ON v.person_id = d.visit_id;
---code> subquery_across_units
---remedy> SELECT SUM(cost) AS total FROM visits
+--code> unit_column
+--remedy> SELECT COUNT(*) FROM visits AS v, diagnoses AS d WHERE v.visit_id = d.visit_id
 
 -- Whether anybody at all has something.
 SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.ward = 'oncology');

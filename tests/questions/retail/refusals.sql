@@ -17,8 +17,8 @@ SELECT o.ordered, o.shipping FROM orders o WHERE o.channel = 'web' ORDER BY o.sh
 
 -- Two customers who bought the same.
 SELECT COUNT(*) FROM items a JOIN items b ON a.sku = b.sku WHERE a.returned AND NOT b.returned;
---code> subquery_across_units
---remedy> SELECT j.sku, AVG(j.quantity) FROM items AS j GROUP BY j.sku
+--code> join_across_units
+--remedy> SELECT COUNT(*) FROM items AS a JOIN items AS b ON a.sku = b.sku WHERE a.returned AND NOT b.returned AND a.order_id = b.order_id
 
 -- How evenly coupons are used.
 SELECT ENTROPY(coupon) FROM orders;
@@ -51,7 +51,7 @@ SELECT COUNT(*) FROM (SELECT channel FROM orders EXCEPT SELECT country FROM cust
 -- A UNION of public rows outside.
 SELECT sku FROM products UNION SELECT category FROM products ORDER BY 1 LIMIT 3;
 --code> not_a_select
---remedy> SELECT 'web', COUNT(*) FROM orders WHERE channel = 'web'
+--remedy> SELECT * FROM (SELECT sku FROM products UNION SELECT category FROM products) AS t ORDER BY 1 LIMIT 3
 
 -- Unlike columns in UNION.
 SELECT COUNT(*) FROM (SELECT channel, shipping FROM orders UNION ALL SELECT segment FROM customers) AS x;
@@ -79,8 +79,8 @@ SELECT COUNT(*) FROM (SELECT shipping FROM orders LIMIT 10) AS x;
 
 -- Different rows of a public table in an order that they do not tell.
 SELECT DISTINCT category FROM products ORDER BY list_price;
---code> subquery_across_units
---remedy> SELECT i.sku, COUNT(*) FROM items AS i GROUP BY i.sku
+--code> position_invalid
+--remedy> SELECT DISTINCT category FROM products
 
 -- Public rows in an order that tells whether anybody bought.
 SELECT p.sku FROM products p ORDER BY EXISTS (SELECT 1 FROM items i WHERE i.sku = p.sku);
