@@ -490,6 +490,16 @@ def test_refusals_of_plans_and_wishes_quote_what_was_typed(tables: Tables) -> No
             outlined("SELECT COUNT(*) FROM people GROUP BY CUBE (city)", tables),
             "CUBE",
         ),
+        (
+            "over_statistics",
+            lambda: (
+                parse(
+                    "SELECT city, COUNT(*) / SUM(COUNT(*)) OVER () FROM people GROUP BY city",
+                    tables,
+                ).private
+            ),
+            "noisy answers",
+        ),
         ("public_only", lambda: parse("SELECT city FROM cities", tables).private, "public tables"),
     ]
     for code, ask, part in typed:

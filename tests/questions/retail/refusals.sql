@@ -48,11 +48,6 @@ SELECT COUNT(*) FROM (SELECT customer_id FROM customers EXCEPT SELECT o.customer
 SELECT COUNT(*) FROM (SELECT channel FROM orders EXCEPT SELECT country FROM customers) AS x;
 --code> subquery_unsupported
 
--- A UNION of public rows outside.
-SELECT sku FROM products UNION SELECT category FROM products ORDER BY 1 LIMIT 3;
---code> not_a_select
---remedy> SELECT * FROM (SELECT sku FROM products UNION SELECT category FROM products) AS t ORDER BY 1 LIMIT 3
-
 -- Unlike columns in UNION.
 SELECT COUNT(*) FROM (SELECT channel, shipping FROM orders UNION ALL SELECT segment FROM customers) AS x;
 --code> union_columns
