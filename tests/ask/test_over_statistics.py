@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -326,3 +327,16 @@ def test_two_stages_share_the_price_and_an_auditor_sees_both(tmp_path: Path) -> 
         measured = answer.certificate.measurements
         assert {said["statistic"] for said in measured} == {1, 2}
         assert any("2 stages" in words for words in answer.certificate.assumptions)
+
+
+def test_sql_around_statistics_that_does_not_end_is_stopped(tmp_path: Path) -> None:
+    with opened(tmp_path) as san:
+        limits = replace(san.policy.engine, deadline_seconds=1.0)
+        san.session.policy = replace(san.policy, engine=limits)
+        ages = "SELECT age AS k, COUNT(*) AS n FROM people GROUP BY age"
+        many = f"WITH t AS ({ages}) SELECT COUNT(*) AS c FROM "
+        names = ", ".join(f"t AS t{number}" for number in range(8))
+        with pytest.raises(Refused, match="takes more than 1 seconds"):
+            san.query(f"{many}{names} WHERE t0.n + t1.n + t2.n + t3.n > t4.n * t5.n", epsilon=1)
+        assert san.query(f"{many}t", epsilon=1).cached
+        assert spent(san) == 1

@@ -75,10 +75,12 @@ def test_no_exact_number_reaches_the_sql_around_statistics(
     texts: list[str] = []
     run = outer.run_on_tables
 
-    def watching(text: str, parameters: list[object], tables: Mapping[str, pa.Table]) -> pa.Table:
+    def watching(
+        text: str, parameters: list[object], tables: Mapping[str, pa.Table], seconds: float
+    ) -> pa.Table:
         texts.append(text)
         seen.append(tables)
-        return run(text, parameters, tables)
+        return run(text, parameters, tables, seconds)
 
     released: list[object] = []
     stream = Lease.stream

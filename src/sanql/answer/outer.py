@@ -16,8 +16,9 @@ import numpy as np
 
 from sanql.answer.content import arrow_type
 from sanql.answer.outer_arithmetic import Ends
+from sanql.answer.outer_engine import run_on_tables
 from sanql.answer.outer_intervals import OuterIntervals
-from sanql.answer.post_process import Shown, run_on_tables
+from sanql.answer.post_process import Shown
 from sanql.compile import compile_outer
 from sanql.measurements import Reals
 from sanql.policy import Column, Table
@@ -44,8 +45,9 @@ def show_outer(
     public: Mapping[str, pyarrow.Table],
     tables: Mapping[str, Table],
     confidence: Fraction,
+    seconds: float,
 ) -> Shown:
-    """Return the answer to a question over the answers to its statistics.
+    """Return the answer to a question over the answers to its statistics, within so many seconds.
 
     `public` are the public tables that it reads, `tables` the policy's. An interval that rests on several
     noisy numbers rests on intervals of each that hold together (Bonferroni).
@@ -68,7 +70,7 @@ def show_outer(
     known = {**tables, **{name: _with_ends(query.tables[name], given[name]) for name in answers}}
     read = {name: known[name] for name in given}
     sent = compile_outer(extended, read)
-    rows = run_on_tables(sent.sql, list(sent.parameters), given)
+    rows = run_on_tables(sent.sql, list(sent.parameters), given, seconds)
     names = [field.name for field in query.outer.shown]
     kinds = [field.value.facts.type for field in query.outer.shown if field.value is not None]
     shown = rows.select([f"c{i}" for i in range(len(names))]).rename_columns(names)

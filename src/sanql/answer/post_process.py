@@ -5,7 +5,7 @@ It runs in a throw-away in-memory DuckDB that sees the noisy cells and nothing e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -260,21 +260,12 @@ def _input(
 
 def run_on_cells(sql: str, parameters: list[object], cells: pyarrow.Table) -> pyarrow.Table:
     """Return what SQL over the table `cells` yields, in an engine that sees nothing else."""
-    return run_on_tables(sql, parameters, {"cells": cells})
-
-
-def run_on_tables(
-    sql: str, parameters: list[object], tables: Mapping[str, pyarrow.Table]
-) -> pyarrow.Table:
-    """Return what SQL over these tables yields, in an engine that sees nothing else."""
     connection = _database().cursor()
     try:
-        for name, table in tables.items():
-            connection.register(name, table)
+        connection.register("cells", cells)
         return connection.sql(sql, params=parameters).to_arrow_table()
     finally:
-        for name in tables:
-            connection.unregister(name)
+        connection.unregister("cells")
         connection.close()
 
 

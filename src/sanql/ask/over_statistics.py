@@ -65,7 +65,7 @@ def answer_over_statistics(session: Session, request: Request, query: OverStatis
         check_least_price(session.policy, plan.charge)
         raise rehearse(session, request.analyst, [plan], request.said, fresh=fresh)
     found = recorded(session, request.analyst, plan, fresh=fresh)
-    public = public_tables(session, query)  # what they refuse is refused before anything is charged
+    public, version = public_tables(session, query)  # what fails here is not charged
     if found is None:
         for _, question in plan.questions:
             check_not_empty(session, request, question.plan)
@@ -75,6 +75,8 @@ def answer_over_statistics(session: Session, request: Request, query: OverStatis
         found = measure(
             session, request.analyst, plan, request.said, certify, fresh=fresh, reading=reading
         )
+    if public and version != found.version:  # a version was opened meanwhile
+        public, _ = public_tables(session, query)
     return show_over_statistics(session, request, query, plan, found, public)
 
 
@@ -128,7 +130,8 @@ def show_over_statistics(
     """Return the answer that noisy cells on record are."""
     confidence = request.options.confidence
     shown_at = _shown_at(plan, found.levels, request.display)
-    shown = show_outer(query, shown_at, public, session.tables, confidence)
+    seconds = session.policy.engine.deadline_seconds
+    shown = show_outer(query, shown_at, public, session.tables, confidence, seconds)
     return Answer(
         content=MeasuredContent(shown.table, shown.intervals),
         confidence=confidence,
@@ -176,11 +179,13 @@ def names_with_intervals(
     return outer_names_with_intervals(query, own)
 
 
-def public_tables(session: Session, query: OverStatistics) -> dict[str, pyarrow.Table]:
-    """Return the public tables that a question over answers reads, by name: the columns that it uses."""
+def public_tables(
+    session: Session, query: OverStatistics
+) -> tuple[dict[str, pyarrow.Table], int | None]:
+    """Return the public tables that a question over answers reads, and of which version they are."""
     reads = public_reads(query, session.tables)
     if not reads:
-        return {}
+        return {}, None
     opened = session.data.open()
     found = {}
     for name, read in reads.items():
@@ -189,7 +194,7 @@ def public_tables(session: Session, query: OverStatistics) -> dict[str, pyarrow.
             rows = opened.workers.run(sent)
         found[name] = rows.rename_columns([field.name for field in read.shown])
     session.data.check(opened)
-    return found
+    return found, opened.version.number
 
 
 def stages_read(query: OverStatistics, plan: StagedPlan) -> Reading:

@@ -210,7 +210,9 @@ def _over_statistics(
     if plan.digest(session.name_of_data(version)) != asked.question:
         raise not_as_it_was(asked.number)
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
-    public = public_tables(session, query)
+    public, now = public_tables(session, query)
+    if public and now != version:  # public tables are read as they are
+        raise not_as_it_was(asked.number)
     return show_over_statistics(session, request, query, plan, cells, public)
 
 
