@@ -41,6 +41,7 @@ OVER = [
 TIMES = 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", OVER)
 def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path, sql: str) -> None:
     with opened(tmp_path) as san:

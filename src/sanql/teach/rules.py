@@ -119,7 +119,7 @@ RULES = (
          "epsilon_below_least",
          "delta_invalid", "delta_needed", "confidence_invalid", "accuracy_invalid", "accuracy_impossible",
          "accuracy_needs_rows", "accuracy_needs_bounds", "accuracy_not_applicable", "analyst_needed",
-         "analyst_unknown", "closed", "extra_missing"),
+         "analyst_unknown", "closed", "extra_missing", "no_picture", "picture_form"),
     ),
     RefusalRule(
         "The data have versions",
