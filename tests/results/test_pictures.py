@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -145,3 +147,12 @@ def test_dates_stand_where_they_are() -> None:
     made = vega_lite(Drawn("lines", "day", None, (Panel("", "n", marks),), "caption"))
     assert made["data"]["values"][1]["place"] == "2024-02-01"
     assert made["layer"][1]["encoding"]["x"]["type"] == "temporal"
+
+
+def test_a_notebook_shows_a_certificate_in_sentences_and_as_text(san: San) -> None:
+    answer = san.query(BY_TOWN, epsilon=1)
+    shown = answer.certificate._repr_html_()
+    assert "epsilon-differential privacy: epsilon 1, delta 0" in shown
+    assert html.escape(str(answer.certificate.meaning["words"])) in shown
+    hostile = replace(answer.certificate, unit="<script>alert(1)</script>\u202e")
+    assert "<script>" not in hostile._repr_html_() and "\u202e" not in hostile._repr_html_()
