@@ -72,7 +72,8 @@ def test_questions_over_statistics_take_parameters_and_are_charged_once(
     before = left(ana)
     cursor = ana.cursor(binary=binary)
     cursor.execute(
-        f"{share} WHERE age > %s AND age > (SELECT AVG(age) FROM people) GROUP BY sex", (3,)
+        f"{share} WHERE age > %s AND age > (SELECT AVG(age) FROM people) GROUP BY sex",
+        (3 + binary,),
     )
     rows = cursor.fetchall()
     assert [column.name for column in cursor.description or ()] == ["sex", "share"]
