@@ -51,7 +51,6 @@ SELECT dest, COUNT(*) AS flights FROM flights GROUP BY dest HAVING COUNT(*) > 50
 SELECT tailnum, COUNT(*) AS flights FROM flights GROUP BY tailnum ORDER BY flights DESC LIMIT 10;
 
 -- flights: share of each carrier
--- refused: window_over_aggregates
 SELECT carrier, 1.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM flights GROUP BY carrier;
 
 -- flights: summer flights by origin

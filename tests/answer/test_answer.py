@@ -134,10 +134,10 @@ def test_frames_hold_the_same_rows(answered: Answered) -> None:
     answer = by_city(answered, ["a", "b"])
     rows = answer.rows
     assert isinstance(answer.to_pandas(), pd.DataFrame)
-    assert [tuple(row) for row in answer.to_pandas().itertuples(index=False)] == rows
+    assert [tuple(row) for row in answer.to_pandas(intervals=False).itertuples(index=False)] == rows
     assert isinstance(answer.to_polars(), pl.DataFrame)
-    assert answer.to_polars().rows() == rows
-    assert list(zip(*answer.to_arrow().to_pydict().values(), strict=True)) == rows
+    assert answer.to_polars(intervals=False).rows() == rows
+    assert list(zip(*answer.to_arrow(intervals=False).to_pydict().values(), strict=True)) == rows
     assert [tuple(row) for row in answer.to_dict()["rows"]] == rows
     assert answer.columns == ["city", "n", "<b>mean"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,16 +22,19 @@ from privacy.kernel import (
     write_database,
     write_files,
 )
+from privacy.over_grammar import drawn_answers
 from privacy.partition import partition
 from privacy.stages import Split
 from sanql.catalog.description import PreparedSource
+from sanql.compile import ReleasedAnswer
 from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
 from sanql.kernel.messages import Statement
 from sanql.parse.question import parse
 from sanql.plan.level import Level
 from sanql.plan.plan import outline, price
-from sanql.policy.model import Policy, RowUnit
+from sanql.policy.model import Policy, RowUnit, Table
+from sanql.question import OverStatistics, PublicQuery, Query
 
 Others = Sequence[tuple[Path, Settings]]
 EPSILON, DELTA = Fraction(1), Fraction(1, 1000)
@@ -73,15 +76,33 @@ def ask(
     }
     try:
         query = parse(sql, tables).query
-        outlined = outline(query, tables, policy.neighbours, groups)
-        planned = price(outlined, EPSILON, DELTA)
+        levels, released = _levels(query, tables, policy, groups, random.Random(secret))
         sent, in_parts = (
-            [compile_plan(level, layout, secret) for level in planned.levels]
+            [compile_plan(level, layout, secret, released) for level in levels]
             for layout in (source, replace(source, parts=UNIT_PARTS))
         )
     except Refused as refused:
         return refused.code
-    return Asked(sql, tuple(zip(planned.levels, sent, strict=True)), tuple(in_parts))
+    return Asked(sql, tuple(zip(levels, sent, strict=True)), tuple(in_parts))
+
+
+def _levels(
+    query: Query | PublicQuery | OverStatistics,
+    tables: Mapping[str, Table],
+    policy: Policy,
+    groups: int | None,
+    rng: random.Random,
+) -> tuple[list[Level], list[ReleasedAnswer]]:
+    """Return what is measured for a question, and drawn answers that its later stages read."""
+    statistics, released = [query], []
+    if isinstance(query, OverStatistics):
+        statistics = [each.query for each in query.statistics]
+        released, tables = drawn_answers(query, rng), {**tables, **query.tables}
+    levels = []
+    for each in statistics:
+        outlined = outline(each, tables, policy.neighbours, groups)  # type: ignore[arg-type]
+        levels += price(outlined, EPSILON, DELTA).levels
+    return levels, released
 
 
 class Examination:

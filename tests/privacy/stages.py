@@ -18,6 +18,7 @@ from privacy.grammar import Grammar
 from privacy.kernel import Schema
 from privacy.mixed_grammar import MixedGrammar
 from privacy.nested_grammar import NestedGrammar
+from privacy.over_grammar import OverGrammar
 from sanql.policy.model import Neighbours, Policy
 
 Row = dict[str, Any]
@@ -168,5 +169,12 @@ STAGES = (
         chains.write_policy,
         _chained,
         lambda rng: NestedGrammar(rng).question,
+    ),
+    Stage(
+        "over",
+        chains.ENGINE,
+        chains.write_policy,
+        _chained,
+        lambda rng: OverGrammar(rng).question,
     ),
 )

@@ -43,7 +43,7 @@ def test_csv_and_arrow_hold_what_the_local_answer_holds(hospital: Served) -> Non
         none = ana.post("/v1/query", json=body, headers={"accept": "image/png"})
     local = San(hospital.datasets[0].session, "ana").query(sql, epsilon="0.1")
     assert csv.text == local.to_csv() and csv.headers["content-type"].startswith("text/csv")
-    assert pyarrow.ipc.open_stream(io.BytesIO(arrow.content)).read_all() == local.to_arrow()
+    assert pyarrow.ipc.open_stream(io.BytesIO(arrow.content)).read_all() == local.table
     assert none.status_code == 406 and none.json()["code"] == "form_unknown"
 
 
@@ -200,9 +200,7 @@ def test_a_long_public_answer_is_the_local_one_in_every_form(tmp_path: Path) -> 
         assert csv.text == local.to_csv()
         stream = {"accept": "application/vnd.apache.arrow.stream"}
         arrow = ana.post("/v1/query", json={"sql": sql}, headers=stream)
-        assert (
-            pyarrow.ipc.open_stream(io.BytesIO(arrow.content)).read_all().equals(local.to_arrow())
-        )
+        assert pyarrow.ipc.open_stream(io.BytesIO(arrow.content)).read_all().equals(local.table)
         none = ana.post("/v1/query", json={"sql": "SELECT * FROM codes WHERE id < 0"}).json()
         assert none["rows"] == [] and len(none["columns"]) == 4
 

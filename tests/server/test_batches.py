@@ -56,7 +56,7 @@ def test_a_batch_is_the_local_one_in_every_form(hospital: Served) -> None:
     stream = io.BytesIO(arrow.content)
     for answer in answers:
         with pyarrow.ipc.open_stream(stream) as reader:
-            assert reader.read_all() == answer.to_arrow()
+            assert reader.read_all() == answer.table
 
 
 def test_a_key_is_one_charge_whatever_is_sent_under_it(hospital: Served) -> None:

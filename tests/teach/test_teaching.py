@@ -36,6 +36,7 @@ from sanql.plan.keys import PrivateKeys, check_strategy
 from sanql.plan.plan import outline, price
 from sanql.policy import load
 from sanql.policy.model import Column, ColumnUnit, Table, ViaUnit
+from sanql.question.over_statistics import OverStatistics
 from sanql.question.public_query import PublicQuery
 from sanql.teach.nearest.search import CANDIDATES_MAX, WORDS_MAX, WORDS_READ_MAX, teach
 
@@ -67,7 +68,7 @@ MORE = {
     "subquery_columns": "SELECT COUNT(*) FROM people WHERE city IN (SELECT city, city FROM cities)",
     "window_offset": "SELECT COUNT(*) FROM (SELECT LAG(age, age) OVER (PARTITION BY person_id ORDER BY age) AS x FROM people) AS t",
     "window_order": "SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY person_id) AS x FROM people) AS t",
-    "window_over_aggregates": "SELECT city, COUNT(*) / SUM(COUNT(*)) OVER () FROM people GROUP BY city",
+    "window_over_aggregates": "SELECT age, SUM(COUNT(*)) OVER () FROM people GROUP BY city",
     "bounds_too_wide": "SELECT SUM(CASE WHEN big > 0 THEN 10000000000000000 ELSE 0 END) FROM people",
     "limits_missing": "SELECT COUNT(*) FROM undecided",
 }  # fmt: skip
@@ -91,8 +92,14 @@ Taught = tuple[Refusal, Refused]
 
 def planned(question: Question, tables: Tables) -> None:
     """Plan a question that has been read, or refuse it."""
-    if not isinstance(question.query, PublicQuery):
-        price(outline(question.query, tables, "add-remove"), Fraction(1), Fraction(1, 10**9))
+    if isinstance(question.query, PublicQuery):
+        return
+    queries = [question.query]
+    if isinstance(question.query, OverStatistics):
+        queries = [each.query for each in question.query.statistics]
+        tables = {**tables, **question.query.tables}
+    for query in queries:
+        price(outline(query, tables, "add-remove"), Fraction(1), Fraction(1, 10**9))
 
 
 def refusal(code: str, asked: QuestionText, tables: Tables) -> Refusal:
@@ -280,8 +287,6 @@ NEAREST = [
     ("SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY age) AS r FROM people) AS t", "SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY people.person_id ORDER BY age) AS r FROM people) AS t"),
     ("SELECT COUNT(*) FROM people AS a JOIN people AS b ON a.city = b.city", "SELECT COUNT(*) FROM people AS a JOIN people AS b ON a.city = b.city WHERE a.person_id = b.person_id"),
     ("SELECT DISTINCT ON (city) city, COUNT(*) FROM people GROUP BY city", "SELECT city, COUNT(*) FROM people GROUP BY city"),
-    ("SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)", "SELECT AVG(age) FROM people"),
-    ("SELECT MAX(n) FROM (SELECT city, SUM(age) AS n FROM people GROUP BY city) AS t", "SELECT city, SUM(age) AS n FROM people GROUP BY city"),
     ("SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM people q WHERE q.age > 3)", "SELECT COUNT(*) FROM people AS p WHERE EXISTS(SELECT 1 FROM people AS q WHERE q.age > 3 AND q.person_id = p.person_id)"),
     ("SELECT MAX(person_id) FROM people", "SELECT COUNT(DISTINCT person_id) FROM people"),
     ("SELECT COUNT(*) FROM people WHERE COUNT(*) > 3", "SELECT COUNT(*) FROM people HAVING COUNT(*) > 3"),
@@ -305,9 +310,6 @@ NEAREST = [
     ("SELECT age + 1 FROM people", "SELECT COUNT(*) FROM people"),
     ("SELECT weight, COUNT(*) FROM people GROUP BY weight", "SELECT ROUND(weight, 2), COUNT(*) FROM people GROUP BY ROUND(weight, 2)"),
     ("SELECT SUM(age CLAMPED BETWEEN 0 AND 9), SUM(agee) FROM people", "SELECT SUM(age, contribution_bounds_per_group => (0, 9)), SUM(age) FROM people"),
-    ("SELECT city, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY city ORDER BY share DESC", "SELECT city, COUNT(*) FROM people GROUP BY city"),
-    ("SELECT city, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) FROM people GROUP BY city ORDER BY n", "SELECT city, COUNT(*) AS n FROM people GROUP BY city ORDER BY n"),
-    ("SELECT YEAR(born) AS y, SUM(SUM(age)) OVER (ORDER BY YEAR(born)) FROM people GROUP BY YEAR(born)", "SELECT YEAR(born) AS y, SUM(age) FROM people GROUP BY YEAR(born)"),
     ("SELECT city, AVG(age) FROM people GROUP BY city ORDER BY age DESC", "SELECT city, AVG(age) FROM people GROUP BY city ORDER BY AVG(age) DESC"),
     ("SELECT city, COUNT(*) FROM people GROUP BY city ORDER BY age LIMIT 3", "SELECT city, COUNT(*) FROM people GROUP BY city"),
     ("SELECT city, COUNT(*) FROM people GROUP BY city HAVING age > 5 AND COUNT(*) > 9", "SELECT city, COUNT(*) FROM people WHERE age > 5 GROUP BY city HAVING COUNT(*) > 9"),
@@ -409,7 +411,6 @@ HINTS = [
     ("SELCET COUNT(*) FROM people", "not_sql", "did you mean SELECT?"),
     ("SELECT TOP 3 PERCENT city, COUNT(*) FROM people GROUP BY city", "limit_invalid", "write TOP 10, or LIMIT 10"),
     ("SELECT TOP(3), COUNT(*) FROM people", "construct_unsupported", "write LIMIT 3 at the end"),
-    ("SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM rows", "not_a_select", "ask each SELECT by itself"),
     ("SELECT COUNT(*) FROM (SELECT city FROM people EXCEPT SELECT city FROM cities) AS t", "subquery_unsupported", "for EXCEPT x NOT IN (SELECT x …)"),
     ("SELECT COUNT(*) FROM people WHERE (city, age) IN (('Rome', 3), ('Oslo', 4))", "construct_unsupported", "compare the values one by one: (a = 1 AND b = 2)"),
     ("SELECT COUNT(*) FROM people WHERE city > ANY(ARRAY['Rome', 'Oslo'])", "construct_unsupported", "write x IN ('a', 'b')"),
@@ -419,8 +420,8 @@ HINTS = [
     ("SELECT AVG(m) FROM (SELECT MEDIAN(age) AS m FROM people GROUP BY person_id) AS t", "construct_unsupported", "inside a subquery use COUNT, COUNT_IF, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND"),
     ("SELECT AVG(m) FROM (SELECT STDDEV(age) FILTER (WHERE member) AS m FROM people GROUP BY person_id) AS t", "construct_unsupported", "inside a subquery use COUNT"),
     ("SELECT AVG(m) FROM (SELECT MEDIAN(age) OVER (PARTITION BY person_id) AS m FROM people) AS t", "construct_unsupported", "over a window use ROW_NUMBER"),
-    ("SELECT RANK() OVER (ORDER BY COUNT(*)) FROM people", "window_over_aggregates", "running totals outside"),
-    ("SELECT city FROM people GROUP BY city ORDER BY SUM(age) OVER ()", "window_over_aggregates", "running totals outside"),
+    ("SELECT age, RANK() OVER (ORDER BY COUNT(*)) FROM people", "window_over_aggregates", "running totals around them"),
+    ("SELECT city FROM people GROUP BY city ORDER BY SUM(age) OVER ()", "window_over_aggregates", "running totals around them"),
     ("SELECT SUM(age) OVER (PARTITION BY city) FROM people", "construct_unsupported", "GROUP BY the columns"),
     ("SELECT MAX(city) FROM people", "type_mismatch", "COUNT(DISTINCT x)"),
 ]  # fmt: skip
@@ -482,6 +483,16 @@ def test_refusals_of_plans_and_wishes_quote_what_was_typed(tables: Tables) -> No
             "other_levels",
             outlined("SELECT COUNT(*) FROM people GROUP BY CUBE (city)", tables),
             "CUBE",
+        ),
+        (
+            "over_statistics",
+            lambda: (
+                parse(
+                    "SELECT city, COUNT(*) / SUM(COUNT(*)) OVER () FROM people GROUP BY city",
+                    tables,
+                ).private
+            ),
+            "noisy answers",
         ),
         ("public_only", lambda: parse("SELECT city FROM cities", tables).private, "public tables"),
     ]

@@ -64,6 +64,29 @@ def test_parameters_are_the_constants_they_stand_for(
     assert left(ana) == before and again == cursor.fetchall()
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_questions_over_statistics_take_parameters_and_are_charged_once(
+    ana: psycopg.Connection[tuple[Any, ...]], binary: bool
+) -> None:
+    share = "SELECT sex, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people "
+    before = left(ana)
+    cursor = ana.cursor(binary=binary)
+    cursor.execute(
+        f"{share} WHERE age > %s AND age > (SELECT AVG(age) FROM people) GROUP BY sex",
+        (3 + binary,),
+    )
+    rows = cursor.fetchall()
+    assert [column.name for column in cursor.description or ()] == ["sex", "share"]
+    assert abs(sum(percent for _, percent in rows) - 100) < 1e-6
+    spent = left(ana)
+    assert spent != before
+    spelled = (
+        f"{share} WHERE age > {3 + binary} AND age > (SELECT AVG(age) FROM people) GROUP BY sex"
+    )
+    assert ana.execute(spelled).fetchall() == rows  # type: ignore[arg-type]
+    assert left(ana) == spent
+
+
 def test_describing_runs_nothing_and_spends_nothing(talk: Talk, hospital: Served) -> None:
     asked = asked_so_far(hospital, "bo")
     text = BY_SEX.format("$1") + " HAVING COUNT(*) > $2 LIMIT $3"

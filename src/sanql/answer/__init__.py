@@ -15,7 +15,8 @@ from sanql.answer.levels import (
     noise_by_column,
     show_levels,
 )
-from sanql.answer.post_process import arrange, run_on_cells
+from sanql.answer.outer import outer_names_with_intervals, show_outer
+from sanql.answer.post_process import Shown, arrange, run_on_cells
 
 __all__ = [
     "AS_THEY_ARE",
@@ -23,6 +24,7 @@ __all__ = [
     "LevelCells",
     "MeasuredContent",
     "QuestionCells",
+    "Shown",
     "arrange",
     "arrow_type",
     "cells_of_questions",
@@ -30,7 +32,9 @@ __all__ = [
     "check_plain",
     "columns_with_intervals",
     "noise_by_column",
+    "outer_names_with_intervals",
     "run_on_cells",
     "show_levels",
+    "show_outer",
     "widened_half_width",
 ]

@@ -16,6 +16,7 @@ from sanql.ask.explain import explain_noisy
 from sanql.ask.find_bounds import find_bounds, look_up_bounds, read_question
 from sanql.ask.measure import measure, recorded
 from sanql.ask.once import once
+from sanql.ask.over_statistics import answer_over_statistics, refuse_missing_bounds
 from sanql.ask.own_history import rebuilt_as
 from sanql.ask.price import check_least_price, price_question
 from sanql.ask.rehearse import rehearse
@@ -30,7 +31,7 @@ from sanql.compile import compile_public_query
 from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
 from sanql.plan import ParsedQuestion, Plan
-from sanql.question import PublicQuery
+from sanql.question import OverStatistics, PublicQuery
 from sanql.results import Answer
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
     parsed = read_question(session, request)
     if isinstance(parsed.question.query, PublicQuery):
         return publicly(session, request, parsed.question.query)
+    if isinstance(parsed.question.query, OverStatistics):
+        refuse_missing_bounds(parsed)
+        return answer_over_statistics(session, request, parsed.question.query)
     if session.ledger.scratch:
         raise _rehearsal(session, request, parsed)
     question = find_bounds(session, request, parsed)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from sanql.answer import arrow_type, columns_with_intervals
 from sanql.ask.answer_exactly import columns_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
+from sanql.ask.over_statistics import names_with_intervals
 from sanql.ask.price import price_question
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
 from sanql.compile import compile_public_query
 from sanql.plan import ParsedQuestion
-from sanql.question import PublicQuery
+from sanql.question import OverStatistics, PublicQuery
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,6 +36,11 @@ def answer_columns(session: Session, request: Request) -> pyarrow.Schema:
         query = read_question(session, request).question.query
         if isinstance(query, PublicQuery):
             return _public_columns(session, query)
+        if isinstance(query, OverStatistics):
+            fields = [
+                (f.name, f.value.facts.type) for f in query.outer.shown if f.value is not None
+            ]
+            return pa.schema([(name, arrow_type(kind)) for name, kind in fields])
         return pa.schema([(o.name, arrow_type(o.expression.facts.type)) for o in query.outputs])
 
 
@@ -45,6 +51,8 @@ def interval_columns(session: Session, request: Request) -> frozenset[str]:
         parsed: ParsedQuestion = read_question(session, request)
         if request.options.exact or isinstance(parsed.question.query, PublicQuery):
             return frozenset()
+        if isinstance(parsed.question.query, OverStatistics):
+            return names_with_intervals(session, request, parsed.question.query)
         plan = price_question(session, request, look_up_bounds(session, request, parsed))
         return columns_with_intervals(plan, request.options.confidence, request.display)
 

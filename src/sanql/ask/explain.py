@@ -13,6 +13,8 @@ from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.explanation import explanation_of, explanation_of_public
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import recorded
+from sanql.ask.over_statistics import refuse_missing_bounds
+from sanql.ask.over_statistics_explained import explain_over_statistics
 from sanql.ask.price import check_least_price, is_at_least_price, price_question
 from sanql.ask.rehearse import is_rehearsed
 from sanql.ask.request import Request
@@ -21,7 +23,7 @@ from sanql.ask.teaching import teaching
 from sanql.compile import compile_plan, compile_public_query
 from sanql.errors import BudgetExceeded
 from sanql.plan import Plan
-from sanql.question import PublicQuery
+from sanql.question import OverStatistics, PublicQuery
 from sanql.results import ExactExplanation, Explanation
 
 
@@ -39,6 +41,9 @@ def explain_noisy(session: Session, request: Request) -> Explanation:
     parsed = read_question(session, request)
     if isinstance(parsed.question.query, PublicQuery):
         return _explain_publicly(session, request, parsed.question.query)
+    if isinstance(parsed.question.query, OverStatistics):
+        refuse_missing_bounds(parsed)
+        return explain_over_statistics(session, request, parsed.question.query)
     question = look_up_bounds(session, request, parsed, width=WIDTHS[0])
     explanation = _explain(session, request, question)
     if not question.missing_bounds:

@@ -50,9 +50,9 @@ def explanation_of(
         cached=cached,
         confidence=confidence,
         expected=expected_of(plan, confidence, display),
-        hidden=() if several else tuple(_hidden(plan.levels[0])),
+        hidden=() if several else tuple(hidden_groups(plan.levels[0])),
         certificate=with_bounds_certified(certificate, plan, question),
-        statement=_all_of(statements),
+        statement=all_statements(statements),
         notes=(
             *display.in_words(),
             *certificate.rows_left_out,
@@ -85,7 +85,7 @@ def explanation_of_public(
     )
 
 
-def _all_of(statements: tuple[Statement, ...]) -> Statement:
+def all_statements(statements: tuple[Statement, ...]) -> Statement:
     """Return what is sent to the engine, one statement after the other."""
     return Statement(
         ";\n".join(sent.sql for sent in statements),
@@ -100,7 +100,7 @@ def _levels(plan: Plan, statements: tuple[Statement, ...]) -> list[LevelExplaine
         LevelExplained(
             name,
             epsilon_upper(level.charge.events, plan.charge.delta),
-            tuple(_hidden(level)),
+            tuple(hidden_groups(level)),
             sent,
         )
         for name, level, sent in zip(plan.names, plan.levels, statements, strict=True)
@@ -157,7 +157,7 @@ def _by_choice(level: Level, index: int, confidence: Fraction) -> str:
     )
 
 
-def _hidden(level: Level) -> list[tuple[int, float]]:
+def hidden_groups(level: Level) -> list[tuple[int, float]]:
     """Return how likely groups of several sizes are to appear, where keys are selected.
 
     By weights, they are groups of units that are in no other.

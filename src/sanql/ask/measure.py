@@ -17,7 +17,7 @@ from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
 from sanql.ask.session import Session
 from sanql.ask.time_steps import time_in_steps
-from sanql.compile import compile_plan
+from sanql.compile import ReleasedAnswer, compile_plan, rows_given
 from sanql.engines import Lease, unavailable
 from sanql.errors import Unavailable
 from sanql.interrupts import cancelled, charging, is_cancelled, stoppable
@@ -80,6 +80,14 @@ def recorded_of(
     return RecordedCells(LevelCells.from_bytes(content, plan), version, True, content)
 
 
+Reading = Callable[[int, Sequence[NoisyCells] | None], Sequence[ReleasedAnswer]]
+"""What a level reads of noisy answers of levels before it, without rows where there are no cells yet."""
+
+
+def _reading_nothing(level: int, cells: Sequence[NoisyCells] | None) -> Sequence[ReleasedAnswer]:
+    return ()
+
+
 def measure(
     session: Session,
     analyst: str,
@@ -88,11 +96,13 @@ def measure(
     certify: Callable[[], bytes] = lambda: b"",
     *,
     fresh: bool = False,
+    reading: Reading = _reading_nothing,
 ) -> RecordedCells:
     """Return the cells of a plan that is not on record; the ledger keeps what was `asked` for them.
 
     `certify` makes the certificate that is kept with them; it is called while the engine is busy. Nothing
-    is charged before a worker has the data open, and can plan what it is asked.
+    is charged before a worker has the data open, and can plan what it is asked. `reading` says what
+    levels read of the answers of others, which are there by the time those run.
     """
     if session.ledger.scratch:
         raise rehearse(session, analyst, [plan], asked, fresh=fresh)
@@ -105,14 +115,16 @@ def measure(
         known = None if fresh else recorded_of(session, analyst, plan, about.number, about.formerly)
         if known is not None:
             return known
+        before = [reading(number, None) for number in range(len(plan.levels))]
         sent = [
-            compile_plan(level, opened.source, session.sampler.secret()) for level in plan.levels
+            compile_plan(level, opened.source, session.sampler.secret(), released)
+            for level, released in zip(plan.levels, before, strict=True)
         ]
-        for level, statement in zip(plan.levels, sent, strict=True):
-            opened.trials.check(level, statement)
+        for level, statement, released in zip(plan.levels, sent, before, strict=True):
+            opened.trials.check(level, statement, released)
         with time_in_steps(), opened.workers.lease() as lease:
             certificate = cache(certify)  # made while the engine is busy, and once
-            run = partial(_run, session, plan, opened, lease, sent, certificate)
+            run = partial(_run, session, plan, opened, lease, sent, certificate, reading)
             about_it = replace(asked, version=about.number, within=plan.within)
             reserve = partial(session.ledger.reserve, analyst, digest, plan.charge, about_it)
             cells, remaining = _charged(session, plan, reserve, run, certificate)
@@ -159,13 +171,14 @@ def _run(
     lease: Lease,
     sent: Sequence[Statement],
     meanwhile: Callable[[], object],
+    reading: Reading,
 ) -> LevelCells:
     """Return noisy cells, or raise the one error there is; the engine is free for others by then."""
     try:
         with lease, stoppable("charged; the engine computes", lease.stop):
             lease.begin()
             deadline = time.monotonic() + plan.answers * session.policy.engine.deadline_seconds
-            cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline)
+            cells = noisy_cells(lease, plan, sent, session.sampler, meanwhile, deadline, reading)
         session.data.check(opened)
         return cells
     except Exception:
@@ -182,12 +195,14 @@ def noisy_cells(
     sampler: Sampler,
     meanwhile: Callable[[], object],
     deadline: float,
+    reading: Reading = _reading_nothing,
 ) -> LevelCells:
     """Return the noisy cells of every level; all of them have the time that their answers have."""
-    noisy = []
+    noisy: list[NoisyCells] = []
     for number, (level, statement) in enumerate(zip(plan.levels, sent, strict=True)):
         noise = partial(NoiseStage, level, sampler)
         left = deadline - time.monotonic() if number else math.inf
         busy = None if number else meanwhile
-        noisy.append(lease.stream(statement, noise, busy, left))
+        given = rows_given(statement, reading(number, noisy))
+        noisy.append(lease.stream(given, noise, busy, left))
     return LevelCells(tuple(noisy))

@@ -16,6 +16,7 @@ from sanql.answer import LevelCells
 from sanql.ask.answer_exactly import recorded_exactly
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import RecordedCells
+from sanql.ask.over_statistics import plan_statistics, public_tables, show_over_statistics
 from sanql.ask.price import known_units, price_with
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session
@@ -23,6 +24,7 @@ from sanql.ask.shown_answer import Certifying, show_recorded
 from sanql.ask.typed_values import NotReadable, from_plain
 from sanql.errors import Refused
 from sanql.parse import QuestionText
+from sanql.question import OverStatistics
 from sanql.results import Answer, HistoryEntry
 
 BATCH = "batch of"
@@ -167,6 +169,8 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     version = newest if note.version is None else note.version
     about = version, formerly if version == newest else ""
     parsed = read_question(session, request)
+    if isinstance(parsed.question.query, OverStatistics):
+        return _over_statistics(session, request, parsed.question.query, asked, note)
     question = look_up_bounds(session, request, parsed, known_as=about)
     if question.missing_bounds or note.within is None:
         raise not_as_it_was(asked.number)
@@ -183,6 +187,33 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     return show_recorded(
         session, request, Certifying(plan, request, question, session.profiles.now()), cells
     )
+
+
+def _over_statistics(
+    session: Session,
+    request: Request,
+    query: OverStatistics,
+    asked: AskedQuestion,
+    note: AskedNote,
+) -> Answer:
+    """Plan statistics as they were planned then, and show what was recorded of them."""
+    newest, _ = session.data.known_as()
+    version = newest if note.version is None else note.version
+    content = session.ledger.questions.answer(asked)
+    if note.within is None or content is None:
+        raise not_as_it_was(asked.number)
+    options = replace(
+        request.options, epsilon=note.within.epsilon, delta=note.within.delta, fresh=False
+    )
+    request = replace(request, options=options)
+    plan = plan_statistics(session, request, query)
+    if plan.digest(session.name_of_data(version)) != asked.question:
+        raise not_as_it_was(asked.number)
+    cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
+    public, now = public_tables(session, query)
+    if public and now != version:  # public tables are read as they are
+        raise not_as_it_was(asked.number)
+    return show_over_statistics(session, request, query, plan, cells, public)
 
 
 @contextmanager

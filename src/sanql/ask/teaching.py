@@ -12,7 +12,7 @@ from sanql.compile import compile_plan, compile_public_query
 from sanql.errors import Refused
 from sanql.parse import Question, QuestionText
 from sanql.plan import outline, price, with_guessed_bounds
-from sanql.question import PublicQuery
+from sanql.question import OverStatistics, PublicQuery
 from sanql.teach import teach
 
 
@@ -30,6 +30,11 @@ def _accept(session: Session, question: Question) -> None:
     """Plan a question as if it had been asked; refuse what would be refused."""
     if isinstance(question.query, PublicQuery):
         compile_public_query(question.query, session.description, session.tables)
+        return
+    if isinstance(question.query, OverStatistics):
+        tables = {**session.tables, **question.query.tables}
+        for statistic in question.query.statistics:
+            outline(statistic.query, tables, session.policy.neighbours)
         return
     outlined = outline(question.private, session.tables, session.policy.neighbours)
     for level in price(outlined, Fraction(1), Fraction(1, 10**9)).levels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -69,13 +70,21 @@ def _text(sql: str) -> str:
 
 
 @click.command()
-@asking(["table", "json", "csv", "arrow"])
+@asking(["table", "json", "csv", "arrow", "bars"])
+@click.option(
+    "--plot",
+    "picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw the answer too: .png, .svg or .pdf, or .json for Vega-Lite.",
+)
 def query(
     policy: Path,
     analyst: str | None,
     form: str,
     sql: str,
     parameters: tuple[str, ...],
+    picture: Path | None,
     **options: Any,
 ) -> None:
     """Ask SQL (or - to read it) and pay for the answer; an identical question is free."""
@@ -85,6 +94,8 @@ def query(
         with open_here(policy, analyst) if place is None else open_there(place) as san:
             answer = san.query(_text(sql), parameters=values, **options)
         write_answer(answer, form)
+        if picture is not None:
+            _draw(answer, picture)
 
 
 def write_answer(answer: Answer, form: str) -> None:
@@ -98,14 +109,25 @@ def write_answer(answer: Answer, form: str) -> None:
         case "arrow":
             from sanql.results import need
 
-            table = answer.to_arrow()
+            table = answer.table
             with need("pyarrow").ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
                 writer.write_table(table)
             _say_beside(answer)
+        case "bars":
+            say(answer.to_text_bars())
         case _:
             from sanql.cli.tables import print_answer
 
             print_answer(answer)
+
+
+def _draw(answer: Answer, picture: Path) -> None:
+    """Write a picture of an answer to a file: Vega-Lite where it ends in .json."""
+    if picture.suffix.lower() == ".json":
+        text = json.dumps(answer.to_vega_lite(), indent=1, ensure_ascii=False)
+        picture.write_text(text + "\n", encoding="utf-8")
+    else:
+        answer.plot(picture)
 
 
 def _say_beside(answer: Answer) -> None:

@@ -3,13 +3,20 @@
 from sanql.compile.cells import CELL_LIMIT
 from sanql.compile.exact_cells import compile_exact_release
 from sanql.compile.expressions.emitter import ENGINE_TYPES, Emitter
+from sanql.compile.outer import OuterStatement, compile_outer, public_reads
+from sanql.compile.released import ReleasedAnswer, rows_given
 from sanql.compile.statement import compile_plan, compile_public_query
 
 __all__ = [
     "CELL_LIMIT",
     "ENGINE_TYPES",
     "Emitter",
+    "OuterStatement",
+    "ReleasedAnswer",
     "compile_exact_release",
+    "compile_outer",
     "compile_plan",
     "compile_public_query",
+    "public_reads",
+    "rows_given",
 ]

@@ -39,6 +39,7 @@ from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells
 from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts, bin_lists
 from sanql.compile.relations import RelationWriter
+from sanql.compile.released import ReleasedAnswer, with_released
 from sanql.kernel import GreedyCount, PartialCells, Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
@@ -49,9 +50,15 @@ _FEW_ROWS = 1_000
 _PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
 
 
-def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
-    """Return the statement that computes a plan's exact cells."""
+def compile_plan(
+    level: Level, layout: Layout, secret: int, released: Sequence[ReleasedAnswer] = ()
+) -> Statement:
+    """Return the statement that computes a plan's exact cells.
+
+    It finds the answers that are `released` to it as finished public tables.
+    """
     public = PublicTables()
+    layout = with_released(layout, released, public)
     rows_are_units = _rows_are_units(level, layout)
     parts = 1 if rows_are_units else layout.parts
     relations = RelationWriter(

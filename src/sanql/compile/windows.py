@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sanql.compile.relations import RelationWriter
 
 # functions whose value depends on which of two equal rows comes first
-PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value"])
+PLACED = frozenset(["row_number", "lag", "lead", "first_value", "last_value", "nth_value", "ntile"])
 AGGREGATED = frozenset(["count", "sum", "avg", "min", "max", "bool_or", "bool_and"])
 TIES = "\x00ties\x00"
 """Where the order of a window goes on with every column that is read, known once all are written."""
@@ -26,7 +26,7 @@ def window_sql(writer: RelationWriter, window: Window) -> str:
         f"NULLS {'FIRST' if item.nulls_first else 'LAST'}"
         for item in window.order
     ]
-    order += [TIES] if window.function in PLACED or window.by_place else []
+    order += [TIES] if is_placed(window) else []
     clauses = [f"PARTITION BY {', '.join(partition)}"] if partition else []
     clauses += [f"ORDER BY {', '.join(order)}"] if order else []
     clauses += [window.frame] if window.frame else []
@@ -47,5 +47,10 @@ def placed_windows(rows: Selected) -> set[Window]:
         for expression in expressions
         if expression is not None
         for node in walk(expression)
-        if isinstance(node, Window) and (node.function in PLACED or node.by_place)
+        if isinstance(node, Window) and is_placed(node)
     }
+
+
+def is_placed(window: Window) -> bool:
+    """Return whether a window's value depends on which of two equal rows comes first."""
+    return window.function in PLACED or window.frame.startswith("ROWS")

@@ -19,14 +19,14 @@ import os
 import shutil
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.catalog import PreparedSource
-from sanql.compile import compile_plan
+from sanql.compile import ReleasedAnswer, compile_plan
 from sanql.engines.duckdb.process import locked_spill
 from sanql.engines.pool import Pool
 from sanql.engines.protocol import Engine
@@ -74,8 +74,8 @@ class Trials:
         self._lock = threading.Lock()
         self._begun: tuple[PreparedSource, Pool] | None = None
 
-    def check(self, level: Level, sent: Statement) -> None:
-        """Raise Refused where the engine cannot plan a level's statement.
+    def check(self, level: Level, sent: Statement, released: Sequence[ReleasedAnswer] = ()) -> None:
+        """Raise Refused where the engine cannot plan a level's statement, which reads no rows of others.
 
         What is tried has columns named as in a copy, follows references, limits all units, and takes them
         at once: how the source is read may hang on its rows, and decides nothing. Where the source is a
@@ -85,7 +85,7 @@ class Trials:
         """
         if self._is_copy and len(sent.in_full()) * self._shorter <= LENGTH_UNTRIED:
             return
-        tried = compile_plan(level, self._plain, secret=0)
+        tried = compile_plan(level, self._plain, 0, released)
         if len(tried.in_full()) <= LENGTH_UNTRIED:
             return
         try:

@@ -19,6 +19,7 @@ from sanql.parse.expressions.type_ranges import (
     may_be_bounded_by_type,
     tables_with_smaller_ranges,
 )
+from sanql.parse.over import may_be_over_statistics, read_over_statistics
 from sanql.parse.relations.equivalents import with_equivalents
 from sanql.parse.relations.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.relations.narrow import narrow
@@ -41,7 +42,7 @@ from sanql.parse.statistics.ranked_values import of_numbers
 from sanql.parse.statistics.spellings import respelled
 from sanql.parse.text.guard import whole_number
 from sanql.parse.text.parameters import QuestionText
-from sanql.parse.text.places import at, place_of
+from sanql.parse.text.places import at, located, place_of
 from sanql.parse.text.proportions import too_deep
 from sanql.parse.text.select import read_select
 from sanql.policy import Table
@@ -52,6 +53,7 @@ from sanql.question import (
     Identifier,
     Ordering,
     Output,
+    OverStatistics,
     PublicQuery,
     Query,
     Type,
@@ -64,6 +66,8 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 # what no other reading of a question helps against
 MISNAMED = frozenset({"table_unknown", "column_unknown", "column_ambiguous"})
+# what a window over statistics is refused for, rather than for standing there
+OF_WINDOWS = frozenset({"window_frame", "window_order", "window_offset", "construct_unsupported"})
 CLAUSES = frozenset(
     [
         "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit",
@@ -74,9 +78,9 @@ CLAUSES = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """A parsed question, over private tables or over public ones alone."""
+    """A parsed question: over private tables, over public ones alone, or over answers."""
 
-    query: Query | PublicQuery
+    query: Query | PublicQuery | OverStatistics
 
     @property
     def private(self) -> Query:
@@ -87,22 +91,55 @@ class Question:
                 "the question reads public tables only: it costs nothing and has no noise",
                 "ask it without epsilon, accuracy and exact",
             )
+        if isinstance(self.query, OverStatistics):
+            raise Refused(
+                "over_statistics",
+                "the question computes with the noisy answers of other questions, and this asks for one "
+                "statistic by itself",
+                "ask for its statistics one by one",
+            )
         return self.query
 
 
 def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
     select = read_select(asked, tables)
+    several = may_be_over_statistics(select)
+    as_typed = select.copy() if several else select
     with at(select):
-        respelled(select)
-        select = per_unit(with_equivalents(select), tables)
         try:
-            query = _question(select, Reader(tables))
-            if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
-                _check_ranges(select, query, tables)
-            return Question(query)
+            return Question(_read(select, tables))
         except RecursionError:
             raise too_deep() from None
+        except Refused as refused:
+            if not several or refused.code in {*MISNAMED, "with_unread"}:
+                raise
+            return Question(_over_statistics(as_typed, tables, refused))
+
+
+def _read(select: exp.Select, tables: Mapping[str, Table]) -> Query | PublicQuery:
+    """Return the one question that a SELECT is."""
+    respelled(select)
+    select = per_unit(with_equivalents(select), tables)
+    query = _question(select, Reader(tables))
+    if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
+        _check_ranges(select, query, tables)
+    return query
+
+
+def _over_statistics(
+    select: exp.Select, tables: Mapping[str, Table], refused: Refused
+) -> OverStatistics:
+    """Return the question over statistics that a SELECT is, which was refused as a question by itself."""
+    try:
+        respelled(select)
+        return read_over_statistics(select, tables, _read)
+    except RecursionError:
+        raise too_deep() from None
+    except Refused as inside:
+        if refused.code == "window_over_aggregates" and inside.code in OF_WINDOWS:
+            raise located(inside, select) from None
+        raise refused from None
 
 
 def _check_ranges(select: exp.Select, query: Query, tables: Mapping[str, Table]) -> None:

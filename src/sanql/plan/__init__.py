@@ -39,6 +39,7 @@ from sanql.plan.plan import Measurable, Outline, Plan, outline, price, unit_in_w
 from sanql.plan.pricing import check_known_mechanism
 from sanql.plan.reading import limits_joined
 from sanql.plan.reconcilable import noise_variance, shared_measurements
+from sanql.plan.stages import StagedPlan, plan_stages
 from sanql.plan.unit_norms import norms_of_units, units_by_group
 from sanql.plan.unit_sizes import (
     SIZE_EDGES,
@@ -81,6 +82,7 @@ __all__ = [
     "PublicKeys",
     "QualifiedColumn",
     "ReadFrom",
+    "StagedPlan",
     "UnitLengths",
     "adds_up",
     "as_chosen",
@@ -109,6 +111,7 @@ __all__ = [
     "parse_guessing_bounds",
     "plan_batch",
     "plan_bounds_search",
+    "plan_stages",
     "price",
     "repetitions_in_words",
     "rows_of_units",

@@ -37,6 +37,12 @@ from sanql.question.expressions import (
     walk,
 )
 from sanql.question.forms import expression_form, optional_form, relation_form
+from sanql.question.over_statistics import (
+    InnerStatistic,
+    OverStatistics,
+    everything_in,
+    tables_read,
+)
 from sanql.question.public_query import PublicQuery, SortColumn
 from sanql.question.relations import (
     Derived,
@@ -78,6 +84,7 @@ __all__ = [
     "Grouped",
     "Grouping",
     "Identifier",
+    "InnerStatistic",
     "IntervalEnd",
     "Join",
     "JoinKind",
@@ -87,6 +94,7 @@ __all__ = [
     "LiteralValue",
     "Ordering",
     "Output",
+    "OverStatistics",
     "PublicQuery",
     "Query",
     "Rows",
@@ -103,6 +111,7 @@ __all__ = [
     "boolean_literal",
     "column_facts",
     "conjuncts",
+    "everything_in",
     "expression_form",
     "integer_literal",
     "is_private",
@@ -114,6 +123,7 @@ __all__ = [
     "scans",
     "slots",
     "stating_bounds",
+    "tables_read",
     "temporal_literal",
     "text_literal",
     "walk",

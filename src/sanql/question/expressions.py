@@ -167,7 +167,7 @@ class Subquery:
 
 @dataclass(frozen=True)
 class Window:
-    """A function over the rows of the same unit; a `frame` says over which of them, from each row."""
+    """A function over the rows of one unit, or over public ones; a `frame` says over which of them."""
 
     function: str
     args: tuple[Expr, ...]
@@ -176,11 +176,6 @@ class Window:
     unit_of: From
     facts: Facts
     frame: str = ""
-
-    @property
-    def by_place(self) -> bool:
-        """Whether it counts rows from one on, so that of two equal ones it matters which comes first."""
-        return self.frame.startswith("ROWS")
 
 
 Expr = (

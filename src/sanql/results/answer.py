@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sanql.computed_once import computed_once
@@ -18,7 +19,9 @@ from sanql.results.balance import (
 )
 from sanql.results.cells import cell_text, csv_line, plain
 from sanql.results.certificate import Certificate
-from sanql.results.content import Content, Interval, ReceivedContent
+from sanql.results.chart import chart_of
+from sanql.results.content import Content, Interval, ReceivedContent, with_interval_columns
+from sanql.results.drawing import draw, write_figure
 from sanql.results.needed import need
 from sanql.results.price import (
     LEAST_PRICE,
@@ -29,12 +32,15 @@ from sanql.results.price import (
     price_in_words,
     price_to_dict,
 )
+from sanql.results.text_bars import text_bars
+from sanql.results.vega_lite import vega_lite
 from sanql.visible import json_text, visible
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    from matplotlib.figure import Figure
 
     from sanql.results.content import Ends
 
@@ -99,19 +105,42 @@ class Answer:
             raise ValueError(f"the answer has {len(rows)} rows and {len(self.columns)} columns")
         return rows[0][0]
 
-    def to_arrow(self) -> pyarrow.Table:
-        """Return the rows as an Arrow table."""
-        return self.table
+    def to_arrow(self, *, intervals: bool = True) -> pyarrow.Table:
+        """Return the rows as an Arrow table; behind each column that has intervals, their ends.
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows as a pandas frame (extra `sanql[pandas]`)."""
+        They are called n_low and n_high, as in CSV; an end that is unbounded is missing.
+        """
+        return with_interval_columns(self.table, self.intervals) if intervals else self.table
+
+    def to_pandas(self, *, intervals: bool = True) -> pandas.DataFrame:
+        """Return the rows, and the ends of intervals, as a pandas frame (extra `sanql[pandas]`)."""
         need("pandas")
-        return self.table.to_pandas()
+        return self.to_arrow(intervals=intervals).to_pandas()
 
-    def to_polars(self) -> polars.DataFrame:
-        """Return the rows as a polars frame (extra `sanql[polars]`)."""
-        frame: polars.DataFrame = need("polars").from_arrow(self.table)
+    def to_polars(self, *, intervals: bool = True) -> polars.DataFrame:
+        """Return the rows, and the ends of intervals, as a polars frame (extra `sanql[polars]`)."""
+        from_arrow = need("polars").from_arrow
+        frame: polars.DataFrame = from_arrow(self.to_arrow(intervals=intervals))
         return frame
+
+    def to_vega_lite(self) -> dict[str, Any]:
+        """Return a picture of the answer as a Vega-Lite specification, with its intervals."""
+        return vega_lite(chart_of(self))
+
+    def to_text_bars(self) -> str:
+        """Return a picture of the answer in letters: bars with their intervals along them."""
+        return text_bars(chart_of(self))
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Return a picture of the answer as a matplotlib figure (extra `sanql[plots]`).
+
+        Bars, or lines where a key is a date or a number, with their intervals, and a panel for each
+        value of a second key. With a `path` it is also written there, in the form its ending names.
+        """
+        figure = draw(chart_of(self))
+        if path is not None:
+            write_figure(figure, Path(path))
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data: the JSON form of an answer, from which it can be rebuilt.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sanql.numbers import number_upper, parse_rational, rational_text
+from sanql.numbers import number_upper, parse_rational, rational_text, show_upper
+from sanql.visible import visible
 
 UNKNOWN_KEYS = "unknown keys, selected privately"
 
@@ -69,6 +71,29 @@ class Certificate:
         listed = ("measurements", "aggregates", "assumptions", "bounds", "rows_left_out")
         plain = {name: shape[name] for name in cls.__dataclass_fields__}
         return cls(**plain | {name: tuple(shape[name]) for name in listed} | exact)
+
+    def sentences(self) -> list[str]:
+        """Return the certificate for people: what is claimed, what it means, and what it rests on."""
+        measured = [
+            f"measured: {said['measures']}, {said['mechanism']}" for said in self.measurements
+        ]
+        return [
+            f"{self.definition}: epsilon {show_upper(self.epsilon)}, delta {show_upper(self.delta)}",
+            f"protects {self.unit} ({self.neighbours})",
+            str(self.meaning["words"]),
+            f"by {self.mechanism}: {self.theorem}",
+            *measured,
+            f"keys: {self.keys}",
+            *(f"limit: {name} = {limit}" for name, limit in self.limits.items()),
+            *self.bounds_in_words(),
+            *(f"assumes: {assumption}" for assumption in self.assumptions),
+            *self.caveats(),
+        ]
+
+    def _repr_html_(self) -> str:
+        first, *others = self.sentences()
+        listed = "".join(f"<li>{html.escape(visible(line))}</li>" for line in others)
+        return f"<p><b>{html.escape(visible(first))}</b></p><ul>{listed}</ul>"
 
     def caveats(self) -> list[str]:
         """Return what a reader of an answer must know of the rows that are not in it."""

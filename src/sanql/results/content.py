@@ -140,3 +140,20 @@ def _arrow_type(name: str, values: Sequence[Any]) -> Any:
             return pa.decimal128(DIGITS, max(places, default=0))
         case _:
             return None  # whatever suits the values
+
+
+def with_interval_columns(
+    table: pyarrow.Table, intervals: Mapping[str, Sequence[Interval]]
+) -> pyarrow.Table:
+    """Return rows with columns for interval ends, each pair behind the column that it is of."""
+    pa = need("pyarrow")
+    names: list[str] = []
+    columns = []
+    for name in table.column_names:
+        names.append(name)
+        columns.append(table.column(name))
+        for place, end in enumerate(("low", "high") if name in intervals else ()):
+            names.append(f"{name}_{end}")
+            columns.append(pa.array([pair[place] for pair in intervals[name]], pa.float64()))
+    found: pyarrow.Table = pa.Table.from_arrays(columns, names)
+    return found

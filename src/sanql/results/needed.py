@@ -7,12 +7,18 @@ from typing import Any
 
 from sanql.errors import Refused
 
-_EXTRAS = {"pyarrow": "local", "numpy": "local", "httpx": "client"}  # others are called as they are
+_EXTRAS = {
+    "pyarrow": "local",
+    "numpy": "local",
+    "httpx": "client",
+    "matplotlib": "plots",
+}  # others are called as they are
 _INSTEAD = {
     "pandas": "use to_arrow()",
     "polars": "use to_arrow()",
     "pyarrow": "use rows, to_csv() or to_dict()",
     "numpy": "use intervals",
+    "matplotlib": "use to_vega_lite() or to_text_bars()",
     "httpx": "open a policy of your own with sanql.open(…)",
 }
 

@@ -69,7 +69,7 @@ RULES = (
         "Not there yet",
         "nothing speaks against it but the work",
         ("window_frame", "window_over_aggregates", "join_unsupported", "subquery_unsupported",
-         "other_levels", "batch_bounds"),
+         "other_levels", "batch_bounds", "over_statistics", "over_statistics_option"),
         stays=False,
     ),
     RefusalRule(
@@ -119,7 +119,7 @@ RULES = (
          "epsilon_below_least",
          "delta_invalid", "delta_needed", "confidence_invalid", "accuracy_invalid", "accuracy_impossible",
          "accuracy_needs_rows", "accuracy_needs_bounds", "accuracy_not_applicable", "analyst_needed",
-         "analyst_unknown", "closed", "extra_missing"),
+         "analyst_unknown", "closed", "extra_missing", "no_picture", "picture_form"),
     ),
     RefusalRule(
         "The data have versions",
@@ -163,9 +163,7 @@ RULES = (
 )  # fmt: skip
 NOT_YET = (
     "frames of windows by values (`RANGE BETWEEN 3 PRECEDING …`)",
-    "windows over noisy aggregates (for `SUM(COUNT(*)) OVER ()` compute with the answer)",
-    "named windows (`WINDOW w AS`)",
+    "inside a unit, named windows (`WINDOW w AS`) and a default for `LAG` and `LEAD` (write `COALESCE`)",
     "`ROLLUP`, `CUBE` and `GROUPING SETS` inside a subquery, or with `other`",
     "`LATERAL`, `INTERSECT` and `EXCEPT` (write `EXISTS`)",
-    "a default for `LAG` and `LEAD` (write `COALESCE`)",
 )

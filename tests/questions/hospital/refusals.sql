@@ -65,21 +65,6 @@ SELECT COUNT(*) FROM visits v JOIN diagnoses d ON v.person_id = d.visit_id;
 --code> join_across_units
 --remedy> SELECT COUNT(*) FROM visits AS v JOIN diagnoses AS d ON v.person_id = d.visit_id WHERE v.visit_id = d.visit_id
 
--- An exact mean over everybody, inside.
-SELECT COUNT(*) FROM people WHERE income > (SELECT AVG(income) FROM people);
---code> subquery_across_units
---remedy> SELECT AVG(income) FROM people
-
--- Exact counts by city, inside.
-SELECT AVG(n) FROM (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS t;
---code> subquery_across_units
---remedy> SELECT city, COUNT(*) AS n FROM people GROUP BY city
-
--- A total over everybody, inside.
-SELECT COUNT(*) FROM (SELECT SUM(cost) AS total FROM visits) AS t;
---code> subquery_across_units
---remedy> SELECT SUM(cost) AS total FROM visits
-
 -- Whether anybody at all has something.
 SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.ward = 'oncology');
 --code> subquery_across_units

@@ -20,21 +20,6 @@ SELECT COUNT(*) FROM items a JOIN items b ON a.sku = b.sku WHERE a.returned AND 
 --code> join_across_units
 --remedy> SELECT COUNT(*) FROM items AS a JOIN items AS b ON a.sku = b.sku WHERE a.returned AND NOT b.returned AND a.order_id = b.order_id
 
--- Products sold to more than ten people, exactly.
-SELECT COUNT(*) FROM (SELECT sku FROM items GROUP BY sku HAVING COUNT(*) > 10) AS popular;
---code> subquery_across_units
---remedy> SELECT sku FROM items GROUP BY sku HAVING COUNT(*) > 10
-
--- Orders above the mean of all.
-SELECT COUNT(*) FROM orders WHERE shipping > (SELECT AVG(shipping) FROM orders);
---code> subquery_across_units
---remedy> SELECT AVG(shipping) FROM orders
-
--- Items above the mean of their product.
-SELECT COUNT(*) FROM items i WHERE i.quantity > (SELECT AVG(j.quantity) FROM items j WHERE j.sku = i.sku);
---code> subquery_across_units
---remedy> SELECT j.sku, AVG(j.quantity) FROM items AS j GROUP BY j.sku
-
 -- How evenly coupons are used.
 SELECT ENTROPY(coupon) FROM orders;
 --code> values_unknown
@@ -62,16 +47,6 @@ SELECT COUNT(*) FROM (SELECT customer_id FROM customers EXCEPT SELECT o.customer
 -- An EXCEPT of what may be NULL.
 SELECT COUNT(*) FROM (SELECT channel FROM orders EXCEPT SELECT country FROM customers) AS x;
 --code> subquery_unsupported
-
--- A UNION of public rows outside.
-SELECT sku FROM products UNION SELECT category FROM products ORDER BY 1 LIMIT 3;
---code> not_a_select
---remedy> SELECT * FROM (SELECT sku FROM products UNION SELECT category FROM products) AS t ORDER BY 1 LIMIT 3
-
--- A UNION of statistics outside.
-SELECT 'web', COUNT(*) FROM orders WHERE channel = 'web' UNION ALL SELECT 'shop', COUNT(*) FROM orders WHERE channel = 'shop';
---code> not_a_select
---remedy> SELECT 'web', COUNT(*) FROM orders WHERE channel = 'web'
 
 -- Unlike columns in UNION.
 SELECT COUNT(*) FROM (SELECT channel, shipping FROM orders UNION ALL SELECT segment FROM customers) AS x;
@@ -101,11 +76,6 @@ SELECT COUNT(*) FROM (SELECT shipping FROM orders LIMIT 10) AS x;
 SELECT DISTINCT category FROM products ORDER BY list_price;
 --code> position_invalid
 --remedy> SELECT DISTINCT category FROM products
-
--- Public rows in an order that tells of customers.
-SELECT p.sku FROM products p ORDER BY (SELECT COUNT(*) FROM items i WHERE i.sku = p.sku);
---code> subquery_across_units
---remedy> SELECT i.sku, COUNT(*) FROM items AS i GROUP BY i.sku
 
 -- Public rows in an order that tells whether anybody bought.
 SELECT p.sku FROM products p ORDER BY EXISTS (SELECT 1 FROM items i WHERE i.sku = p.sku);

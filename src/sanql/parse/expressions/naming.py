@@ -11,7 +11,7 @@ _CASTS = (exp.Cast, exp.TryCast)
 _AROUND = (exp.Paren, exp.Filter, exp.WithinGroup, exp.Window, exp.Bracket, exp.IgnoreNulls)
 
 
-def column_name(node: exp.Expression) -> str:
+def column_name(node: exp.Expr) -> str:
     """Return the name of an expression that has no alias.
 
     A column keeps its name, also when it is cast; a function gives its own, as it was typed; anything

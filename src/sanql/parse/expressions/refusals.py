@@ -39,7 +39,7 @@ SIGNS: dict[type[exp.Expression], str] = {
 }
 
 
-def typed_name(node: exp.Expression) -> str:
+def typed_name(node: exp.Expr) -> str:
     """Return the name of a function as the analyst typed it."""
     if isinstance(node, exp.Anonymous):
         return str(node.this)[:60]

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.expressions.refusals import typed_name, unknown_construct
+from sanql.parse.relations.public_windows import bind_public_function, frame_of
 from sanql.parse.statistics.unit_aggregates import UNIT_AGGREGATES, bind_unit_aggregate
 from sanql.parse.text.places import place_of
 from sanql.question import BIGINT_RANGE, Expr, Facts, Literal, Ordering, Type, Window, is_private
@@ -62,8 +63,13 @@ def bind_window(
         )
     order = node.args.get("order")
     orderings = tuple(_ordering(item, binder) for item in order.expressions) if order else ()
-    frame = _frame(node, bool(orderings))
-    function, args, facts = _function(node.this, binder, bool(orderings), limit)
+    if is_private(source):
+        frame = _frame(node, bool(orderings))
+        function, args, facts = _function(node.this, binder, bool(orderings), limit)
+    else:
+        frame = frame_of(node, ordered=bool(orderings))
+        bound = bind_public_function(node.this, binder, bool(orderings))
+        function, args, facts = bound or _function(node.this, binder, bool(orderings), limit)
     return Window(function, args, tuple(partition), orderings, source, facts, frame)
 
 
@@ -75,9 +81,9 @@ def check_no_windows(select: exp.Select, grouped: bool) -> None:
             if window.find_ancestor(exp.Select) is select and (grouped or _counts_inside(window)):
                 raise Refused(
                     "window_over_aggregates",
-                    "windows over noisy aggregates are not supported yet",
+                    "a window stands over statistics where it cannot be computed from them",
                     "ask for the counts or sums by themselves, with the same GROUP BY, and compute "
-                    "shares, ranks and running totals outside: that costs nothing more",
+                    "shares, ranks and running totals around them: that costs nothing more",
                     place_of(window),
                 )
 

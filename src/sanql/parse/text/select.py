@@ -81,10 +81,24 @@ def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.S
     statement = syntax_tree(tokens, sql)
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
         statement = statement.this
+    if isinstance(statement, exp.Union):
+        statement = rows_of_union(statement)
     if not isinstance(statement, exp.Select):
         raise not_a_select(statement, tables)
     without_schemas(statement, tables)
     return statement
+
+
+def rows_of_union(union: exp.Union) -> exp.Select:
+    """Return a SELECT from a UNION, with the names, the order and the limit that stood around it."""
+    around = exp.Select(expressions=[exp.Star()])
+    for clause in ("with_", "order", "limit", "offset"):
+        value = union.args.get(clause)
+        if value is not None:
+            around.set(clause, value.copy())
+            union.set(clause, None)
+    around.set("from_", exp.From(this=union.subquery("rows")))
+    return around
 
 
 def _unreadable(error: sqlglot.errors.SqlglotError) -> Refused:

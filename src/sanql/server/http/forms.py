@@ -128,7 +128,7 @@ def _arrow(parts: Iterator[Answer] | list[Answer]) -> Iterator[bytes]:
     written = io.BytesIO()
     writer = None
     for part in parts:
-        table = part.to_arrow()
+        table = part.table
         if writer is None:
             writer = pyarrow.ipc.new_stream(written, table.schema)
         writer.write_table(table)

@@ -1,0 +1,85 @@
+"""SQL over noisy answers, for an engine that holds them, copies of public tables, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sanql.catalog import Layout
+from sanql.compile.expressions.emitter import engine_type
+from sanql.compile.relations import RelationWriter
+from sanql.kernel import quote_name
+from sanql.policy import Table
+from sanql.question import (
+    ColumnRef,
+    Field,
+    OverStatistics,
+    PublicQuery,
+    Scan,
+    Selected,
+    Type,
+    column_facts,
+    everything_in,
+)
+
+
+@dataclass(frozen=True)
+class OuterStatement:
+    """One SELECT over tables by the names they have in a question, with its parameters."""
+
+    sql: str
+    parameters: tuple[object, ...]
+
+
+def compile_outer(query: PublicQuery, tables: Mapping[str, Table]) -> OuterStatement:
+    """Return the statement of a question over answers: all its columns, those to order by included."""
+    writer = RelationWriter(_layout(tables), tables)
+    columns = [_held(f"rows_in.c{i}", field) for i, field in enumerate(query.rows.fields)]
+    order = [
+        f"rows_in.c{place.index} {'DESC' if place.descending else 'ASC'} "
+        f"NULLS {'FIRST' if place.nulls_first else 'LAST'}"
+        for place in query.order
+    ]
+    # rows that are equal in what orders them stand in an order of their own, the same every time
+    order += [f"rows_in.c{i} ASC NULLS LAST" for i in range(query.width)]
+    listed = ", ".join(f"{text} AS c{i}" for i, text in enumerate(columns))
+    sql = f"SELECT {listed} FROM ({writer.rows(query.rows)}) AS rows_in ORDER BY {', '.join(order)}"
+    sql += f" LIMIT {query.limit}" if query.limit is not None else ""
+    sql += f" OFFSET {query.offset}" if query.offset else ""
+    return OuterStatement(sql, tuple(writer.emitter.parameters))
+
+
+def public_reads(query: OverStatistics, tables: Mapping[str, Table]) -> dict[str, PublicQuery]:
+    """Return what must be read of public tables for a question over answers: the columns that it uses."""
+    used: dict[str, dict[str, ColumnRef]] = {}
+    for node in everything_in(query.outer):
+        if isinstance(node, Scan) and node.table not in query.tables:
+            used.setdefault(node.table, {})
+        if isinstance(node, ColumnRef) and node.stored and node.origin is not None:
+            table, column = node.origin
+            if table not in query.tables:
+                facts = column_facts(tables[table].columns[column])
+                used.setdefault(table, {})[column] = ColumnRef(column, facts, 0, node.origin)
+    return {table: _all_rows(table, columns) for table, columns in sorted(used.items())}
+
+
+def _all_rows(table: str, columns: Mapping[str, ColumnRef]) -> PublicQuery:
+    fields = tuple(Field(name, column, None) for name, column in sorted(columns.items()))
+    rows = Selected(Scan(0, table, private=False), None, fields)
+    return PublicQuery(rows, len(fields), (), None, 0)
+
+
+def _layout(tables: Mapping[str, Table]) -> Layout:
+    return Layout(
+        relations={name: quote_name(name) for name in tables},
+        scans={name: {c: quote_name(c) for c in table.columns} for name, table in tables.items()},
+        types={name: {} for name in tables},
+        columns={},
+    )
+
+
+def _held(text: str, field: Field) -> str:
+    """Return a column in the type that it is said to have before anything is measured."""
+    if field.value is None or field.value.facts.type is Type.NULL:
+        return text
+    return f"TRY_CAST({text} AS {engine_type(field.value.facts)})"
