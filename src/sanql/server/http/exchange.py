@@ -33,7 +33,7 @@ async def caller_of(request: Request) -> Caller:
     """Return whoever a request is from; AccessDenied where that is nobody."""
     service = service_of(request)
     credential = service.signing_in.credential(request.headers, address_of_client(request))
-    caller = service.signing_in.recent_caller(credential)
+    caller = service.signing_in.caller_at_hand(credential)
     if caller is None:
         caller = await asyncio.get_running_loop().run_in_executor(
             service.signing_in.threads(credential), service.signing_in.caller, credential
