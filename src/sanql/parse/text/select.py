@@ -85,7 +85,8 @@ def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.S
         statement = statement.this
     if not isinstance(statement, exp.Select):
         raise not_a_select(statement, tables)
-    _drop_schema(statement)
+    if SCHEMA in sql.lower():
+        _drop_schema(statement)
     return statement
 
 
