@@ -50,7 +50,7 @@ def main() -> None:
 
 def measure(folder: Path, count: int, before: str | None, turns: int) -> str:
     """Return the page of results."""
-    earlier = _checkout(before, folder / "before") if before and _is_known(before) else None
+    earlier = checkout(before, folder / "before") if before and _is_known(before) else None
     served, apart, then = list[Load](), list[Load](), list[Load]()
     each = count * ANALYSTS // APART
     lines = []
@@ -84,13 +84,15 @@ def measure(folder: Path, count: int, before: str | None, turns: int) -> str:
     return "\n".join([*_head(count, turns), *_throughput(served, apart, then, before), *lines, ""])
 
 
-class _Served:
-    def __init__(self, policy: Path) -> None:
+class Served:
+    """A server in a process of its own, ready."""
+
+    def __init__(self, policy: Path, code: Path = ROOT) -> None:
         began = time.perf_counter()
         here = ("--http", "127.0.0.1:0", "--wire", "127.0.0.1:0")
         command = [sys.executable, "-m", "sanql", "serve", str(policy), *here]
         self.process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env=_environment(ROOT)
+            command, stderr=subprocess.PIPE, text=True, env=_environment(code)
         )
         self.url, self.wire, self.seconds = "", "", 0.0
         assert self.process.stderr is not None
@@ -113,26 +115,33 @@ class _Served:
         return int(found[1]) / 1024
 
     def stop(self) -> None:
+        """Have it end."""
         self.process.terminate()
         self.process.wait(timeout=120)
         self._drain.wait(timeout=10)
 
 
 @contextmanager
-def _server(policy: Path) -> Iterator[tuple[_Served, list[str]]]:
-    tokens = []
-    for name in names():
-        command = [sys.executable, "-m", "sanql", "user", "add", name, "--role", "analyst"]
-        done = subprocess.run(
-            [*command, "-p", str(policy)], check=True, capture_output=True, text=True,
-            env=_environment(ROOT),
-        )  # fmt: skip
-        tokens.append(done.stdout.strip())
-    server = _Served(policy)
+def _server(policy: Path) -> Iterator[tuple[Served, list[str]]]:
+    tokens = add_people(policy)
+    server = Served(policy)
     try:
         yield server, tokens
     finally:
         server.stop()
+
+
+def add_people(policy: Path, code: Path = ROOT) -> list[str]:
+    """Return the tokens of all analysts, who are added."""
+    command = [sys.executable, "-m", "sanql", "user", "add"]
+    tokens = []
+    for name in names():
+        done = subprocess.run(
+            [*command, name, "--role", "analyst", "-p", str(policy)], check=True,
+            capture_output=True, text=True, env=_environment(code),
+        )  # fmt: skip
+        tokens.append(done.stdout.strip())
+    return tokens
 
 
 def _apart(folder: Path, code: Path, count: int, turn: int) -> Load:
@@ -160,7 +169,7 @@ def _apart(folder: Path, code: Path, count: int, turn: int) -> Load:
     return Load(len(taken), time.perf_counter() - began, tuple(sorted(taken)))
 
 
-def _alone(server: _Served, token: str, folder: Path) -> list[tuple[str, str]]:
+def _alone(server: Served, token: str, folder: Path) -> list[tuple[str, str]]:
     """Return what a door adds: one analyst, one question after another, with HTTP, the wire, and none."""
     over = run_load(int(server.url.rpartition(":")[2]), [token], [questions(0, 60, 77)])
     wire = _over_wire(server.wire, token, questions(0, 60, 78))
@@ -197,7 +206,7 @@ def _over_wire(address: str, token: str, asked: list[str]) -> float:
     return sorted(taken)[len(taken) // 2]
 
 
-def _memory(server: _Served, port: int, token: str) -> list[tuple[str, str]]:
+def _memory(server: Served, port: int, token: str) -> list[tuple[str, str]]:
     before = server.status("VmRSS")
     idle = asyncio.run(_idle(port, server))
     start = server.status("VmRSS")
@@ -223,7 +232,7 @@ def _memory(server: _Served, port: int, token: str) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-async def _idle(port: int, server: _Served) -> float:
+async def _idle(port: int, server: Served) -> float:
     opened = []
     for _ in range(1000):
         opened.append(await asyncio.open_connection("127.0.0.1", port))
@@ -237,7 +246,7 @@ async def _idle(port: int, server: _Served) -> float:
 def _start(folder: Path) -> float:
     taken = []
     for _ in range(3):
-        server = _Served(folder / "town" / "policy.toml")
+        server = Served(folder / "town" / "policy.toml")
         server.stop()
         taken.append(server.seconds)
     return min(taken)
@@ -249,7 +258,8 @@ def _is_known(revision: str) -> bool:
     return subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
-def _checkout(revision: str, target: Path) -> Path:
+def checkout(revision: str, target: Path) -> Path:
+    """Return a folder with the source of a revision."""
     packed = subprocess.run(
         ["git", "archive", revision, "src"], cwd=ROOT, check=True, capture_output=True
     ).stdout

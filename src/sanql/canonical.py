@@ -218,7 +218,9 @@ def named_inside(shape: Shape) -> list[Named]:
         kind = type(part)
         if kind in _AS_THEY_ARE:
             continue
-        if isinstance(part, Named):
+        if isinstance(part, tuple | list):  # first: most of what is left are
+            pending += part
+        elif isinstance(part, Named):
             found.append(part)
             pending += part.parts.values()
             pending += part.later.values()

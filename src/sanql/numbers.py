@@ -103,8 +103,7 @@ def number_upper(value: Fraction) -> float:
 
 def number_lower(value: Fraction) -> float:
     """Return a number that, as it is printed, is not above an exact one."""
-    nearest = float(value)
-    return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
+    return _number_lower(value)
 
 
 def decimal_text(value: Fraction, digits: int = DIGITS_MAX) -> str | None:
@@ -217,6 +216,12 @@ def _show_lower(value: Fraction, digits: int) -> str:
 def _number_upper(value: Fraction) -> float:
     nearest = float(value)
     return nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf)
+
+
+@lru_cache(maxsize=1024)  # what is left is told several times with each answer
+def _number_lower(value: Fraction) -> float:
+    nearest = float(value)
+    return nearest if Fraction(repr(nearest)) <= value else math.nextafter(nearest, -math.inf)
 
 
 def _round_down(value: Fraction, digits: int) -> Fraction:

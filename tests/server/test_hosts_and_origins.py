@@ -148,10 +148,20 @@ def test_what_a_form_of_another_site_can_send_is_refused(hospital: Served) -> No
         ("Content-Type: text/plain",),
         ("Origin: http://localhost", "Origin: https://evil.example"),
         ("Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site"),
+        ("Idempotency-Key: first", "Idempotency-Key: second"),
+        ("Content-Encoding: identity", "Content-Encoding: gzip"),
     ],
 )
 def test_a_header_that_decides_is_there_once(hospital: Served, lines: tuple[str, ...]) -> None:
     assert asked(hospital, *lines).code == "header_twice"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["gzip", "GZip", "deflate, gzip", "identity, gzip", "aws-chunked"]
+)
+def test_a_body_is_sent_as_it_is(hospital: Served, encoding: str) -> None:
+    assert asked(hospital, f"Content-Encoding: {encoding}").code == "body_form"
+    assert asked(hospital, "Content-Encoding: identity").status == 200
 
 
 def test_no_answer_may_be_read_or_framed_by_another_page(hospital: Served) -> None:

@@ -69,12 +69,29 @@ class SigningIn:
         said = headers.get(self._proxy.header, "") if self._proxy and believed else ""
         return Credential(bearer.strip() if scheme.lower() == "bearer" else "", said, address)
 
-    def recent_caller(self, credential: Credential) -> Caller | None:
-        """Return whoever a credential was seen to be of a moment ago, or None; nothing is read."""
+    def caller_at_hand(self, credential: Credential) -> Caller | None:
+        """Return whoever a credential is of, where nobody need be waited for to know it, or None.
+
+        That is so of who was seen a moment ago, and of who was seen before and has a token that every
+        dataset admits still: then it is looked up at once, as it takes less than another thread would.
+        """
         seen, state, caller = self._recent.get(credential, (0.0, 0, None))
         if caller is None or state != self._datasets.state:
             return None
-        return caller if time.monotonic() - seen < RECENT_SECONDS else None
+        moment = time.monotonic()
+        if moment - seen < RECENT_SECONDS:
+            return caller
+        if credential.said_by_proxy or self._is_sign_on(credential):
+            return None
+        known = {
+            dataset.name: (dataset, person)
+            for dataset in self._datasets
+            if (person := dataset.people.verify_at_hand(credential.bearer)) is not None
+            and self._uses.left(f"{dataset.name}/{person.name}")
+            < 1  # else it is to be written down
+        }
+        complete = len(known) == len([*self._datasets])
+        return self._remembered(credential, moment, state, known) if complete else None
 
     def caller(self, credential: Credential) -> Caller:
         """Return whoever a credential is of; AccessDenied, always the same, where it is nobody's."""
@@ -92,6 +109,16 @@ class SigningIn:
         for dataset, person in known.values():
             if not self._uses.take(f"{dataset.name}/{person.name}"):
                 dataset.people.used(person.name)
+        return self._remembered(credential, moment, state, known)
+
+    def _remembered(
+        self,
+        credential: Credential,
+        moment: float,
+        state: int,
+        known: dict[str, tuple[Dataset, Person]],
+    ) -> Caller:
+        """Return the caller who is known to some datasets, to be admitted for a moment."""
         caller = Caller(next(iter(known.values()))[1].name, known)
         with self._mutex:
             self._recent[credential] = moment, state, caller

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 
 from sanql.errors import LedgerError
@@ -28,7 +29,7 @@ def holding(place: Path, seconds_max: float) -> Iterator[None]:
     The lock is on a file of its own, since the place itself is replaced by what is pinned.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    held = os.fdopen(os.open(f"{place}.lock", flags, 0o600), "rb")
+    held = FileIO(os.open(f"{place}.lock", flags, 0o600))
     with held:  # closes it where an interrupt came before it was closed below
         try:
             _take(held.fileno(), time.monotonic() + seconds_max)

@@ -15,6 +15,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from io import FileIO
 from pathlib import Path
 
 _SECONDS_BETWEEN_LOOKS = 0.005, 0.05
@@ -28,7 +29,7 @@ def asking_alone(ledger: Path, analyst: str, question: str, seconds_max: float) 
     with suppress(OSError):
         place = f"{ledger}.asking"
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        held = os.fdopen(os.open(place, flags, 0o600), "rb")
+        held = FileIO(os.open(place, flags, 0o600))
     with held or nullcontext():  # closes it where an interrupt came before it was closed below
         try:
             if held is not None:

@@ -33,7 +33,7 @@ async def caller_of(request: Request) -> Caller:
     """Return whoever a request is from; AccessDenied where that is nobody."""
     service = service_of(request)
     credential = service.signing_in.credential(request.headers, address_of_client(request))
-    caller = service.signing_in.recent_caller(credential)
+    caller = service.signing_in.caller_at_hand(credential)
     if caller is None:
         caller = await asyncio.get_running_loop().run_in_executor(
             service.signing_in.threads(credential), service.signing_in.caller, credential
@@ -61,7 +61,14 @@ async def body_of(request: Request) -> dict[str, Any]:
 
 
 async def body_bytes(request: Request) -> bytes:
-    """Return a request's body, which is no larger than it may be."""
+    """Return a request's body, which is sent as it is and no larger than it may be."""
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.strip().lower() != "identity":
+        raise ServerError(
+            "body_form",
+            f"the body is encoded as {encoding[:80]!r}",
+            "send it as it is, without Content-Encoding",
+        )
     most = service_of(request).settings.limits.body_bytes
     declared = request.headers.get("content-length", "0")
     if not (declared.isascii() and declared.isdecimal()) or int(declared) > most:

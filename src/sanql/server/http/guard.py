@@ -33,7 +33,9 @@ Telling = Callable[[SanqlError], tuple[int, Headed, bytes]]
 """What makes status, headers and body of an error."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_ONCE = ("authorization", "content-type", "origin", "sec-fetch-site")
+_ONCE = (
+    "authorization", "content-encoding", "content-type", "idempotency-key", "origin", "sec-fetch-site",
+)  # fmt: skip
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", re.ASCII)
 
 

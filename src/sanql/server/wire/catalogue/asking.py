@@ -33,7 +33,6 @@ from sanql.errors import ServerError
 from sanql.interrupts import cancelled, is_cancelled, stoppable
 from sanql.results import Schema
 from sanql.server.wire.catalogue.cluster import READER, Cluster, NoCluster
-from sanql.server.wire.catalogue.shape import declared
 
 _AT_ONCE, _AT_ONCE_FOR_ONE = 8, 2
 _ANSWER_BYTES_MAX = 8 << 20
@@ -144,6 +143,8 @@ class Catalogue:
         """Make the tables; names that PostgreSQL does not take leave the dataset without a catalogue."""
         import psycopg
         from psycopg import sql
+
+        from sanql.server.wire.catalogue.shape import declared
 
         try:
             if self._shape is None and self._name != "postgres":
