@@ -11,8 +11,8 @@ a union bound over wrong outputs without and with the record, by Chernoff. The l
 the source adds them: the output laws R and I differ on a set T by R(T) − I(T), which is at most the
 probability of a wrong output without the record if θ is in T, with it if not. Where enumeration is
 feasible, `map_enumeration` gives the exact delta. Beyond that a Chernoff bound leaves out the factor
-1/√n or so by which the probability of a large deviation is smaller: it is up to some 15 times the
-truth (bench/LOOSENESS.md), 2 % of the records that it takes.
+of about 1/√n by which a large deviation is rarer, and that a record only matters near a tie: it is 7
+to 50 times the truth where both are known (bench/LOOSENESS.md), growing like √n.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 _PRECISION = 128
 SIZE_MAX = 512
+_ENUMERATED_LEAST = 1e-9
+"""Below this the slack for rounding in the enumeration may be more than what it adds up."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,9 @@ class MapAdversary:
 
         level = checked_epsilon(epsilon)
         if feasible(self):
-            return Bound(enumerated_delta(self, level), ("exact enumeration of counts",))
+            exact_delta = enumerated_delta(self, level)
+            if exact_delta > _ENUMERATED_LEAST or chernoff_delta(self) >= exact_delta:
+                return Bound(exact_delta, ("exact enumeration of counts",))
         return Bound(chernoff_delta(self), ("Chernoff bound over pairs of laws",))
 
     def rough_delta(self, epsilon: float) -> float:
