@@ -22,6 +22,7 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE + SOURCES, re.DOTALL | re.MU
 HEADINGS = {
     "dataset": "[dataset]",
     "budget": "budget",
+    "attacker": "attacker",
     "auto_bounds": "auto_bounds",
     "engine": "[engine]",
     "analyst": "[analyst.NAME]",

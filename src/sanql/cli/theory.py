@@ -199,6 +199,39 @@ def meaning(form: str, mechanism: str, **choice: Any) -> None:
 
 
 @theory.command()
+@click.option("--prior", help="What somebody believes before, as a probability.")
+@click.option("--posterior-at-most", help="What they may believe after any answer.")
+@click.option("--false-alarms", help="How often a test accuses the innocent.")
+@click.option("--hits-at-most", help="How often it may find the guilty.")
+@click.option(
+    "--group-of", type=int, default=1, show_default=True, help="People learnt of at once."
+)
+@click.option(
+    "--known-records",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Records known outright, for exact answers; noise protects whatever is known.",
+)
+@click.option("--delta", default="0", show_default=True, help="The delta that is accepted.")
+@click.option("--failure", show_default="10 delta", help="How often a posterior may be beyond.")
+@FORMAT
+@_reports_errors
+def choose(form: str, known_records: int, **stated: Any) -> None:
+    """Start from the attacker: what may be learned of somebody, and the epsilon that allows no more.
+
+    Give a belief (--prior and --posterior-at-most) or a test (--false-alarms and --hits-at-most).
+    """
+    from sanql.cli.theory_choose import choose as say_choice
+    from sanql.theory.choose import Attacker
+    from sanql.theory.exact import as_count
+
+    names = ("prior", "posterior_at_most", "false_alarms", "hits_at_most", "delta", "failure")
+    as_count(known_records, "--known-records", least=0)
+    say_choice(Attacker(**_exact(stated, *names)), known_records, form)
+
+
+@theory.command()
 @click.argument("name", type=click.Choice(["profile", "tradeoff", "posterior", "count", "worlds"]))
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="PNG or SVG.")
 @click.option(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from sanql.policy.attackers import read_attacker
 from sanql.policy.keys import EPSILON_LEAST, EPSILON_MOST, KEYS
-from sanql.policy.model import Accounting, Analyst, Coalition
+from sanql.policy.model import Accounting, Analyst, Coalition, Neighbours
 from sanql.policy.section import Mistake, Section, quote, suggest
 from sanql.policy.values import (
     number_between,
@@ -21,7 +22,10 @@ _BUDGET_REMEDY = "write budget = { epsilon = …, delta = … }"
 
 
 def read_analysts(
-    root: Section, accounting: Accounting | None, whole: Budget | None
+    root: Section,
+    accounting: Accounting | None,
+    whole: Budget | None,
+    neighbours: Neighbours | None,
 ) -> dict[str, Analyst]:
     """Return the analysts, whose own budgets must fit the whole one."""
     section = root.section("analyst", "write [analyst.NAME]")
@@ -29,7 +33,7 @@ def read_analysts(
     if section is not None:
         for name, declared in section.named_sections(parse_name, "write [analyst.NAME]"):
             declared.allow(KEYS["analyst"])
-            budget = _read_budget(declared, accounting, whole)
+            budget = _read_budget(declared, accounting, neighbours, whole)
             asked_at = declared.read(
                 "epsilon_per_query",
                 parse_epsilon,
@@ -40,7 +44,10 @@ def read_analysts(
 
 
 def read_coalitions(
-    root: Section, accounting: Accounting | None, whole: Budget | None
+    root: Section,
+    accounting: Accounting | None,
+    whole: Budget | None,
+    neighbours: Neighbours | None,
 ) -> dict[str, Coalition]:
     """Return the coalitions of declared analysts."""
     section = root.section("coalition", "write [coalition.NAME]")
@@ -54,7 +61,7 @@ def read_coalitions(
         members = declared.require(
             "members", _members_among(analysts), "list two or more declared analysts"
         )
-        budget = require_budget(declared, accounting, whole)
+        budget = require_budget(declared, accounting, neighbours, whole)
         if members is not None and budget is not None:
             coalitions[name] = Coalition(name, members, budget)
     return coalitions
@@ -84,25 +91,39 @@ def _members_among(analysts: list[str]) -> Callable[[object], frozenset[str]]:
 
 
 def require_budget(
-    section: Section, accounting: Accounting | None, whole: Budget | None = None
+    section: Section,
+    accounting: Accounting | None,
+    neighbours: Neighbours | None,
+    whole: Budget | None = None,
 ) -> Budget | None:
     """Return the budget of a section that must have one, no larger than the whole."""
     if "budget" not in section.content:
         section.fault("budget", "budget is missing", _BUDGET_REMEDY)
-    return _read_budget(section, accounting, whole)
+    return _read_budget(section, accounting, neighbours, whole)
 
 
 def _read_budget(
-    section: Section, accounting: Accounting | None, whole: Budget | None
+    section: Section,
+    accounting: Accounting | None,
+    neighbours: Neighbours | None,
+    whole: Budget | None,
 ) -> Budget | None:
     budget = section.section("budget", _BUDGET_REMEDY)
     if budget is None:
         return None
     budget.allow(KEYS["budget"])
-    epsilon = budget.require(
-        "epsilon", parse_epsilon, "write the most that may ever be spent, such as epsilon = 1.0"
-    )
-    delta = _read_delta(budget, accounting)
+    if "attacker" in budget.content:
+        if "epsilon" in budget.content:
+            budget.fault(
+                "epsilon", "an attacker decides epsilon", "remove epsilon, or remove attacker"
+            )
+        delta = _read_delta(budget, accounting)
+        epsilon = read_attacker(budget, neighbours, delta)
+    else:
+        epsilon = budget.require(
+            "epsilon", parse_epsilon, "write the most that may ever be spent, such as epsilon = 1.0"
+        )
+        delta = _read_delta(budget, accounting)
     if epsilon is None or delta is None:
         return None
     if whole is not None:
@@ -112,7 +133,7 @@ def _read_budget(
         ):
             if own > most:
                 budget.fault(
-                    key,
+                    key if key in budget.content else "attacker",
                     f"{show_number(own)} is more than the dataset's {key} {show_number(most)} and"
                     " could never be spent",
                     "lower it, or raise the dataset's budget",

@@ -134,9 +134,9 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     least = dataset.read(
         "epsilon_per_query_min", parse_epsilon, "write the least a question costs, such as 0.001"
     )
-    budget = require_budget(dataset, accounting)
-    analysts = read_analysts(root, accounting, budget)
-    coalitions = read_coalitions(root, accounting, budget)
+    budget = require_budget(dataset, accounting, neighbours)
+    analysts = read_analysts(root, accounting, budget, neighbours)
+    coalitions = read_coalitions(root, accounting, budget, neighbours)
     if budget is not None and delta_per_query is not None and delta_per_query > budget.delta:
         dataset.fault(
             "delta_per_query",

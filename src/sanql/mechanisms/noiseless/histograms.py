@@ -19,7 +19,12 @@ from sanql.mechanisms.noiseless.numbers import (
     refusal,
     shown,
 )
-from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior, SizePrior, sampled_deltas
+from sanql.mechanisms.noiseless.sampled_sizes import (
+    DiscardPrior,
+    SizePrior,
+    sampled_deltas,
+    sampled_within,
+)
 from sanql.mechanisms.noiseless.truncation import binomial_deltas, poisson_deltas
 
 THRESHOLD_MAX = 10_000_000
@@ -99,10 +104,14 @@ class HistogramAdversary:
     @property
     def theorem(self) -> str:
         """The theorem used."""
-        return (
-            "Bassily, Groce, Katz, Smith, Theorem 10, with the exact supremum over the cell's "
-            "population instead of a constant C"
-        )
+        match self.prior:
+            case PoissonPrior() | BinomialPrior():
+                instead = "the exact supremum over the cell's population"
+            case DiscardPrior() | SizePrior():
+                instead = "a bound, within 1 %, of the supremum over the cell's population"
+            case _:
+                assert_never(self.prior)
+        return f"Bassily, Groce, Katz, Smith, Theorem 10, with {instead} instead of a constant C"
 
     @property
     def printed(self) -> str:
@@ -157,10 +166,12 @@ def threshold_min(prior: SamplingPrior, epsilon: Number, delta: Number, *, known
     level, target = checked_epsilon(epsilon, least_open=True), checked_delta(delta)
 
     def passes(k: int) -> bool:
-        return (
-            k >= known + 2
-            and Fraction(HistogramAdversary(k, prior, known).bound(level).delta_upper) <= target
-        )
+        if k < known + 2:
+            return False
+        adversary = HistogramAdversary(k, prior, known)
+        if isinstance(prior, DiscardPrior | SizePrior):
+            return sampled_within(k, level, prior, target)
+        return Fraction(adversary.bound(level).delta_upper) <= target
 
     high = known + 4
     while not passes(high):
@@ -200,6 +211,6 @@ def _tier(prior: SamplingPrior) -> str:
         case PoissonPrior() | BinomialPrior():
             return "exact supremum over the cell's population"
         case DiscardPrior() | SizePrior():
-            return "bound over all cell populations"
+            return "bound over all cell populations, sizes and counts, within 1 %"
         case _:
             assert_never(prior)
