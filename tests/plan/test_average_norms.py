@@ -59,6 +59,13 @@ def test_values_as_large_as_their_bounds_stay_in_pairs() -> None:
     assert not jointly(planned(BY_MONTH, large))
 
 
+def test_a_promised_accuracy_rests_on_bounds_and_not_on_the_size_of_values() -> None:
+    """An interval of an average has the noise of its count times how large it may be."""
+    promised = replace(PLANES, accuracy_asked=True)
+    for sql in (BY_MONTH, "SELECT AVG(delay) FROM flights"):
+        assert jointly(planned(sql)) and not jointly(planned(sql, promised))
+
+
 def test_neither_norm_is_beyond_the_limits() -> None:
     """However large or small a profile says that values are."""
     for factor in (1, 10, 1000):

@@ -56,7 +56,7 @@ def norms_of_averages(
         if part.kind is Measured.SUM and part.expression is not None and size:
             step = max(1, math.ceil(size / part.grid) - abs(_centre_near_zero(part)))
             own.append(OwnNorm(part.expression, l1 * step, (l2 * step) ** 2, step))
-    if not own or norms.l2_squared is None:
+    if not own or norms.l2_squared is None or units.accuracy_asked:
         return None
     # compared with other ways by what these take to be lost
     cost, cost_l2 = (replace(each, difference=DIFFERENCE_OF_AVERAGE) for each in costs)

@@ -248,7 +248,7 @@ def _rows(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
 
 def _is_small(part: Measurement, query: Query, units: KnownUnits) -> bool:
     """Return whether values are known to be small beside their bounds."""
-    size = average_size(part.expression, query, units)
+    size = None if units.accuracy_asked else average_size(part.expression, query, units)
     return size is not None and 0 < SMALL * size <= (part.high - part.low) * part.grid
 
 

@@ -21,13 +21,15 @@ class KnownUnits:
     """What a profile tells of the units of a table.
 
     How many there are with how many rows, of which L2 norms over the groups of columns, in how many of
-    these groups; and how large an average value of a column is.
+    these groups; and how large an average value of a column is, which averages may rest on unless an
+    accuracy is asked for: that is promised whatever the average is, also if it is as large as bounds.
     """
 
     rows: Lengths
     norms: Mapping[str, Lengths] = field(default_factory=dict)
     groups: Mapping[str, Lengths] = field(default_factory=dict)
     sizes: Mapping[str, Fraction] = field(default_factory=dict)
+    accuracy_asked: bool = False
 
     @property
     def units(self) -> float:
