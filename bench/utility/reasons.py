@@ -10,8 +10,8 @@ ONE_MEASUREMENT = (
 )
 
 SAME_NOISE = (
-    "Both have Laplace noise of scale 512, that is 256 rows of one plane over epsilon, and leave out what "
-    "is beyond 256 rows: the difference is of the draws."
+    "Both have Laplace noise of scale 512, that is 256 rows of one plane over epsilon, and leave out "
+    "what is beyond 256 rows: the difference is of the draws."
 )
 
 REASONS = {
