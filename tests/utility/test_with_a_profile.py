@@ -25,7 +25,6 @@ ASKED = {"epsilon": "0.5", "delta": "1e-8", "fresh": True}
 COLUMNS = ["carrier", "dest", "month", "dep_delay", "distance"]
 MIDDLE = 0.67  # of a deviation: half of all draws are within
 TITLES = [
-    "flights to Los Angeles by carrier",  # a condition on a column shortens rows
     "planes by carrier",  # each is in one group
     "total distance by carrier",  # values are a fifth of their bound
     "total minutes of delay by month",
