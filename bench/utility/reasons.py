@@ -9,4 +9,12 @@ ONE_MEASUREMENT = (
     "may spend, and shows some fifty."
 )
 
-REASONS = {"top ten destinations": ONE_MEASUREMENT}
+SAME_NOISE = (
+    "Both have Laplace noise of scale 512, that is 256 rows of one plane over epsilon, and leave out "
+    "what is beyond 256 rows: the difference is of the draws."
+)
+
+REASONS = {
+    "top ten destinations": ONE_MEASUREMENT,
+    "flights by carrier": SAME_NOISE,
+}

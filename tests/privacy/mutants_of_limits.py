@@ -149,9 +149,16 @@ LIMITS = (
     Mutant(
         "a unit that is longer than it may be is shortened",
         "compile/norms.py",
-        'return f"CASE WHEN {length} IS NULL THEN {text} * {norm.scale} ELSE {beyond} END"',
-        'return f"{text} * {norm.scale}"',
+        'return f"CASE WHEN {length} IS NULL THEN {text} * {scale} ELSE {beyond} END"',
+        'return f"{text} * {scale}"',
         NORMS_COUNTED,
+    ),
+    Mutant(
+        "a sum with a norm of its own is held to it, and rows to theirs",
+        "compile/norms.py",
+        "THEN system.main.greatest({each}) ELSE system.main.least({each})",
+        "THEN system.main.least({each}) ELSE system.main.greatest({each})",
+        "privacy/test_average_norms.py::test_no_unit_moves_sums_or_counts_further_than_declared",
     ),
     Mutant(
         "a length is rounded up",

@@ -128,11 +128,27 @@ def test_lengths_are_those_of_the_units_that_are_told_from_noise() -> None:
     rows = spread_of([4] * 300 + [64] * 100)
     found = {round(each.length): (each.units, each.rows) for each in lengths_of(rows)}
     assert found == {4: (300, 4.0), 64: (100, 64.0)}
-    # in L2 they are half as long, and have as many rows for their length as all together
-    norms = SizeCounts((1, 2, 3), (0, 400, 0), DiscreteLaplace(Fraction(1, 10**6)))
-    (each,) = lengths_of_rows(norms, rows)
-    assert (each.units, each.length) == (400, 2.0)
-    assert each.rows == pytest.approx((300 * 4 + 100 * 64) / 400)
+    # in L2 they are ten long, each as far below its rows as one chance tells; of nine tenths on average
+    norms = SizeCounts((9, 10, 11), (0, 400, 0), DiscreteLaplace(Fraction(1, 10**6)))
+    few, many = lengths_of_rows(norms, rows)
+    assert [(each.units, each.rows) for each in (few, many)] == [(300, 4.0), (100, 64.0)]
+    assert 300 * few.length + 60 * many.length == pytest.approx(3600)
+    chances = [(each.length**2 - each.rows) / (each.rows**2 - each.rows) for each in (few, many)]
+    assert chances[0] == pytest.approx(chances[1]) and 0 < chances[0] < 1
+    # longer than their rows are none, nor shorter than if each were in a group of its own
+    for size, lengths in ((2, [2.0, 8.0]), (90, [4.0, 64.0])):
+        counts = SizeCounts((size - 1, size, size + 1), (0, 400, 0), norms.noise)
+        assert [each.length for each in lengths_of_rows(counts, rows)] == pytest.approx(lengths)
+
+
+def test_the_longest_units_are_not_lost_in_the_noise_of_lengths() -> None:
+    """Ten units of a thousand rows are less than noise in a bin of their own, and most of all rows."""
+    rows = spread_of([4] * 300 + [1000] * 10)
+    norms = SizeCounts((2, 4, 1000), (0, 310, 10), DiscreteLaplace(Fraction(20)))
+    assert max(each.length for each in lengths_of(norms)) < 5
+    found = lengths_of_rows(norms, rows)
+    assert max(each.length for each in found) > 100
+    assert sum(each.units * each.rows for each in found) == pytest.approx(11_200, rel=0.05)
 
 
 def test_units_of_a_bin_are_spread_over_it_so_that_the_average_is_not_the_longest() -> None:

@@ -25,11 +25,15 @@ ASKED = {"epsilon": "0.5", "delta": "1e-8", "fresh": True}
 COLUMNS = ["carrier", "dest", "month", "dep_delay", "distance"]
 MIDDLE = 0.67  # of a deviation: half of all draws are within
 TITLES = [
-    "flights to Los Angeles by carrier",  # a condition on a column shortens rows
     "planes by carrier",  # each is in one group
     "total distance by carrier",  # values are a fifth of their bound
     "total minutes of delay by month",
 ]
+MEANS = [
+    "average departure delay by month",
+    "average departure delay by origin",
+]
+"""Of values that are small beside their bounds."""
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +74,36 @@ def test_what_a_profile_knows_makes_answers_useful(san: San, policy: Path) -> No
     san.profile("flights", epsilon="2", columns=COLUMNS)
     after = {question.title: error(san, question.sql, exact[question]) for question in asked}
     assert min(before.values()) > USEFUL > max(after.values()), (before, after)
+
+
+def mean_error(san: San, sql: str, true: dict[object, float], rows: dict[object, float]) -> float:
+    """Return the median relative error of an average, with half of all draws of its sum's noise below."""
+    answer = san.query(sql, **ASKED)  # type: ignore[arg-type]
+    (deviation,) = (
+        float(str(part["noise_standard_deviation"]))
+        for part in answer.certificate.measurements
+        if part["measures"] == "sum"
+    )
+    shown = {key: float(number) for key, number in answer.rows}
+    return statistics.median(
+        (abs(shown[key] - number) + MIDDLE * deviation / rows[key]) / number
+        for key, number in true.items()
+    )
+
+
+def test_averages_of_small_values_are_useful_where_their_size_is_known(tmp_path: Path) -> None:
+    """Red where sums of averages have noise for the bounds of their values."""
+    policy = make_shape("flights", tmp_path / "flights")
+    asked = [question for question in questions() if question.title in MEANS]
+    assert len(asked) == len(MEANS)
+    exact = {each: truth(policy, each.sql) for each in asked}
+    rows = {each: truth(policy, each.sql.replace("AVG(dep_delay)", "COUNT(*)")) for each in asked}
+
+    def errors(san: San) -> list[float]:
+        return [mean_error(san, each.sql, exact[each], rows[each]) for each in asked]
+
+    with San(load(policy), sampler=SilentSampler()) as san:
+        before = errors(san)
+        san.profile("flights", epsilon="2", columns=["month", "origin", "dep_delay"])
+        after = errors(san)
+    assert min(before) > USEFUL > max(after), (before, after)

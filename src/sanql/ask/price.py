@@ -86,6 +86,8 @@ def _outline_with(
         return outlined
     options = request.options
     within = Budget(options.epsilon or Fraction(1), options.delta or Fraction(0))
+    if options.epsilon is None:
+        known = {name: replace(units, accuracy_asked=True) for name, units in known.items()}
     return suited_to_known(session, request, question, outlined, known, within)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sanql.certificate.norms_in_words import is_joint
 from sanql.plan import Level, PublicKeys
 from sanql.profile import KeptShare, Profile
 from sanql.question import ColumnRef, Scan
@@ -29,7 +30,8 @@ def kept_in_words(
     if rows is not None:
         limit = f"the limit on rows{_alone(level, groups)}"
         if of_rows is not None and _hangs_on_more(level):
-            limit = f"scaling keeps no less than a limit of {rows:,} rows, which"
+            where = "where sums are within theirs, " if is_joint(level) else ""
+            limit = f"{where}scaling keeps no less than a limit of {rows:,} rows, which"
         said.append(_said(limit, of_rows, f"rows of {profile.table}"))
     if groups is not None:
         said.append(_said("the limit on groups", of_groups, f"groups of units of {profile.table}"))

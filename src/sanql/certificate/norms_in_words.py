@@ -13,7 +13,7 @@ def bounding_in_words(level: Level) -> tuple[str, ...]:
     said = []
     if is_scaled(level) and isinstance(level.outline.keys, OneGroup):
         held = norm_in_words(level)
-        held = held if _own_norms(level) else f"what {held} may add"
+        held = held if _own_norms(level) or is_joint(level) else f"what {held} may add"
         said.append(f"what a unit adds is held to {held}; none of its rows is dropped")
     elif is_scaled(level):
         said.append(
@@ -34,6 +34,11 @@ def is_scaled(level: Level) -> bool:
     return any(part.norm is not None for part in level.measurements)
 
 
+def is_joint(level: Level) -> bool:
+    """Return whether rows and sums have the least factor of all."""
+    return any(part.norm is not None and part.norm.jointly for part in level.measurements)
+
+
 def drops_groups(level: Level) -> bool:
     """Return whether groups of a unit are dropped for some measurement."""
     return any(
@@ -44,8 +49,14 @@ def drops_groups(level: Level) -> bool:
 
 def norm_in_words(level: Level) -> str:
     """Return the norm that a unit's rows are scaled to, in rows, or the norms of its sums."""
-    if own := _own_norms(level):
-        return " and ".join(dict.fromkeys(_own_in_words(part) for part in own.values()))
+    own = " and ".join(dict.fromkeys(map(_own_in_words, _own_norms(level).values())))
+    if own and not is_joint(level):
+        return own
+    rows = _rows_in_words(level)
+    return f"{rows} and {own}" if own else rows
+
+
+def _rows_in_words(level: Level) -> str:
     order, bound = _norm_of_rows(level)
     if isinstance(level.outline.keys, OneGroup):
         order, bound = 1, bound if order == 1 else math.isqrt(bound)
@@ -55,8 +66,12 @@ def norm_in_words(level: Level) -> str:
 
 
 def rows_kept_at_least(level: Level) -> int:
-    """Return a number of rows of which a unit loses none: in L2 no vector is longer than in L1."""
-    if own := _own_norms(level):
+    """Return a number of rows of which a unit loses none: in L2 no vector is longer than in L1.
+
+    Where rows and sums have one factor it is so of units whose sums are within their norms.
+    """
+    own = _own_norms(level)
+    if own and not is_joint(level):
         return min(math.floor(_length(part) / part.size) for part in own.values())
     order, bound = _norm_of_rows(level)
     return bound if order == 1 else math.isqrt(bound)
@@ -67,11 +82,16 @@ def norms_of_rows(level: Level) -> dict[str, int]:
     if not is_scaled(level):
         return {}
     if own := _own_norms(level):
-        return {
+        of_rows = _of_rows(level) if is_joint(level) else {}
+        return of_rows | {
             f"measurement_{place + 1}_norm_l{part.norm.order}": math.ceil(_length(part) * part.grid)
             for place, part in own.items()
             if part.norm is not None
         }
+    return _of_rows(level)
+
+
+def _of_rows(level: Level) -> dict[str, int]:
     order, bound = _norm_of_rows(level)
     return {"rows_norm_l1" if order == 1 else "rows_norm_l2_squared": bound}
 

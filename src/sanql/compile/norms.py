@@ -58,8 +58,13 @@ class NormWriter:
         for place in self._places:
             part = self._measurements[place]
             assert part.norm is not None  # noqa: S101  (these are the places of those that have one)
-            number = next(n for n, length in enumerate(lengths) if _decides(length, place, part))
-            columns.append(f"{_scaled(f'held.a{place}', f'long{number}.l', part.norm)} AS m{place}")
+            text = f"held.a{place}"
+            scaled = [
+                _scaled(text, f"long{n}.l", part.norm.scale, length.norm)
+                for n, length in enumerate(lengths)
+                if part.norm.jointly or _decides(length, place, part)
+            ]
+            columns.append(f"{_nearest_to_zero(text, scaled)} AS m{place}")
         return [*statements, f"scaled AS (SELECT {', '.join(columns)} FROM {source})"]
 
     def _lengths(self) -> list[_Length]:
@@ -68,10 +73,9 @@ class NormWriter:
         for place in self._places:
             norm = self._measurements[place].norm
             assert norm is not None  # noqa: S101
-            if norm.alone:
-                lengths.append(_Length(f"a{place}", norm))
-            elif not lengths:
-                lengths.append(_Length("a", norm))
+            length = _Length(f"a{place}" if norm.alone else "a", norm)
+            if all(length.column != other.column for other in lengths):
+                lengths.append(length)
         return lengths
 
     def _held(self, place: int) -> str:
@@ -90,11 +94,17 @@ class NormWriter:
                 text = f"s{place}"
                 if part.centre:
                     text = f"({text} - v{place}::HUGEINT * {part.centre})"
-        if part.norm.alone:
+        if part.norm.alone and not part.norm.jointly:
             return _within(part.norm.most, self._share(f"{text}::HUGEINT", 1 << ROWS_BITS))
         # so many rows are nobody's; held there, the product below has room
         text = _within(part.size << ROWS_BITS, f"{text}::HUGEINT")
-        return self._share(text, part.norm.most)
+        text = self._share(text, self._norm_of_rows().most)
+        return _within(part.norm.most, text) if part.norm.alone else text
+
+    def _norm_of_rows(self) -> NormBound:
+        """Return the norm that rows decide about."""
+        norms = [self._measurements[place].norm for place in self._places]
+        return next(norm for norm in norms if norm is not None and not norm.alone)
 
     def _share(self, text: str, most: int) -> str:
         """Return a pair's number scaled, toward zero, to the rows that count in one group."""
@@ -108,13 +118,10 @@ class NormWriter:
 
         Where all of them are about one column, these are its values, and all rows elsewhere.
         """
-        first = self._places[0]
         decides = counted_by([self._measurements[place] for place in self._places])
         about = [p for p in self._places if self._measurements[p].expression == decides]
         rows = "n" if decides is None else f"v{value_column(self._measurements, about[0])}"
-        norm = self._measurements[first].norm
-        assert norm is not None  # noqa: S101
-        most = min(norm.most, self._rows_per_group())
+        most = min(self._norm_of_rows().most, self._rows_per_group())
         return f"CASE WHEN n > {most} THEN ({rows}::HUGEINT * {most} + n - 1) // n ELSE {rows} END"
 
     def _rows_per_group(self) -> int:
@@ -163,7 +170,17 @@ def rooted(squares: str) -> str:
     )
 
 
-def _scaled(text: str, length: str, norm: NormBound) -> str:
+def _scaled(text: str, length: str, scale: int, norm: NormBound) -> str:
     """Return a number in steps of the cells, scaled down, toward zero, where its unit is too long."""
-    beyond = f"({text} * {norm.scale * norm.numerator}) // {length}"
-    return f"CASE WHEN {length} IS NULL THEN {text} * {norm.scale} ELSE {beyond} END"
+    beyond = f"({text} * {scale * norm.numerator}) // {length}"
+    return f"CASE WHEN {length} IS NULL THEN {text} * {scale} ELSE {beyond} END"
+
+
+def _nearest_to_zero(text: str, scaled: list[str]) -> str:
+    """Return what is left of a number, scaled by the least of several factors."""
+    if len(scaled) == 1:
+        return scaled[0]
+    each = ", ".join(scaled)
+    return (
+        f"CASE WHEN {text} < 0 THEN system.main.greatest({each}) ELSE system.main.least({each}) END"
+    )

@@ -23,6 +23,11 @@ Numbers that belong together have one factor. Where rows are counted, r is the v
 and sums follow it: s' = trunc(s · 2^k · c / N) with the N of r. As |s_i| <= M r_i for values within
 [-M, M], also |s'| <= 2^k M C: a sum is as short as it must be whenever its rows are, and an average stays
 one of the same rows, each unit with a weight of its own.
+
+Numbers that are bounded `jointly` have one factor too, the least of several: that of the unit's rows,
+held to C, and for each sum that of its own length, held to a K of its own. Each number is scaled by
+every one of them, toward zero, and what is nearest to zero is taken: so |r'| <= 2^k C and |s'| <= 2^k K
+hold both, whatever the other lengths are (docs/averages.md).
 """
 
 from __future__ import annotations
@@ -49,12 +54,14 @@ class NormBound:
 
     `bound` is an L1 norm, or the square of an L2 norm, in whole rows, or in steps of the grid where a
     sum is bounded `alone`, by its own length. `scale` is 2^k: as many steps of cells are one of these.
+    Numbers that are bounded `jointly` are scaled by the least factor of all.
     """
 
     order: NormOrder
     bound: int
     scale: int
     alone: bool = False
+    jointly: bool = False
 
     @property
     def shift(self) -> int:
@@ -89,14 +96,23 @@ class NormBound:
         largest = self.most * each * max(self.scale * self.numerator, 1 << ROWS_BITS)
         return largest.bit_length() <= ENGINE_BITS
 
+    def bears(self, other: NormBound) -> bool:
+        """Return whether numbers held for this norm may be scaled by the factor of another."""
+        largest = self.most * self.scale * other.numerator
+        return largest.bit_length() <= ENGINE_BITS
+
 
 @dataclass(frozen=True)
 class OwnNorm:
-    """The norms that a sum by itself may have, in steps of its grid; None where limits alone tell."""
+    """The norms that a sum by itself may have, in steps of its grid; None where limits alone tell.
+
+    `size` is how far an average value is from the centre of the sum, where that is what they rest on.
+    """
 
     expression: Expr
     l1: int
     l2_squared: int | None
+    size: int = 1
 
     def bound(self, order: NormOrder) -> int | None:
         """Return the L1 norm, or the square of the L2 norm."""
@@ -115,7 +131,8 @@ class UnitNorms:
     factor of the unit's rows, and no sum one of its own: then, in L1, each unit has the same factor
     however its rows are grouped. `own` are norms of sums that are bounded alone, where they are known to
     be shorter than rows of the largest values; `taken_l1` and `taken_l2` what norms that were chosen by
-    what is known take away.
+    what is known take away. Sums and counts bounded `jointly` have the least factor of all; `averages`
+    are the norms that they have where averages are measured so (plan/average_norms.py).
     """
 
     setting: SensitivitySetting
@@ -125,6 +142,8 @@ class UnitNorms:
     own: tuple[OwnNorm, ...] = ()
     taken_l1: Taken = (1.0, 0.0)
     taken_l2: Taken | None = None
+    jointly: bool = False
+    averages: UnitNorms | None = None
 
     def bound(self, order: NormOrder) -> int | None:
         """Return the L1 norm, or the square of the L2 norm."""
@@ -135,13 +154,19 @@ class UnitNorms:
         found = (own.bound(order) for own in self.own if own.expression == expression)
         return next(found, None)
 
-    def taken(self, norm: NormBound, expression: Expr | None) -> Taken:
-        """Return what scaling takes away, as far as anybody knows.
+    def taken(self, norm: NormBound, expression: Expr | None, size: int) -> Taken:
+        """Return what scaling takes away of a measurement, as far as anybody knows.
 
         In L1 a unit within limits loses nothing. In L2 it may lose all that it is longer than the norm;
         so, where nothing is known, the noise counts as that of a norm between this one and the longest
-        that limits allow. A sum whose own norm is known has one that loses little.
+        that limits allow. A sum whose own norm is known has one that loses little. Of what is bounded
+        jointly rows of an average value are lost, of which sums tell; an error is in rows of the largest,
+        of this `size`.
         """
+        if self.jointly:
+            factor, missed = (self.taken_l1 if norm.order == 1 else self.taken_l2) or (1.0, 0.0)
+            own = [each.size for each in self.own if norm.alone and each.expression == expression]
+            return factor, sum(missed * (each / size) ** 2 for each in own)
         if norm.alone and self.own_bound(expression, norm.order) is not None:
             return 1.0, 0.0
         if norm.order == 1:

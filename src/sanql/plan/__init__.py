@@ -26,10 +26,10 @@ from sanql.plan.keys import KeyColumn, OneGroup, PrivateKeys, PublicKeys, check_
 from sanql.plan.known_norms import (
     NO_LIMITS,
     ChosenLimits,
-    KnownUnits,
     limits_by_profile,
     with_known_norms,
 )
+from sanql.plan.known_units import KnownUnits
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism

@@ -27,6 +27,8 @@ DIFFERENCE = 1 / 128
 """How far means of rows that are lost and kept are apart, in parts of the largest value."""
 DIFFERENCE_OF_AVERAGE = 1 / 10
 """The same in parts of an average value, where one is known."""
+DIFFERENCE_OF_OWN = 1 / 2
+"""The same where noise is in proportion to an average value too, so that doubt costs little."""
 _STEPS = 8  # norms that are tried between one and its double
 
 

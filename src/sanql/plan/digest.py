@@ -305,6 +305,7 @@ def _norm(norm: NormBound) -> Named:
     return Named(
         "Norm",
         {"order": norm.order, "bound": norm.bound, "scale": norm.scale, "alone": norm.alone},
+        {"jointly": True} if norm.jointly else {},
     )
 
 

@@ -3,67 +3,46 @@
 A profile tells how long units' rows are, with noise, and is public: so is what is chosen by it. It is
 enforced like any other norm or limit, whatever the data are; nothing else of a plan hangs on it, and it
 is no more than limits make it. best_norm.py says which is chosen, at the price of the question.
-
-Over several columns rows are in no fewer groups than over one of them, so no unit is longer; and none is
-longer in L2 than in L1. Where a condition leaves k values of a column, as many rows of a unit as pass are
-no more than √k times its length over all values of that column (Cauchy and Schwarz).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sanql.account import gaussian_rho_lower
-from sanql.measurements import Measured, OwnNorm, UnitNorms, sensitivity_of_key_weights
-from sanql.plan.best_norm import DIFFERENCE_OF_AVERAGE, Lengths, NormCost, best_norm
+from sanql.measurements import Measured, Measurement, OwnNorm, UnitNorms, sensitivity_of_key_weights
+from sanql.plan.average_norms import norms_of_averages
+from sanql.plan.best_norm import (
+    DIFFERENCE_OF_AVERAGE,
+    NormCost,
+    best_norm,
+)
 from sanql.plan.chosen_values import groups_known
 from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys, keys_of
+from sanql.plan.known_units import (
+    KnownUnits,
+    average_size,
+    grouped_columns,
+    lengths_over_groups,
+)
 from sanql.plan.level import LevelOutline
 from sanql.plan.plan import Outline
 from sanql.policy import Budget
-from sanql.question import AggregateRef, Call, ColumnRef, Expr, Literal, Query, Scan, conjuncts
+from sanql.question import AggregateRef, Call, ColumnRef, Expr, Query, Scan, conjuncts
 from sanql.statistics import CHOSEN_ABOVE, Estimate, Measuring
 
 DELTA_TYPICAL = Fraction(1, 10**9)  # where a question has none, and no Gaussian noise either
 GROUPS_UNKNOWN = 16
 GROUPS_BEYOND = 2  # times as many groups as an average unit is in, if that is all that is known
+SMALL = 8  # times as far apart as an average value is large are the bounds of small ones
 UNITS_PER_VALUE = 16  # so many more units than values: one value of each finds them all
 RANKS_OFF = 12
 """How many times as far as a noisy count a picked value is off, in rows: about ln 65,536."""
 _COUNTED = (Measured.ROWS, Measured.VALUES, Measured.SUM)
 _RANKED = (Measured.PICKS, Measured.LADDER)
-
-
-@dataclass(frozen=True)
-class KnownUnits:
-    """What a profile tells of the units of a table.
-
-    How many there are with how many rows, of which L2 norms over the groups of columns, in how many of
-    these groups; and how large an average value of a column is.
-    """
-
-    rows: Lengths
-    norms: Mapping[str, Lengths] = field(default_factory=dict)
-    groups: Mapping[str, Lengths] = field(default_factory=dict)
-    sizes: Mapping[str, Fraction] = field(default_factory=dict)
-
-    @property
-    def units(self) -> float:
-        """How many units there are."""
-        return sum(each.units for each in self.rows)
-
-    def average_groups(self, column: str) -> float:
-        """Return how many groups of a column an average unit is in; 0 where that is not known."""
-        spread = self.groups.get(column, ())
-        units = sum(each.units for each in spread)
-        return sum(each.units * each.length for each in spread) / units if units else 0.0
-
-    def most_groups(self, column: str) -> float:
-        """Return how many groups of a column the largest units are in; 0 where that is not known."""
-        return max((each.length for each in self.groups.get(column, ())), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -117,7 +96,7 @@ def _weighing_groups(level: LevelOutline, measuring: Measuring, units: KnownUnit
 
     Lengths are about as many as the largest units seen have: half as many again are as good as all.
     """
-    longest = [units.most_groups(name) for name in _columns(level.query)]
+    longest = [units.most_groups(name) for name in grouped_columns(level.query)]
     if len(longest) < len(level.query.keys) or not all(longest):
         return measuring
     most = math.prod(math.ceil(3 * each / 2) for each in longest)
@@ -141,7 +120,7 @@ def _with_norms(
     if norms is None:
         return measuring
     total, _, squared = norms.setting.limits.row_norms
-    rows, over_groups = _lengths(level.query, units)
+    rows, over_groups = lengths_over_groups(level.query, units)
     costs = [_cost(level, measuring, units, price, order) for order in (1, 2)]
     l1 = best_norm(rows, costs[0], total)
     chosen = replace(norms, l1=l1, taken_l1=costs[0].taken(rows, l1))
@@ -152,7 +131,11 @@ def _with_norms(
         )
     elif norms.l2_squared is not None:
         chosen = replace(chosen, l2_squared=min(norms.l2_squared, l1**2))
-    return replace(measuring, unit_norms=_with_own(chosen, level, measuring, units, costs))
+    chosen = _with_own(chosen, level, measuring, units, costs)
+    if costs[0].means:
+        averages = norms_of_averages(chosen, level.query, measuring, units, costs)
+        chosen = replace(chosen, averages=averages)
+    return replace(measuring, unit_norms=chosen)
 
 
 def _with_own(
@@ -167,10 +150,10 @@ def _with_own(
     No row is dropped for such a sum, and rows of small values count for little: more rows than limits
     name may fit into what these could add.
     """
-    lengths = _lengths(level.query, units)
+    lengths = lengths_over_groups(level.query, units)
     own = []
     for part in measuring.measurements:
-        size = _average_size(part.expression, level.query, units)
+        size = average_size(part.expression, level.query, units)
         if part.kind is Measured.SUM and size:
             step = max(1, math.ceil(size / part.grid))
             by_rows, over_groups = (
@@ -182,86 +165,20 @@ def _with_own(
     return replace(norms, own=tuple(own))
 
 
-def _average_size(expression: Expr | None, query: Query, units: KnownUnits) -> Fraction | None:
-    match expression:
-        case ColumnRef(origin=(table, column)) if table == query.table:
-            return units.sizes.get(column)
-        case _:
-            return None
-
-
-def _lengths(query: Query, units: KnownUnits) -> tuple[Lengths, Lengths]:
-    """Return how long units are in L1, and in L2 over the groups of a question, if that is known."""
-    held = list(_held_to_values(query, units))
-    over = [units.norms[name] for name in _columns(query) if units.norms.get(name)]
-    if len(over) > 1:
-        over.append(_over_several(units.rows, over))
-    rows = min([units.rows, *held], key=_all_in_all)
-    return rows, min([*over, *held], key=_all_in_all, default=())
-
-
-def _over_several(rows: Lengths, columns: Sequence[Lengths]) -> Lengths:
-    """Return about how long units are over groups of several columns, by their lengths over each.
-
-    Of n rows with the length v over a column, (v² - n) / (n² - n) is the chance that two of them are in
-    one group. For several columns chances are multiplied, as if one told nothing of the other.
-    """
-    ratios = [sum(e.units * e.length for e in each) / _rows_of(each) for each in columns]
-    found = []
-    for each in rows:
-        pairs, alike = each.rows**2 - each.rows, 1.0
-        for ratio in ratios if pairs > 0 else ():
-            alike *= max(0.0, (ratio * each.rows) ** 2 - each.rows) / pairs
-        found.append(replace(each, length=math.sqrt(each.rows + max(0.0, pairs) * alike)))
-    return tuple(found)
-
-
-def _rows_of(lengths: Lengths) -> float:
-    return sum(each.units * each.rows for each in lengths)
-
-
-def _held_to_values(query: Query, units: KnownUnits) -> Iterator[Lengths]:
-    """Yield how many rows units can have where WHERE leaves few values of a column."""
-    for test in conjuncts(query.where):
-        match test:
-            case Call("equal", (ColumnRef(origin=(_, name)), Literal())):
-                values = 1
-            case Call("equal", (Literal(), ColumnRef(origin=(_, name)))):
-                values = 1
-            case Call("in", (ColumnRef(origin=(_, name)), *choices)):
-                values = len(choices)
-            case _:
-                continue
-        if name in units.norms:
-            longer = tuple(each.times(math.sqrt(values)) for each in units.norms[name])
-            yield tuple(replace(each, rows=each.length) for each in longer)
-
-
-def _all_in_all(lengths: Lengths) -> float:
-    return sum(each.units * each.length for each in lengths)
-
-
-def _columns(query: Query) -> list[str]:
-    """Return the columns of the table that a question groups by."""
-    origins = [key.origin for key in query.keys if isinstance(key, ColumnRef)]
-    return [origin[1] for origin in origins if origin is not None and origin[0] == query.table]
-
-
 def _cost(
     level: LevelOutline, measuring: Measuring, units: KnownUnits, price: Budget, order: int
 ) -> NormCost:
     parts = sum(not part.sensitivity.zero for part in measuring.measurements)
     groups = groups_known(level)
     if groups is None:
-        averages = [units.average_groups(name) for name in _columns(level.query)]
+        averages = [units.average_groups(name) for name in grouped_columns(level.query)]
         groups = math.ceil(max([GROUPS_UNKNOWN, *(GROUPS_BEYOND * each for each in averages)]))
     means = _shows_means(level.query, measuring)
     cost = NormCost(_deviation(price, order, max(1, parts)), max(1, groups), means)
     apart = [
         DIFFERENCE_OF_AVERAGE * float(size / (part.size * part.grid))
         for part in measuring.measurements
-        if (size := _average_size(part.expression, level.query, units))
-        and part.kind is Measured.SUM
+        if (size := average_size(part.expression, level.query, units)) and part.kind is Measured.SUM
     ]
     return replace(cost, difference=max(apart)) if means and apart else cost
 
@@ -319,11 +236,20 @@ def _rows(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
         or any(part.kind not in _COUNTED + _RANKED or part.total is not None for part in measured)
     ):
         return None
-    lengths, _ = _lengths(level.query, units)
+    lengths, _ = lengths_over_groups(level.query, units)
     cost = _cost(level, level.measuring, units, price, 1)
+    sums = [part for part in measured if part.kind is Measured.SUM]
+    if cost.means and sums and all(_is_small(part, level.query, units) for part in sums):
+        return None  # sums have norms of their own, and rows with them
     if any(part.kind in _RANKED for part in measured):
         cost = replace(cost, deviation=RANKS_OFF * cost.deviation)
     return best_norm(lengths, cost, level.limits.rows)
+
+
+def _is_small(part: Measurement, query: Query, units: KnownUnits) -> bool:
+    """Return whether values are known to be small beside their bounds."""
+    size = None if units.accuracy_asked else average_size(part.expression, query, units)
+    return size is not None and 0 < SMALL * size <= (part.high - part.low) * part.grid
 
 
 def _groups(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
@@ -331,7 +257,7 @@ def _groups(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None
 
     Of keys that are selected only where nothing but units is shown: what selects them has its own limit.
     """
-    columns, measuring = _columns(level.query), level.measuring
+    columns, measuring = grouped_columns(level.query), level.measuring
     shown = set[Measured]().union(*(_kinds(measuring, each) for each in measuring.estimates))
     match level.keys:
         case PublicKeys():

@@ -107,6 +107,8 @@ def bounded_by_norm(measuring: Measuring, order: NormOrder | None) -> Measuring:
         return measuring
     setting = norms.setting
     places = [i for i, part in enumerate(measuring.measurements) if _can_be_scaled(part)]
+    if norms.jointly:
+        return _bounded_jointly(measuring, places, norms, order)
     counted = any(measuring.measurements[place].kind in _COUNTS for place in places)
     alone = not counted and not norms.by_rows
     if setting.one_group and not (
@@ -121,6 +123,34 @@ def bounded_by_norm(measuring: Measuring, order: NormOrder | None) -> Measuring:
         if not norm.fits(part.size):
             return measuring
         moved = sensitivity_by_norm(setting, norm, part.low, part.high)
+        made[place] = replace(part, norm=norm, sensitivity=moved)
+    return replace(measuring, measurements=tuple(made))
+
+
+def _bounded_jointly(
+    measuring: Measuring, places: Sequence[int], norms: UnitNorms, order: NormOrder
+) -> Measuring:
+    """Return sums with norms of their own and counts with that of rows, which share the least factor."""
+    made = list(measuring.measurements)
+    total, _, squared = norms.setting.limits.row_norms
+    longest = total if order == 1 else squared
+    bounds = []
+    for place in places:
+        part = made[place]
+        alone = part.kind is Measured.SUM
+        known = norms.own_bound(part.expression, order) if alone else norms.bound(order)
+        if known is None:
+            return measuring
+        bound = min(known, longest * part.size**order if alone else longest)
+        bounds.append(NormBound(order, bound, scale_for(order, bound, 1), alone, jointly=True))
+    if not all(norm.bears(other) for norm in bounds for other in bounds):
+        return measuring
+    for place, norm in zip(places, bounds, strict=True):
+        part = made[place]
+        by_rows = replace(norm, alone=False)
+        if not norm.fits(part.size) or not by_rows.fits(part.size):
+            return measuring
+        moved = sensitivity_by_norm(norms.setting, norm, part.low, part.high)
         made[place] = replace(part, norm=norm, sensitivity=moved)
     return replace(measuring, measurements=tuple(made))
 

@@ -12,6 +12,7 @@ from sanql.computed_once import computed_once
 from sanql.errors import Refused
 from sanql.measurements import Measured
 from sanql.mechanisms import Noise
+from sanql.plan.average_norms import with_average_norms
 from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.grouping_sets import (
     GroupingSet,
@@ -223,10 +224,16 @@ def selects_by_weights(outlined: Outline, epsilon: Fraction, delta: Fraction) ->
 
 
 def _ways_to_measure(outlined: Outline) -> list[list[Measuring]]:
-    """Return what is measured with unknown keys selected by numbers of units, and also by weights."""
+    """Return what is measured with unknown keys selected by numbers of units, and also by weights.
+
+    Each with averages measured by norms of their own as well, where these are known.
+    """
     ways = [[level.measuring for level in outlined.levels]]
     if any(level.by_weights is not None for level in outlined.levels):
         ways.append([level.by_weights or level.measuring for level in outlined.levels])
+    if len(outlined.levels) == 1:
+        found = [with_average_norms(measuring) for (measuring,) in ways]
+        ways += [[measuring] for measuring in found if measuring is not None]
     return ways
 
 

@@ -87,7 +87,7 @@ def expected_error(measuring: Measuring, priced: Priced) -> float:
         deviation = noise.standard_deviation / (measurement.size * measurement.scale)
         factor, missed = 1.0, 0.0
         if norms is not None and measurement.norm is not None:
-            factor, missed = norms.taken(measurement.norm, measurement.expression)
+            factor, missed = norms.taken(measurement.norm, measurement.expression, measurement.size)
         total += measurement.weight * (factor * deviation**2 + missed)
     if measuring.selection is None or priced.threshold is None:
         return total
