@@ -69,7 +69,7 @@ RULES = (
         "Not there yet",
         "nothing speaks against it but the work",
         ("window_frame", "window_over_aggregates", "join_unsupported", "subquery_unsupported",
-         "other_levels", "batch_bounds"),
+         "other_levels", "batch_bounds", "not_on_buckets"),
         stays=False,
     ),
     RefusalRule(
