@@ -55,6 +55,8 @@ class Trials:
             scans={table: _named(types) for table, types in source.types.items()},
             parts=1,
             buckets={},
+            units={},  # a column that copies have besides
+            spread=False,
         )
         self._is_copy = (source.relations, source.scans) == (
             self._plain.relations,

@@ -30,7 +30,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     ),
     "auto_bounds": ("epsilon",),
     "budget": ("epsilon", "delta"),
-    "engine": ("memory", "deadline", "workers"),
+    "engine": ("memory", "deadline", "workers", "kind", "master", "layout"),
     "analyst": ("budget", "epsilon_per_query"),
     "coalition": ("members", "budget"),
     "table": (

@@ -1,0 +1,148 @@
+"""The one Spark session of this process: begun when it is first needed, and gone with the process.
+
+Nothing that Spark writes down on the way says anything about anybody: tasks are given one opaque text,
+give away opaque frames, and fail in constant words. Its log is switched off here all the same, and so is
+its page, unless the owner's own configuration (SPARK_CONF_DIR) asks for one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+import threading
+import warnings
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sanql.engines.failures import not_ready
+from sanql.errors import Unavailable
+from sanql.kernel.buckets import FRAME, Versions, VersionTask, kernel_modules, own_versions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOOPBACK = "127.0.0.1"
+_PREFIX = "sanql-kernel-"
+_CONFIGURATION = {
+    "spark.app.name": "sanql",
+    "spark.log.level": "OFF",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.worker.reuse": "true",
+    # a frame has about a megabyte, and a task holds as many as come together
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
+    # a part is the same whoever computes it, so a slow one may be computed by another too
+    "spark.speculation.multiplier": "4",
+}
+_HERE = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
+_DEFAULTS = {"spark.ui.enabled": "false"}
+
+_lock = threading.Lock()
+_begun: dict[str, SparkSession] = {}
+
+
+def session_on(master: str) -> SparkSession:
+    """Return the session on a master, begun if there is none; Unavailable where it cannot be."""
+    with _lock:
+        session = _begun.get(master)
+        if session is not None and not is_stopped(session):
+            return session
+        _begun.pop(master, None)
+        if _begun:
+            raise Unavailable(
+                "engine_not_ready",
+                f"this process has a session on {next(iter(_begun))}, and Spark knows one only",
+                "nothing was charged: give both policies one master, or each a process of its own",
+            )
+        try:
+            session = _start(master)
+            _check_versions(session)
+        except Unavailable:
+            raise
+        except Exception:
+            session = None
+        if session is None:
+            raise not_ready()
+        _begun[master] = session
+        return session
+
+
+def is_stopped(session: SparkSession) -> bool:
+    """Return whether a session has come to its end, by whatever way."""
+    try:
+        if _is_remote(session):
+            return bool(session.client.is_closed)
+        context = session.sparkContext._jsc
+        return context is None or bool(context.sc().isStopped())
+    except Exception:
+        return True
+
+
+def _start(master: str) -> SparkSession:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    remote = master.startswith("sc://")
+    if not remote and (master.startswith("local") or _is_loopback(master)):
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
+    # nothing that San does with Spark goes through pandas
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    builder = builder.remote(master) if remote else builder.master(master)
+    for name, value in _configuration(remote=remote).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    _ship(session, kernel_archive())
+    return session
+
+
+def _configuration(*, remote: bool) -> dict[str, str]:
+    if remote:  # the rest was decided where the session runs
+        return {k: value for k, value in _CONFIGURATION.items() if k.startswith("spark.sql.")}
+    here = _HERE if "SPARK_LOCAL_IP" in os.environ else {}
+    return _CONFIGURATION | here | ({} if "SPARK_CONF_DIR" in os.environ else _DEFAULTS)
+
+
+def _is_loopback(master: str) -> bool:
+    return f"//{_LOOPBACK}:" in master or "//localhost:" in master
+
+
+def _is_remote(session: SparkSession) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _ship(session: SparkSession, archive: Path) -> None:
+    if _is_remote(session):
+        session.addArtifacts(str(archive), pyfile=True)
+    else:
+        session.sparkContext.addPyFile(str(archive))
+    atexit.register(archive.unlink, missing_ok=True)  # it is fetched as long as executors come
+
+
+def kernel_archive() -> Path:
+    """Return a new archive of the kernel's modules, which is all of San that executors need."""
+    handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=".zip")
+    with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("sanql/__init__.py", "")
+        for module, content in kernel_modules().items():
+            archive.writestr(f"sanql/kernel/{module}", content)
+    return Path(name)
+
+
+def _check_versions(session: SparkSession) -> None:
+    """Raise Unavailable where executors have another kernel, or other libraries for it.
+
+    Those that come later are looked at by the tasks themselves.
+    """
+    tasks = session.range(0, 8, 1, 8).mapInArrow(VersionTask(), FRAME)
+    for row in tasks.collect():
+        there = Versions(*bytes(row["frame"]).decode().split("\n"))
+        differences = own_versions().differences(there)
+        if differences:
+            raise Unavailable(
+                "engine_not_ready",
+                f"executors have {', '.join(differences)}",
+                "nothing was charged: install the same sanql[kernel] there and here (docs/spark.md)",
+            )
