@@ -60,7 +60,7 @@ $(VENV)/.clients: $(VENV)/.dev requirements-clients.txt
 
 # The engine on a cluster, in sessions of Spark on this machine: a Java runtime is installed where this user may.
 spark: $(VENV)/.spark
-	@$(BIN)/python -m pytest -rs -m spark tests/spark
+	@SANQL_SPARK=write $(BIN)/python -m pytest -rs -m spark tests/spark
 
 $(VENV)/.spark: $(VENV)/.dev requirements-spark.txt
 	@echo "setting up Spark (once): 450 MB are downloaded"

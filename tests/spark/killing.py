@@ -1,9 +1,9 @@
 """A campaign of kills: executors, the processes in them, and San itself, at random moments.
 
-`python -m spark.killing --kills 100 --summary spark/KILLS.md`, in tests/. Another process asks one question
-after another, for so much that noise would move a count once in 10^20 answers, and says when it asks and
-what it is answered. Afterwards every answer must have been the true one, and the ledger must have a charge
-for each answer, and for no more than was asked.
+`python -m spark.killing --kills 100 --summary spark/KILLS.md`, in tests/. Another process asks one
+question after another, for so much that noise would move a count once in 10^20 answers, and says when it
+asks and what it is answered. Afterwards every answer must have been the true one, and the ledger must
+have a charge for each answer, and for no more than was asked.
 """
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ def main() -> None:
         "",
         f"Of {said['asked']} questions {said['right']} were answered, every one of them with the true "
         f"counts; {said['unavailable']} were `unavailable` and {said['engine_not_ready']} not begun, the "
-        f"others died with San. The ledger has {said['charges']} charges: one for each answer, and none that "
-        "nobody asked for."
+        f"others died with San. The ledger has {said['charges']} charges: one for each answer, and "
+        "none that nobody asked for."
         if not wrong
         else "WRONG: " + "; ".join(wrong),
         "",

@@ -76,7 +76,7 @@ class SparkServer:
         """Return once there is a session, and the layout is the one that was opened."""
         self._check_layout()
         if self._session is None:
-            self._session = session_on(self._master)
+            self._session = session_on(self._master, deadline)
         if not self.alive():
             raise ChannelLost
 

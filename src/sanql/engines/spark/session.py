@@ -8,22 +8,27 @@ its page, unless the owner's own configuration (SPARK_CONF_DIR) asks for one.
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import sys
 import tempfile
 import threading
+import time
 import warnings
 import zipfile
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.engines.failures import not_ready
 from sanql.errors import Unavailable
+from sanql.kernel import ChannelLost
 from sanql.kernel.buckets import FRAME, Versions, VersionTask, kernel_modules, own_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_START_SECONDS_MAX = 300.0
 _LOOPBACK = "127.0.0.1"
 _PREFIX = "sanql-kernel-"
 _CONFIGURATION = {
@@ -41,10 +46,15 @@ _DEFAULTS = {"spark.ui.enabled": "false"}
 
 _lock = threading.Lock()
 _begun: dict[str, SparkSession] = {}
+_beginning: dict[str, Future[SparkSession]] = {}
 
 
-def session_on(master: str) -> SparkSession:
-    """Return the session on a master, begun if there is none; Unavailable where it cannot be."""
+def session_on(master: str, deadline: float = math.inf) -> SparkSession:
+    """Return the session on a master, begun if there is none; Unavailable where it cannot be.
+
+    One that is being begun goes on so after the deadline, for whoever asks next; ChannelLost says that
+    there is none yet.
+    """
     with _lock:
         session = _begun.get(master)
         if session is not None and not is_stopped(session):
@@ -56,17 +66,35 @@ def session_on(master: str) -> SparkSession:
                 f"this process has a session on {next(iter(_begun))}, and Spark knows one only",
                 "nothing was charged: give both policies one master, or each a process of its own",
             )
+        if master not in _beginning or _beginning[master].done():
+            _beginning[master] = _begin(master)
+        beginning = _beginning[master]
+    try:
+        return beginning.result(max(0.0, min(deadline - time.monotonic(), _START_SECONDS_MAX)))
+    except Unavailable:
+        raise
+    except TimeoutError:
+        pass
+    except Exception:
+        raise not_ready() from None
+    raise ChannelLost
+
+
+def _begin(master: str) -> Future[SparkSession]:
+    """Begin a session, in a thread that nobody waits for at the end."""
+    begun: Future[SparkSession] = Future()
+
+    def begin() -> None:
         try:
             session = _start(master)
             _check_versions(session)
-        except Unavailable:
-            raise
-        except Exception:
-            session = None
-        if session is None:
-            raise not_ready()
-        _begun[master] = session
-        return session
+            _begun[master] = session
+            begun.set_result(session)
+        except BaseException as fault:
+            begun.set_exception(fault)
+
+    threading.Thread(target=begin, daemon=True).start()
+    return begun
 
 
 def is_stopped(session: SparkSession) -> bool:
@@ -136,7 +164,7 @@ def _check_versions(session: SparkSession) -> None:
 
     Those that come later are looked at by the tasks themselves.
     """
-    tasks = session.range(0, 8, 1, 8).mapInArrow(VersionTask(), FRAME)
+    tasks = session.range(0, 4, 1, 4).mapInArrow(VersionTask(), FRAME)
     for row in tasks.collect():
         there = Versions(*bytes(row["frame"]).decode().split("\n"))
         differences = own_versions().differences(there)
