@@ -61,12 +61,13 @@ def main() -> None:
     read.add_argument("--rows", type=int, default=10_000_000)
     read.add_argument("--buckets", type=int, nargs="+", default=[16, 64, 256])
     read.add_argument("--turns", type=int, default=3)
-    read.add_argument("--master", default="local-cluster[2,1,1024]")
+    read.add_argument("--master", default="local-cluster[2,1,1024]", help='"none" leaves Spark out')
+    read.add_argument("--results", type=Path, default=RESULTS)
     given = read.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text = measured(Path(folder), given.rows, given.buckets, given.turns, given.master)
     print(text)
-    RESULTS.write_text(text)
+    given.results.write_text(text)
 
 
 def measured(folder: Path, rows: int, buckets: list[int], turns: int, master: str) -> str:
@@ -92,20 +93,23 @@ def measured(folder: Path, rows: int, buckets: list[int], turns: int, master: st
         )
         lines.append(f"Spreading over {number} buckets: {seconds[0]:.1f} s ({seconds[1]:.1f}).")
         layout = open_layout(own, source, stamped)
-        pool = Pool(layout, named, engine_of(named))
-        opened.append(pool)
         sent = compile_plan(level, layout, SECRET)
         process = _process(layout.database.parent)
         processes.append(process)
         ways[f"one machine, {number} buckets"] = lambda p=process, s=sent, n=number: _alone(p, s, n)
-        ways[f"executors, {number} buckets"] = lambda p=pool, s=sent: p.run(s)
-    seconds, session = _timed(lambda: session_on(master))
-    lines.append(f"Starting a session: {seconds[0]:.1f} s ({seconds[1]:.1f}), once for a process.")
-    ways["Spark SQL, bounded by a window"] = lambda: _spark_sql(session, folder / "data")
+        if master != "none":
+            pool = Pool(layout, named, engine_of(named))
+            opened.append(pool)
+            ways[f"executors, {number} buckets"] = lambda p=pool, s=sent: p.run(s)
+    if master != "none":
+        seconds, session = _timed(lambda: session_on(master))
+        lines.append(f"Starting a session: {seconds[0]:.1f} s ({seconds[1]:.1f}), once a process.")
+        ways["Spark SQL, bounded by a window"] = lambda: _spark_sql(session, folder / "data")
     taken: dict[str, list[Taken]] = {name: [] for name in ways}
     for turn in range(turns + 1):
         for name, way in ways.items():
             seconds, _ = _timed(way)
+            print(f"{turn} {name}: {seconds[0]:.2f} s, {seconds[1]:.2f} of processors", flush=True)
             if turn:  # the first is to warm up
                 taken[name].append(seconds)
     for pool in opened:
