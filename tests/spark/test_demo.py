@@ -31,19 +31,19 @@ and what its commands say then, with fresh noise.
 COMMANDS = (
     ["prepare", "policy.toml", "--buckets", "8"],
     [
-        "query", "policy.toml", "SELECT kind, COUNT(*), AVG(cost) FROM visits GROUP BY kind",
+        "query", "SELECT kind, COUNT(*), AVG(cost) FROM visits GROUP BY kind",
         "--analyst", "ana", "--epsilon", "0.5",
     ],
     [
-        "query", "policy.toml", "SELECT kind, COUNT(*), AVG(cost) FROM visits GROUP BY kind",
+        "query", "SELECT kind, COUNT(*), AVG(cost) FROM visits GROUP BY kind",
         "--analyst", "ana", "--epsilon", "0.5",
     ],
     [
-        "query", "policy.toml",
+        "query",
         "SELECT district, COUNT(DISTINCT person_id) FROM people GROUP BY district",
         "--analyst", "bo", "--epsilon", "0.5", "--delta", "1e-9",
     ],
-    ["ledger", "verify", "policy.toml"],
+    ["ledger", "verify"],
 )  # fmt: skip
 
 

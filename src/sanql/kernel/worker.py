@@ -130,10 +130,11 @@ def _answer(cursors: QuestionCursors, statement: Statement) -> Iterator[bytes]:
     """Yield the result piece by piece, each an Arrow stream of its own; it must be one SELECT."""
     with cursors.cursor_for(statement) as cursor:
         for rows in result(cursor, statement):
-            yield _frame(rows)
+            yield frame(rows)
 
 
-def _frame(rows: pyarrow.Table) -> bytes:
+def frame(rows: pyarrow.Table) -> bytes:
+    """Return some rows as an Arrow stream."""
     import pyarrow
 
     sink = pyarrow.BufferOutputStream()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pickle
 import shutil
@@ -14,16 +13,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from sanql.kernel.affinity import PROCESSORS, processors_at_first
 from sanql.kernel.buckets.messages import BucketRequest, MergeParts, OpenBuckets, Spread
 from sanql.kernel.channel import ChannelLost, receive, send
+from sanql.kernel.environment import worker_environment
 from sanql.kernel.messages import END, PROGRESS, READY, TABLE
 
 _START_SECONDS_MAX = 60.0
 _SECONDS_MAX = 86_400.0
 _FRAME_BYTES_MAX = 2 << 30
 _PREFIX = "sanql-buckets-"
-_UNSET = ("sanql", "duckdb", "pyarrow")
 
 
 class BucketProcess:
@@ -42,7 +40,7 @@ class BucketProcess:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 cwd=self._spill,
-                env=_environment(),
+                env=worker_environment(),
                 start_new_session=True,
             )
         except BaseException:
@@ -126,25 +124,3 @@ def _sweep() -> None:
         with suppress(OSError):
             if left.lstat().st_uid == os.geteuid() and not Path("/proc", parent).exists():
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def _environment() -> dict[str, str]:
-    """Return all that the process needs to know: where its modules are. No secret of the parent's."""
-    specs = (importlib.util.find_spec(name) for name in _UNSET)
-    roots = (
-        str(Path(place).parent)
-        for spec in specs
-        if spec
-        for place in spec.submodule_search_locations or ()
-    )
-    return {
-        # what memory is asked for and given back counts against the limit: engines/duckdb/process.py
-        "ARROW_DEFAULT_MEMORY_POOL": "system",
-        "DUCKDB_JE_MALLOC_CONF": "retain:false",
-        "MALLOC_MMAP_THRESHOLD_": str(1 << 19),
-        "MALLOC_TRIM_THRESHOLD_": str(1 << 22),
-        PROCESSORS: processors_at_first(),
-        "LC_ALL": "C.UTF-8",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots)),
-    }

@@ -45,7 +45,7 @@ from sanql.kernel.lockdown import (
 )
 from sanql.kernel.messages import END, FAILED, PROGRESS, READY, TABLE, Statement
 from sanql.kernel.run import result
-from sanql.kernel.worker import REQUEST_BYTES_MAX, import_last
+from sanql.kernel.worker import REQUEST_BYTES_MAX, frame, import_last
 
 if TYPE_CHECKING:
     import duckdb
@@ -85,8 +85,8 @@ def _serve(request: OpenBuckets, parent: int, spill: Path, replies: int) -> None
     send(replies, READY)
     while True:
         asked: BucketRequest = pickle.loads(receive(_REQUESTS, FRAME_BYTES_MAX))  # noqa: S301  (ours)
-        for frame in opened.answer(asked):
-            send(replies, TABLE + frame)
+        for piece in opened.answer(asked):
+            send(replies, TABLE + piece)
         send(replies, END)
 
 
@@ -166,16 +166,6 @@ def _arriving() -> Iterator[Numbered]:
 def numbered_frame(found: Numbered) -> bytes:
     """Return some rows of a relation as bytes that say which relation it is."""
     return found[0].to_bytes(_PLACE_BYTES, "big") + frame(found[1])
-
-
-def frame(rows: pyarrow.Table) -> bytes:
-    """Return some rows as an Arrow stream."""
-    import pyarrow
-
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return bytes(sink.getvalue())
 
 
 def _rows(stream: bytes | memoryview) -> pyarrow.Table:
