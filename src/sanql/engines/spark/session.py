@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -118,12 +119,22 @@ def _start(master: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
-    builder = builder.remote(master) if remote else builder.master(master)
+    builder = builder.remote(master) if remote else builder.master(_retrying(master))
     for name, value in _configuration(remote=remote).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     _ship(session, kernel_archive())
     return session
+
+
+def _retrying(master: str) -> str:
+    """Return a master that gives a failed task another chance, as clusters do; `local` would not.
+
+    >>> _retrying("local[2]"), _retrying("spark://here:7077")
+    ('local[2,4]', 'spark://here:7077')
+    """
+    found = re.fullmatch(r"local(?:\[(.+)\])?", master)
+    return master if found is None else f"local[{found[1] or 1},4]"
 
 
 def _configuration(*, remote: bool) -> dict[str, str]:
