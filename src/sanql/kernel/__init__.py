@@ -5,7 +5,7 @@ from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
 from sanql.kernel.clustering import BUCKET, UNIT, added_column
 from sanql.kernel.environment import worker_environment
 from sanql.kernel.files import database_files, identify, stamp
-from sanql.kernel.hidden_modules import hide_modules
+from sanql.kernel.hidden_modules import hide_modules, show_modules
 from sanql.kernel.lockdown import (
     CATALOG,
     attach,
@@ -124,6 +124,7 @@ __all__ = [
     "receive",
     "result",
     "send",
+    "show_modules",
     "stamp",
     "stay_on_one",
     "stored_column",

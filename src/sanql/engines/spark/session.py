@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from sanql.engines.failures import not_ready
 from sanql.errors import Unavailable
-from sanql.kernel import ChannelLost
+from sanql.kernel import ChannelLost, show_modules
 from sanql.kernel.buckets import FRAME, Versions, VersionTask, kernel_modules, own_versions
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def _start(master: str) -> SparkSession:
     remote = master.startswith("sc://")
     if not remote and (master.startswith("local") or _is_loopback(master)):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
-    # nothing that San does with Spark goes through pandas
+    # nothing that San does with Spark goes through pandas, but Spark looks whether it is there
+    show_modules()
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from pyspark.sql import SparkSession
 
