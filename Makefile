@@ -21,7 +21,7 @@ debian = if ! $(installed); then \
     $(installed) || echo "NOT ALL OF DEBIAN'S $(1) ARE INSTALLED: $(2) are skipped without them"; \
   fi
 
-.PHONY: demo serve test check soak clients plots bench dist requirements web clean
+.PHONY: demo serve test check soak clients spark plots bench dist requirements web clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -58,6 +58,16 @@ $(VENV)/.clients: $(VENV)/.dev requirements-clients.txt
 	  r-base-core r-cran-rpostgresql,clients that need them)
 	@touch $@
 
+# The engine on a cluster, in sessions of Spark on this machine: a Java runtime is installed where this user may.
+spark: $(VENV)/.spark
+	@SANQL_SPARK=write $(BIN)/python -m pytest -rs -m spark tests/spark
+
+$(VENV)/.spark: $(VENV)/.dev requirements-spark.txt
+	@echo "setting up Spark (once): 450 MB are downloaded"
+	@$(PIP) --require-hashes -r requirements-spark.txt
+	@$(call debian,openjdk-17-jre-headless,tests on Spark)
+	@touch $@
+
 plots: $(VENV)/.dev
 	@$(BIN)/python -c "import matplotlib" && echo "pictures can be drawn: matplotlib is installed"
 
@@ -68,11 +78,14 @@ bench: $(VENV)/.dev
 dist: $(VENV)/.dev
 	@$(BIN)/python -m project.dist
 
+# All of them but Spark, which has requirements of its own.
+EXTRAS := server client postgres delta pandas polars plots accounting smartnoise
 requirements: $(VENV)/.dev
 	$(PIP) uv
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --extra server pyproject.toml -o requirements.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --all-extras pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev $(addprefix --extra ,$(EXTRAS)) pyproject.toml -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group clients pyproject.toml -c requirements-dev.txt -o requirements-clients.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group spark pyproject.toml -c requirements-dev.txt -o requirements-spark.txt
 	@echo "then: $(BIN)/python -m project.third_party"
 
 # The editor of the web pages, bundled from pinned sources; only whoever changes it needs Node.

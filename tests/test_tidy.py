@@ -27,6 +27,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 NESTED_FRONTS = {
     "sanql.mechanisms.noiseless": "exact releases: a field of its own, with its own users",
     "sanql.policy.exact": "declarations that only exact releases read",
+    "sanql.kernel.buckets": "what runs on other machines, which only a cluster's engine knows of",
     "sanql.audit.ledger": "the independent verifier, which shares nothing with the other audits",
 }
 CHAPTERS = "sanql.theory"  # a textbook is opened at a chapter
@@ -119,7 +120,7 @@ def only_shrinks(found: set[str], known: set[str], remedy: str) -> None:
 SEAMS = {
     "plan/pricing.py": ("LaplaceMechanism", "GaussianMechanism"),
     "account/accountants/choice.py": ("PureAccountant", "RenyiAccountant"),
-    "engines/open.py": ("WorkerEngine", "InProcessEngine"),
+    "engines/open.py": ("WorkerEngine", "InProcessEngine", "SparkEngine"),
     "account/stores/opening.py": ("SqliteStore", "MemoryStore", "PostgresStore"),
     "sources/kinds.py": ("FilesSource", "DatabaseSource"),
     "statistics/listed.py": (

@@ -83,6 +83,9 @@ def test_the_page_states_the_defaults_that_hold() -> None:
         "memory": f'`"{ENGINE_DEFAULT.memory_bytes // 10**9}GB"`',
         "deadline": f"{ENGINE_DEFAULT.deadline_seconds:g}",
         "workers": str(ENGINE_DEFAULT.workers),
+        "kind": '`"local"`',
+        "master": 'required with `"spark"`, and only there',
+        "layout": 'required with `"spark"`, and only there',
     }
 
 

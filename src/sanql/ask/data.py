@@ -27,10 +27,12 @@ from sanql.engines import (
     Progress,
     Trials,
     describe,
+    engine_of,
     first_fingerprint,
     is_prepared,
-    open_engine,
+    open_layout,
     prepare,
+    spread_layout,
     unavailable,
 )
 from sanql.errors import LedgerError, PolicyError, Refused
@@ -78,7 +80,7 @@ class Data:
         self._policy = policy
         self._ledger = ledger
         self._progress = progress
-        self._engine = engine if engine is not None else open_engine()
+        self._engine = engine if engine is not None else engine_of(policy.engine)
         self._stamps = Stamps(policy.ledger)
         self._lock = self.looking = threading.RLock()
         """Held by who looks at the source, and whose it is."""
@@ -167,10 +169,11 @@ class Data:
             self._opened = OpenVersion(version, stamped.hashes, prepared, workers, trials)
             return self._opened
 
-    def prepare(self) -> PreparedSource:
+    def prepare(self, buckets: int | None = None) -> PreparedSource:
         """Return the copy of the newest version that questions run on, made if there is none.
 
-        A database is then copied too, although it may be read where it is.
+        A database is then copied too, although it may be read where it is. For a cluster the copy is
+        spread over so many buckets, and these are what is returned.
         """
         if self._ledger.scratch:
             raise never_releases()
@@ -180,9 +183,20 @@ class Data:
             stamped, formerly = self._look(source)
             check_same_files(site, stamped.stamp)
             self._check(stamped, formerly)
-            return self._prepare(source, stamped, copied=True)
+            copy = self._copied(source, stamped, copied=True)
+            if self._policy.engine.spark is None:
+                return copy
+            spread_layout(self._policy, copy, stamped, buckets, self._progress)
+            return self._prepare(source, stamped)
 
-    def _prepare(self, source: Source, stamped: Stamped, *, copied: bool = False) -> PreparedSource:
+    def _prepare(self, source: Source, stamped: Stamped) -> PreparedSource:
+        """Return what questions run on: the layout of a cluster is there already, or is refused."""
+        if self._policy.engine.spark is None:
+            return self._copied(source, stamped)
+        known = self._described[1] if self._described is not None else None
+        return open_layout(self._policy, source, stamped, known, self._engine)
+
+    def _copied(self, source: Source, stamped: Stamped, *, copied: bool = False) -> PreparedSource:
         known = self._described[1] if self._described is not None else None
         return prepare(
             self._policy,

@@ -24,6 +24,7 @@ class Layout:
     parts units are taken in, one after the other, so that what is computed of them fits into memory;
     `buckets` are the columns that say in which part a row is, of all tables that have units of their own,
     or of none. `units` are those of tables whose unit is another table's, and attached to their rows.
+    Where units are `spread` over buckets of files, each part is computed by whoever has its bucket open.
     """
 
     relations: Mapping[str, str]
@@ -34,6 +35,7 @@ class Layout:
     parts: int = field(default=1, kw_only=True)
     buckets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
     units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
+    spread: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from fractions import Fraction
 from sanql.catalog import Layout
 from sanql.compile.expressions.emitter import ENGINE_TYPES, Emitter, row_column
 from sanql.compile.expressions.values import real
-from sanql.kernel import Statement
+from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells
+from sanql.kernel import PartialCells, Statement
 from sanql.policy import ColumnUnit, Table
 from sanql.policy.exact import Exact, ExactValues
 from sanql.question import TYPES, ColumnRef, Type, column_facts
@@ -49,14 +50,30 @@ def compile_exact_release(exact: Exact, table: Table, source: Layout) -> Stateme
     else:
         inner = f"SELECT {listed_columns or 'TRUE AS present'} FROM {relation}"
         grouped = "SELECT * FROM rows_in"
+    keys_listed = "".join(f"{key}, " for key in keys)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     grouping = f" GROUP BY {', '.join(keys)}" if keys else ""
-    sql = (
-        f"WITH rows_in AS ({inner}{where}), records_in AS ({grouped})\n"
-        f"SELECT {''.join(f'{key}, ' for key in keys)}system.main.count(*) AS records, "
-        f"{total} AS total FROM records_in{grouping}"
+    records = f"WITH rows_in AS ({inner}{where}), records_in AS ({grouped})"
+    parameters = tuple(emitter.parameters)
+    if not source.spread:
+        sql = (
+            f"{records}\nSELECT {keys_listed}system.main.count(*) AS records, "
+            f"{total} AS total FROM records_in{grouping}"
+        )
+        return Statement(sql, parameters)
+    # the records of a unit are in one bucket, so that what each adds to a cell is a whole number
+    sums = "system.main.sum(x)" if "x" in columns else "0"
+    added = AddedUp("released", tuple(keys), ("records", "total"))
+    part = (
+        f"{records}, released AS (SELECT {keys_listed}system.main.count(*) AS records, "
+        f"{sums} AS total FROM records_in{grouping})\n{part_of_cells([added], keys)}"
     )
-    return Statement(sql, tuple(emitter.parameters))
+    sql = (
+        f"WITH {added_up([added])[0]}\nSELECT {keys_listed}CAST(records AS BIGINT) AS records, "
+        f"CAST(total AS VARCHAR) AS total FROM released"
+    )
+    partial = PartialCells(PARTIAL, part, parameters)
+    return Statement(sql, parameters, partial=partial, parts=source.parts)
 
 
 def _reference(table: Table, name: str) -> ColumnRef:

@@ -40,6 +40,7 @@ from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts, bin_lists
 from sanql.compile.relations import RelationWriter
 from sanql.compile.released import ReleasedAnswer, with_released
+from sanql.errors import Refused
 from sanql.kernel import GreedyCount, PartialCells, Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
@@ -60,10 +61,14 @@ def compile_plan(
     public = PublicTables()
     layout = with_released(layout, released, public)
     rows_are_units = _rows_are_units(level, layout)
-    parts = 1 if rows_are_units else layout.parts
-    relations = RelationWriter(
-        layout, level.outline.tables, public=public, part_secret=secret if parts > 1 else None
-    )
+    spread = layout.spread and not level.outline.table.public
+    parts = 1 if rows_are_units and not spread else layout.parts
+    in_parts = spread or parts > 1
+    # who has a bucket open reads all of it, and no other
+    part_secret = secret if in_parts and not spread else None
+    relations = RelationWriter(layout, level.outline.tables, public=public, part_secret=part_secret)
+    if spread and rows_are_units:
+        _check_adds_up(level)
     group_keys = KeyWriter(level, layout, relations)
     cells = CellWriter(level, group_keys, rows_are_units=rows_are_units)
     statements = group_keys.domains()
@@ -79,7 +84,7 @@ def compile_plan(
             greedy = _greedy(level, key, statements, relations.emitter.parameters)
         limited, adding = _limited(level, cells, key, rows_are_units=rows_are_units)
         statements += limited
-        if parts > 1:
+        if in_parts:
             select = f"{_with(statements)}{part_of_cells(adding, _key_columns(level))}"
             partial = PartialCells(PARTIAL, select, tuple(relations.emitter.parameters))
             statements = [*domains, *added_up(adding)]
@@ -151,6 +156,18 @@ def _rows_are_units(level: Level, layout: Layout) -> bool:
         and source.table in layout.one_row
         and all(part.norm is None for part in level.computed)
     )
+
+
+def _check_adds_up(level: Level) -> None:
+    """Refuse what rows that are units do not add up to: different values, which buckets may share."""
+    if any(measurement.kind is Measured.DISTINCT for measurement in level.computed):
+        raise Refused(
+            "not_on_buckets",
+            "where each row is a unit by itself, COUNT(DISTINCT …) does not add up over the buckets that "
+            "the engine 'spark' computes with",
+            "GROUP BY the column and count the groups, or let the owner declare what identifies a unit, "
+            "or choose the engine of this machine",
+        )
 
 
 def _limited(

@@ -158,6 +158,18 @@ def unit_parts(
     return min(max(1, needed, quick), _PARTS_MAX)
 
 
+def schema_of(
+    policy: Policy,
+    source: Source,
+    stamped: Stamped,
+    known: Description | None = None,
+    engine: Engine | None = None,
+) -> Mapping[str, object]:
+    """Return the names and types in a source, as they were found before or are found now."""
+    found = Cache(policy.ledger).schema(entry_name(policy, stamped.hashes))
+    return found or _known_schema(known, stamped) or _inspect(policy, source, engine)
+
+
 def _known_schema(known: Description | None, stamped: Stamped) -> Mapping[str, object] | None:
     """Return what is known of a source, if it was found in the very files that are there now."""
     return known.schema if known is not None and known.stamp == stamped.stamp else None

@@ -3,8 +3,9 @@
 from sanql.kernel.affinity import PROCESSORS, processors, processors_at_first, stay_on_one
 from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
 from sanql.kernel.clustering import BUCKET, UNIT, added_column
+from sanql.kernel.environment import worker_environment
 from sanql.kernel.files import database_files, identify, stamp
-from sanql.kernel.hidden_modules import hide_modules
+from sanql.kernel.hidden_modules import hide_modules, show_modules
 from sanql.kernel.lockdown import (
     CATALOG,
     attach,
@@ -125,10 +126,12 @@ __all__ = [
     "receive",
     "result",
     "send",
+    "show_modules",
     "stamp",
     "stay_on_one",
     "stored_column",
     "suggest_type",
     "text_prefix",
     "unit_bucket",
+    "worker_environment",
 ]

@@ -16,6 +16,11 @@ def hide_modules(*modules: str) -> None:
     sys.meta_path.insert(0, _Hiding(frozenset(modules)))
 
 
+def show_modules() -> None:
+    """Let all modules be found again, for a library that does not do without."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Hiding)]
+
+
 class _Hiding:
     def __init__(self, modules: frozenset[str]) -> None:
         self._modules = modules

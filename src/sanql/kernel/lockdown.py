@@ -134,6 +134,17 @@ def allow_only(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> 
     _set(connection, "lock_configuration", True)
 
 
+def lock_to_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Apply the settings that questions need, deny all files but those below a folder, then lock.
+
+    Whether those may be written to, the operating system decides.
+    """
+    settle(connection)
+    connection.execute(f"SET allowed_directories = [{literal(f'{folder}/')}]")
+    _set(connection, "enable_external_access", False)
+    _set(connection, "lock_configuration", True)
+
+
 def quote_name(name: str) -> str:
     """Return an identifier in double quotes.
 

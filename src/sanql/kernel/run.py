@@ -47,7 +47,7 @@ def result(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[
                 return
         relation = cursor.sql(select, params=given)
         batches = relation.to_arrow_reader(_BATCH_ROWS)
-        yield from _pieces(batches)
+        yield from pieces(batches)
         batches.close()
 
 
@@ -91,7 +91,7 @@ def _given(select: duckdb.Statement, statement: Statement) -> list[object] | dic
     return {str(n): value for n, value in numbered if str(n) in select.named_parameters}
 
 
-def _pieces(batches: pyarrow.RecordBatchReader) -> Iterator[pyarrow.Table]:
+def pieces(batches: pyarrow.RecordBatchReader) -> Iterator[pyarrow.Table]:
     """Yield the rows of a result some at a time; at least once, for the names."""
     import pyarrow
 

@@ -114,7 +114,7 @@ def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection
         raise ChannelLost  # the source was replaced after the parent had looked at it
     threads = max(1, processors() // request.workers)
     limit_memory(request.memory_bytes, threads)
-    _import_last(_FOR_QUERIES)
+    import_last(_FOR_QUERIES)
     confined = limit_files([], [spill])
     die_with_parent(parent, _REQUESTS, spill)
     limit(connection, request.memory_bytes, spill if confined else None, threads)
@@ -130,10 +130,11 @@ def _answer(cursors: QuestionCursors, statement: Statement) -> Iterator[bytes]:
     """Yield the result piece by piece, each an Arrow stream of its own; it must be one SELECT."""
     with cursors.cursor_for(statement) as cursor:
         for rows in result(cursor, statement):
-            yield _frame(rows)
+            yield frame(rows)
 
 
-def _frame(rows: pyarrow.Table) -> bytes:
+def frame(rows: pyarrow.Table) -> bytes:
+    """Return some rows as an Arrow stream."""
     import pyarrow
 
     sink = pyarrow.BufferOutputStream()
@@ -162,13 +163,13 @@ def _confine(connection: duckdb.DuckDBPyConnection, needs: Needs, parent: int, s
     """Confine a preparing worker to the declared files; it needs DuckDB's file system for them."""
     threads = processors()
     limit_memory(needs.memory_bytes, threads)
-    _import_last(_FOR_FILES)
+    import_last(_FOR_FILES)
     limit_files(needs.readable, [spill, *needs.writable])
     die_with_parent(parent, _REQUESTS, spill)
     confine_engine(connection, needs, spill, threads)
 
 
-def _import_last(modules: tuple[str, ...]) -> None:
+def import_last(modules: tuple[str, ...]) -> None:
     """Import what is still to be used, and never again: libraries probe for others on the way."""
     for module in modules:
         importlib.import_module(module)

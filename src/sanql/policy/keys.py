@@ -38,7 +38,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "group_of",
         "failure",
     ),
-    "engine": ("memory", "deadline", "workers"),
+    "engine": ("memory", "deadline", "workers", "kind", "master", "layout"),
     "analyst": ("budget", "epsilon_per_query"),
     "coalition": ("members", "budget"),
     "table": (

@@ -39,6 +39,7 @@ from sanql.policy.model import (
 from sanql.policy.postgres_address import LedgerDatabase, is_address, parse_address
 from sanql.policy.section import Faults, Mistake, Section, quote, suggest
 from sanql.policy.source import read_source
+from sanql.policy.spark import read_spark
 from sanql.policy.tables import read_tables
 from sanql.policy.values import (
     integer_between,
@@ -263,6 +264,7 @@ def _read_engine(root: Section) -> EngineLimits:
         memory_bytes=ENGINE_DEFAULT.memory_bytes if memory is None else memory,
         deadline_seconds=ENGINE_DEFAULT.deadline_seconds if deadline is None else float(deadline),
         workers=ENGINE_DEFAULT.workers if workers is None else workers,
+        spark=read_spark(engine),
     )
 
 

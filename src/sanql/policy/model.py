@@ -150,12 +150,27 @@ class Coalition:
 
 
 @dataclass(frozen=True)
+class SparkCluster:
+    """The machines that compute in place of this one: their master, and the folder of the layout.
+
+    The folder is found from the policy's, and is the same one on every machine.
+    """
+
+    master: str
+    layout: str
+
+
+@dataclass(frozen=True)
 class EngineLimits:
-    """What one worker process may use before it is killed and replaced."""
+    """What one worker process may use before it is killed and replaced.
+
+    With `spark` it is a process of an executor, and there are as many as the cluster has room for.
+    """
 
     memory_bytes: int
     deadline_seconds: float
     workers: int
+    spark: SparkCluster | None = None
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ RULES = (
         "Not there yet",
         "nothing speaks against it but the work",
         ("window_frame", "window_over_aggregates", "join_unsupported", "subquery_unsupported",
-         "other_levels", "batch_bounds", "over_statistics", "over_statistics_option"),
+         "other_levels", "batch_bounds", "over_statistics", "over_statistics_option",
+         "not_on_buckets"),
         stays=False,
     ),
     RefusalRule(

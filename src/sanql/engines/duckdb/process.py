@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import importlib.util
 import math
 import os
 import pickle
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING
 from sanql.kernel import (
     END,
     FAILED,
-    PROCESSORS,
     READY,
     TABLE,
     ChannelLost,
@@ -29,9 +27,9 @@ from sanql.kernel import (
     Serve,
     Statement,
     WorkerRequest,
-    processors_at_first,
     receive,
     send,
+    worker_environment,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +66,7 @@ class WorkerProcess:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 cwd=self.spill,
-                env=_environment(),
+                env=worker_environment(),
                 pass_fds=(self._lock,),
                 start_new_session=True,
             )
@@ -220,29 +218,3 @@ def _sweep(spill: Path) -> None:
             shutil.rmtree(spill, ignore_errors=True)
     finally:
         os.close(handle)
-
-
-def _environment() -> dict[str, str]:
-    """Return all a worker needs to know: where its modules are. No secret of the parent's."""
-    specs = (importlib.util.find_spec(name) for name in ("sanql", "duckdb", "pyarrow"))
-    roots = (
-        str(Path(place).parent)
-        for spec in specs
-        if spec
-        for place in spec.submodule_search_locations or ()
-    )
-    return {
-        # Arrow's own allocator would claim a gigabyte at once, which counts against the limit.
-        "ARROW_DEFAULT_MEMORY_POOL": "system",
-        # DuckDB's would keep the address space of what it has freed, which counts against it too: a
-        # question that spills as it should would be refused memory that nobody holds.
-        "DUCKDB_JE_MALLOC_CONF": "retain:false",
-        # And so would the system's, of whatever is no larger than something that was freed before.
-        "MALLOC_MMAP_THRESHOLD_": str(1 << 19),
-        "MALLOC_TRIM_THRESHOLD_": str(1 << 22),
-        # A server stays on one processor; who touches rows has all that the server was given.
-        PROCESSORS: processors_at_first(),
-        "LC_ALL": "C.UTF-8",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots)),
-    }
