@@ -156,8 +156,8 @@ LIMITS = (
     Mutant(
         "a length is rounded up",
         "compile/norms.py",
-        "root * root >= squares THEN root ",
-        "root * root <= squares THEN root ",
+        "{root} * {root} >= {squares} THEN {root} ",
+        "{root} * {root} <= {squares} THEN {root} ",
         f"{NORMS}test_roots_are_never_too_short",
     ),
     Mutant(
@@ -347,7 +347,7 @@ LIMITS = (
     Mutant(
         "a unit weighs less the more groups it is in",
         "compile/key_weights.py",
-        "::DOUBLE / system.main.count(*)",
+        "::DOUBLE / {groups}",
         "::DOUBLE",
         "plan/test_weighted_selection.py::test_cells_are_the_weights_and_add_up_over_units",
     ),
@@ -356,6 +356,21 @@ LIMITS = (
         "compile/limits.py",
         "_thresholds('pairs', groups_max)",
         "_thresholds('pairs', 1_000_000)",
+        "plan/test_weighted_selection.py::test_no_more_groups_of_a_unit_have_a_weight_than_may",
+    ),
+    Mutant(
+        "a unit is longer by all its groups, also where its keys are weighed",
+        "compile/norms.py",
+        "system.main.sum({added}) AS {total}",
+        "system.main.max({added}) AS {total}",
+        "plan/test_weighted_selection.py::"
+        "test_a_unit_is_scaled_by_its_norm_where_its_keys_are_weighed",
+    ),
+    Mutant(
+        "of a unit in too many groups no more have a weight than may, also by norm",
+        "compile/norms.py",
+        "(SELECT u FROM reached WHERE g > {most})",
+        "(SELECT u FROM reached WHERE FALSE)",
         "plan/test_weighted_selection.py::test_no_more_groups_of_a_unit_have_a_weight_than_may",
     ),
     Mutant(

@@ -70,15 +70,15 @@ class LimitWriter:
                 columns.append(f"system.main.count(x{index}) AS v{index}")
             if measurement.kind is Measured.SUM:
                 columns.append(f"coalesce(system.main.sum(x{index}), 0) AS s{index}")
-        chooses = self.drops and (self.limits_groups or self._limits_rows_in_all())
-        if chooses or self._weighs():
+        chooses = self.limits_groups or self._limits_rows_in_all()
+        if self.drops and (chooses or self._weighs()):
             columns.append(f"{self._hash()} AS h")
         grouping = ", ".join(["u", *self._keys])
         body = f"SELECT {', '.join(columns)} FROM input GROUP BY {grouping}"
         # read twice where the rows of a unit are limited in all: once to find the crowded units
         once = "AS MATERIALIZED" if self._limits_rows_in_all() else "AS"
         if not self.drops:
-            return [f"pairs AS MATERIALIZED ({body})"]
+            return [f"pairs AS ({body})"]
         if self._scales and not self.limits_groups:
             return [f"pairs AS MATERIALIZED ({body})", "kept AS (SELECT * FROM pairs)"]
         if not self.limits_groups:

@@ -18,6 +18,9 @@ Where units are bounded by norm nothing is dropped (`norms.py`): `pairs`, then
     long0     units whose numbers are longer than they may be
     scaled    each pair's part of the cells
 
+where keys are selected by weights, all units are looked at once instead of those that are too long
+(`reached`, `weighed`), and `scaled` has weights too.
+
 Limits are written by `limits.py`, cells by `cells.py`. Quantiles take the rows that count bin by bin
 instead (`quantile_bins.py`); distinct values are counted before the statement (`distinct_pairs.py`).
 """
@@ -58,7 +61,10 @@ def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
         layout, level.outline.tables, public=public, part_secret=secret if parts > 1 else None
     )
     group_keys = KeyWriter(level, layout, relations)
-    cells = CellWriter(level, group_keys, rows_are_units=rows_are_units)
+    weighed = None if rows_are_units else _weighed_along(level)
+    cells = CellWriter(
+        level, group_keys, rows_are_units=rows_are_units, weighed_along=weighed is not None
+    )
     statements = group_keys.domains()
     greedy: tuple[GreedyCount, ...] = ()
     partial: PartialCells | None = None
@@ -151,12 +157,13 @@ def _limited(
 ) -> tuple[list[str], list[AddedUp]]:
     """Return what lies between the rows that count and the cells, and which of it adds up over units."""
     by_unit = not rows_are_units
-    limits, norms = LimitWriter(level, secret), NormWriter(level)
+    limits, norms = LimitWriter(level, secret), NormWriter(level, secret)
+    weighed = _weighed_along(level) if by_unit else None
     adding = [cells.added_up()]
     if by_unit and _counted_before(level):
         statements = [cells.cells("(SELECT * FROM input WHERE FALSE)")]
     elif by_unit and norms.needed:
-        statements = [*limits.pairs(), *norms.scaled(), cells.cells_by_norm("scaled")]
+        statements = [*limits.pairs(), *norms.scaled(weighed), cells.cells_by_norm("scaled")]
         if limits.drops:
             statements += [*limits.bounded(), cells.cells("bounded", DROPPED)]
             adding.append(cells.added_up(DROPPED))
@@ -169,10 +176,20 @@ def _limited(
             all_pairs = not limits.limits_groups
             statements += bin_counts(index, keys, secret, by_unit=by_unit, all_pairs=all_pairs)
             adding.append(AddedUp(f"leaves{index}", (*keys, "leaf"), ("c",)))
-        if measurement.groups_max is not None:
+        if measurement.groups_max is not None and weighed is None:
             statements += limits.weights(measurement.groups_max)
             adding.append(AddedUp(WEIGHTS, tuple(keys), ("s",)))
     return statements, adding
+
+
+def _weighed_along(level: Level) -> int | None:
+    """Return of how many groups of a unit keys are weighed, where norms alone decide what counts.
+
+    All of a unit's pairs are looked at once then, for its norm and for its weight.
+    """
+    most = next((m.groups_max for m in level.computed if m.groups_max is not None), None)
+    alone = NormWriter(level, "").needed and not LimitWriter(level, "").drops
+    return most if alone else None
 
 
 def _of_all_units(level: Level, *, rows_are_units: bool) -> list[str]:
