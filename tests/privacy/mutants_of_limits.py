@@ -359,6 +359,27 @@ LIMITS = (
         "plan/test_weighted_selection.py::test_no_more_groups_of_a_unit_have_a_weight_than_may",
     ),
     Mutant(
+        "units that count row by row are no longer than the norm",
+        "compile/small_units.py",
+        "return min(count, norm.most // row)",
+        "return min(2 * count, norm.most // row)",
+        "compile/test_small_units.py::test_just_so_many_rows_are_not_longer_than_a_norm",
+    ),
+    Mutant(
+        "units that count row by row have no more in all than a total allows",
+        "compile/small_units.py",
+        "yield _fits(high, largest) if high >= 0 else 0",
+        "pass",
+        "compile/test_small_units.py::test_cells_are_those_of_the_long_way",
+    ),
+    Mutant(
+        "units that count row by row have no more rows in all than are counted one by one",
+        "kernel/clustering.py",
+        "count(*) AS size FROM",
+        "1 AS size FROM",
+        "compile/test_small_units.py::test_beside_a_row_is_how_many_its_unit_has",
+    ),
+    Mutant(
         "a unit is longer by all its groups, also where its keys are weighed",
         "compile/norms.py",
         "system.main.sum({added}) AS {total}",

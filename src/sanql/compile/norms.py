@@ -53,11 +53,11 @@ class NormWriter:
         """Whether any measurement is bounded by norm."""
         return bool(self._places)
 
-    def scaled(self, weighed_groups: int | None = None) -> list[str]:
+    def scaled(self, weighed_groups: int | None = None, small: str | None = None) -> list[str]:
         """Return the pairs' parts of the measurements that are bounded by norm, as `scaled`.
 
         Where keys are selected by weights, of at most `weighed_groups` groups of each unit, `w` is the
-        pair's weight.
+        pair's weight. Pairs that are `small` are as long as they may be, and need no unit.
         """
         lengths = self._lengths()
         held = ["u", *self._keys]
@@ -67,6 +67,7 @@ class NormWriter:
         statements = [f"held AS MATERIALIZED (SELECT {', '.join(held)} FROM pairs)"]
         source = "held"
         columns = [f"held.{key} AS {key}" for key in self._keys]
+        whole = []
         if weighed_groups is not None:
             statements += [*_reached(lengths), *self._weighed(weighed_groups, len(lengths))]
             source += " JOIN weighed ON held.u = weighed.u"
@@ -84,7 +85,11 @@ class NormWriter:
             long = f"long{number}.l" if weighed_groups is None else f"weighed.l{number}"
             scaled = _scaled(f"held.a{place}", self._most(part), long, part.norm)
             columns.append(f"{scaled} AS m{place}")
-        return [*statements, f"scaled AS (SELECT {', '.join(columns)} FROM {source})"]
+            whole.append(f"({self._held(place)}) * {part.norm.scale}")
+        scaled = f"SELECT {', '.join(columns)} FROM {source}"
+        if small is not None:
+            scaled += f" UNION ALL SELECT {', '.join([*self._keys, *whole])} FROM ({small})"
+        return [*statements, f"scaled AS ({scaled})"]
 
     def _weighed(self, most: int, lengths: int) -> list[str]:
         """Return what each group of a unit weighs, and the hash below which these groups are."""

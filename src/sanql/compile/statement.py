@@ -42,12 +42,14 @@ from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells
 from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts, bin_lists
 from sanql.compile.relations import RelationWriter
+from sanql.compile.small_units import ALL_ROWS, rows_without_limits
 from sanql.kernel import GreedyCount, PartialCells, Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
 from sanql.policy import ColumnUnit, Table
 from sanql.question import BIGINT_RANGE, Field, PublicQuery, Scan, Type
 
+SMALL = "small"  # the rows of units that no limit binds
 _FEW_ROWS = 1_000
 _PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
 
@@ -73,10 +75,11 @@ def compile_plan(level: Level, layout: Layout, secret: int) -> Statement:
     else:
         key = f"({secret})::BIGINT"
         domains = list(statements)
-        statements.append(f"input AS ({_input(level, relations, group_keys)})")
+        few = 0 if rows_are_units else rows_without_limits(level, layout)
+        statements += _inputs(_input(level, relations, group_keys, counted=few > 0), few)
         if not rows_are_units:
             greedy = _greedy(level, key, statements, relations.emitter.parameters)
-        limited, adding = _limited(level, cells, key, rows_are_units=rows_are_units)
+        limited, adding = _limited(level, cells, key, rows_are_units=rows_are_units, apart=few > 0)
         statements += limited
         if parts > 1:
             select = f"{_with(statements)}{part_of_cells(adding, _key_columns(level))}"
@@ -153,22 +156,24 @@ def _rows_are_units(level: Level, layout: Layout) -> bool:
 
 
 def _limited(
-    level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool
+    level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool, apart: bool
 ) -> tuple[list[str], list[AddedUp]]:
     """Return what lies between the rows that count and the cells, and which of it adds up over units."""
     by_unit = not rows_are_units
     limits, norms = LimitWriter(level, secret), NormWriter(level, secret)
+    small = limits.by_row(SMALL) if apart else None
     weighed = _weighed_along(level) if by_unit else None
     adding = [cells.added_up()]
     if by_unit and _counted_before(level):
         statements = [cells.cells("(SELECT * FROM input WHERE FALSE)")]
     elif by_unit and norms.needed:
-        statements = [*limits.pairs(), *norms.scaled(weighed), cells.cells_by_norm("scaled")]
+        scaled = norms.scaled(weighed, small)
+        statements = [*limits.pairs(), *scaled, cells.cells_by_norm("scaled")]
         if limits.drops:
-            statements += [*limits.bounded(), cells.cells("bounded", DROPPED)]
+            statements += [*limits.bounded(small), cells.cells("bounded", DROPPED)]
             adding.append(cells.added_up(DROPPED))
     else:
-        statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
+        statements = [*limits.pairs(), *limits.bounded(small)] if by_unit else []
         statements.append(cells.cells("bounded" if by_unit else "input"))
     keys = _key_columns(level)
     for index, measurement in enumerate(level.computed):
@@ -233,12 +238,25 @@ def _counted_before(level: Level) -> bool:
     return kinds == {Measured.DISTINCT} and not isinstance(level.outline.keys, PrivateKeys)
 
 
-def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> str:
+def _inputs(rows: str, few: int) -> list[str]:
+    """Return the rows that count, those of units with `few` rows at most apart from the others."""
+    if not few:
+        return [f"input AS ({rows})"]
+    return [
+        f"counted_rows AS NOT MATERIALIZED ({rows})",
+        f"input AS (SELECT * EXCLUDE ({ALL_ROWS}) FROM counted_rows WHERE {ALL_ROWS} > {few})",
+        f"{SMALL} AS (SELECT * EXCLUDE ({ALL_ROWS}) FROM counted_rows WHERE {ALL_ROWS} <= {few})",
+    ]
+
+
+def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter, *, counted: bool) -> str:
     """Return the rows that count, with unit, keys and gridded values."""
     query = level.query
     relations.enter(query.source, query.where)
     unit = relations.unit(query.source)
     columns = [f"{unit} AS u"] if unit is not None else []
+    if counted and isinstance(query.source, Scan):
+        columns.append(f"{relations.readers.count_rows(query.source, ALL_ROWS)} AS {ALL_ROWS}")
     columns += [f"{group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
     layers: dict[str, tuple[SqlLayer, ...]] = {}
     for index, measurement in enumerate(level.computed):
