@@ -15,14 +15,16 @@ import duckdb
 import mpmath
 import pytest
 
+from privacy.norms import kept_rows, scaled
 from sanql.account import FailureEvent, GaussianEvent
+from sanql.compile import compile_plan
 from sanql.compile.key_weights import key_weights
 from sanql.engines import Pool, open_engine, prepare
 from sanql.measurements import GROUPS_MAX, Measured, key_weight, sensitivity_of_key_weights
 from sanql.mechanisms import DiscreteGaussian
 from sanql.plan.weighted_selection import weight_threshold
 from sanql.policy import Neighbours, Policy, load
-from support.cells import cells_of, priced
+from support.cells import SECRET, cells_of, priced
 from support.policies import dataset
 
 RELATIONS: tuple[Neighbours, ...] = ("add-remove", "change-one")
@@ -188,6 +190,27 @@ def test_cells_are_the_weights_and_add_up_over_units(tmp_path: Path) -> None:
     assert few == dict(alone)
 
 
+@pytest.mark.parametrize("epsilon", ["1/2", "4"])
+@pytest.mark.parametrize("spread", [(1,), (9,), (1, 1, 4), (3,) * 30, (200, 1, 1), (1,) * 19])
+def test_a_unit_is_scaled_by_its_norm_where_its_keys_are_weighed(
+    tmp_path: Path, spread: tuple[int, ...], epsilon: str
+) -> None:
+    flights = [(1, f"d{i:02}") for i, rows in enumerate(spread) for _ in range(rows)]
+    engine = open_engine("in_process")
+    policy = town(tmp_path, flights, rows=20)
+    source = prepare(policy, engine=engine)
+    sql = "SELECT dest, COUNT(*) FROM flights GROUP BY dest"
+    price = {"epsilon": epsilon, "delta": Fraction(1, 10**6)}
+    (level,) = priced(sql, policy.tables, **price).levels
+    count, weight = level.computed
+    assert count.norm is not None and weight.kind is Measured.KEY_WEIGHTS
+    with Pool(source, policy.engine, engine) as pool:
+        rows = pool.run(compile_plan(level, source, SECRET)).to_pylist()
+    found = tuple(row["m0"] for row in sorted(rows, key=lambda row: row["k0"]))
+    held = tuple(min(n, kept_rows(count.norm.order, count.norm.bound, None)) for n in spread)
+    assert found == scaled(held, held, count.norm.order, count.norm.bound, count.norm.scale)
+
+
 def test_no_more_groups_of_a_unit_have_a_weight_than_may(tmp_path: Path) -> None:
     """Also where fewer groups are counted; its rows count in all of its groups."""
     flights = [(1, f"d{i}") for i in range(30)]
@@ -195,9 +218,15 @@ def test_no_more_groups_of_a_unit_have_a_weight_than_may(tmp_path: Path) -> None
     policy = town(tmp_path, flights, rows=20, more="groups_per_unit_max = 3")
     source = prepare(policy, engine=engine)
     sql = "SELECT dest, COUNT(*) FROM flights GROUP BY dest"
+    price = {"epsilon": "1/2", "delta": Fraction(1, 10**6)}
     with Pool(source, policy.engine, engine) as pool:
-        cells = cells_of(sql, policy, source, pool.run, epsilon="1/2", delta=Fraction(1, 10**6))
+        cells = cells_of(sql, policy, source, pool.run, **price)
+        dropped = cells_of(
+            "SELECT dest FROM flights GROUP BY dest", policy, source, pool.run, **price
+        )
     assert sorted(row["m1"] for row in cells) == [0] * 10 + [key_weight(20)] * 20
+    weights = [value for row in dropped for name, value in row.items() if name == "m0"]
+    assert sorted(weights) == [key_weight(20)] * 20, "where nothing is bounded by norm"
     assert [row["m0"] for row in cells] == [
         1
     ] * 30  # no longer than √30, so that none is scaled down

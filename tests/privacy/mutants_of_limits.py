@@ -163,8 +163,8 @@ LIMITS = (
     Mutant(
         "a length is rounded up",
         "compile/norms.py",
-        "root * root >= squares THEN root ",
-        "root * root <= squares THEN root ",
+        "{root} * {root} >= {squares} THEN {root} ",
+        "{root} * {root} <= {squares} THEN {root} ",
         f"{NORMS}test_roots_are_never_too_short",
     ),
     Mutant(
@@ -354,7 +354,7 @@ LIMITS = (
     Mutant(
         "a unit weighs less the more groups it is in",
         "compile/key_weights.py",
-        "::DOUBLE / system.main.count(*)",
+        "::DOUBLE / {groups}",
         "::DOUBLE",
         "plan/test_weighted_selection.py::test_cells_are_the_weights_and_add_up_over_units",
     ),
@@ -363,6 +363,42 @@ LIMITS = (
         "compile/limits.py",
         "_thresholds('pairs', groups_max)",
         "_thresholds('pairs', 1_000_000)",
+        "plan/test_weighted_selection.py::test_no_more_groups_of_a_unit_have_a_weight_than_may",
+    ),
+    Mutant(
+        "units that count row by row are no longer than the norm",
+        "compile/small_units.py",
+        "return min(count, norm.most // row)",
+        "return min(2 * count, norm.most // row)",
+        "compile/test_small_units.py::test_just_so_many_rows_are_not_longer_than_a_norm",
+    ),
+    Mutant(
+        "units that count row by row have no more in all than a total allows",
+        "compile/small_units.py",
+        "yield _fits(high, largest) if high >= 0 else 0",
+        "pass",
+        "compile/test_small_units.py::test_cells_are_those_of_the_long_way",
+    ),
+    Mutant(
+        "units that count row by row have no more rows in all than are counted one by one",
+        "kernel/clustering.py",
+        "count(*) AS size FROM",
+        "1 AS size FROM",
+        "compile/test_small_units.py::test_beside_a_row_is_how_many_its_unit_has",
+    ),
+    Mutant(
+        "a unit is longer by all its groups, also where its keys are weighed",
+        "compile/norms.py",
+        "system.main.sum({added}) AS {total}",
+        "system.main.max({added}) AS {total}",
+        "plan/test_weighted_selection.py::"
+        "test_a_unit_is_scaled_by_its_norm_where_its_keys_are_weighed",
+    ),
+    Mutant(
+        "of a unit in too many groups no more have a weight than may, also by norm",
+        "compile/norms.py",
+        "(SELECT u FROM reached WHERE g > {most})",
+        "(SELECT u FROM reached WHERE FALSE)",
         "plan/test_weighted_selection.py::test_no_more_groups_of_a_unit_have_a_weight_than_may",
     ),
     Mutant(

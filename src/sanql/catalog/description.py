@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from sanql.catalog.binding import BoundTable
 from sanql.catalog.owner_remarks import Remark
-from sanql.kernel import BUCKET, CATALOG, UNIT, Stamp, added_column, quote_name
+from sanql.kernel import BUCKET, CATALOG, ROWS, UNIT, Stamp, added_column, quote_name
 from sanql.policy import Column
 
 
@@ -23,8 +23,9 @@ class Layout:
     it was looked at when they were copied, and shortens the way to the same cells. `parts` is how many
     parts units are taken in, one after the other, so that what is computed of them fits into memory;
     `buckets` are the columns that say in which part a row is, of all tables that have units of their own,
-    or of none. `units` are those of tables whose unit is another table's, and attached to their rows.
-    Where units are `spread` over buckets of files, each part is computed by whoever has its bucket open.
+    or of none. `units` are those of tables whose unit is another table's, and attached to their rows;
+    `row_counts` say beside each row how many rows its unit has in the table. Where units are `spread`
+    over buckets of files, each part is computed by whoever has its bucket open.
     """
 
     relations: Mapping[str, str]
@@ -36,6 +37,9 @@ class Layout:
     buckets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
     units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), kw_only=True)
     spread: bool = field(default=False, kw_only=True)
+    row_counts: Mapping[str, str] = field(
+        default_factory=lambda: MappingProxyType({}), kw_only=True
+    )
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def layout(
         one_row=frozenset(name for name, table in bound.items() if table.name in one_row),
         buckets=_added(BUCKET, {**own, **referring}),
         units=_added(UNIT, referring),
+        row_counts=_added(ROWS, {**own, **referring}),
     )
 
 

@@ -18,7 +18,14 @@ CELL_LIMIT = 2**62  # where exact sums saturate; saturation only brings neighbou
 class CellWriter:
     """Writes the cells of a level over its bounded contributions, or over rows that are units."""
 
-    def __init__(self, level: Level, group_keys: KeyWriter, *, rows_are_units: bool) -> None:
+    def __init__(
+        self,
+        level: Level,
+        group_keys: KeyWriter,
+        *,
+        rows_are_units: bool,
+        weighed_along: bool = False,
+    ) -> None:
         self._plan = level
         self._group_keys = group_keys
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
@@ -26,6 +33,7 @@ class CellWriter:
         kinds = [measurement.kind for measurement in level.computed]
         by_weights = Measured.KEY_WEIGHTS in kinds
         self._weights = kinds.index(Measured.KEY_WEIGHTS) if by_weights else None
+        self._weighed_along = weighed_along  # weights of keys are a column of `cells`
 
     def cells(self, source: str, name: str = "cells") -> str:
         """Return what each group adds up to of measurements that need not be scaled to a norm."""
@@ -46,6 +54,7 @@ class CellWriter:
         """Return what each group adds up to of measurements that a norm bounds, as `cells`."""
         places = [i for i, part in enumerate(self._plan.computed) if self._is_scaled(part)]
         totals = [f"system.main.sum(m{place}) AS m{place}" for place in places]
+        totals += ["system.main.sum(w) AS s"] if self._weighed_along else []
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
         return f"cells AS (SELECT {', '.join([*self._keys, *totals])} FROM {source}{grouping})"
 
@@ -57,6 +66,7 @@ class CellWriter:
             for index, measurement in enumerate(self._plan.computed)
             if self._is_added_up(measurement) and self._is_scaled(measurement) == by_norm
         ]
+        places += ["s"] if self._weighed_along else []
         nothing = [] if self._keys else [PRESENT]
         return AddedUp(name, tuple(self._keys), tuple(places or nothing))
 
@@ -79,6 +89,8 @@ class CellWriter:
                 f"cells.k{i} IS NOT DISTINCT FROM {text}" for i, text in enumerate(key_columns)
             )
             source = f"{domains} LEFT JOIN cells ON {same}"
+        elif self._weighed_along:
+            pass
         elif self._weights is not None and self._scales:
             # by norm every pair is in the cells, also those of a unit that have no weight
             source += f" LEFT JOIN {WEIGHTS} ON {self._same(key_columns, WEIGHTS)}"
@@ -103,7 +115,7 @@ class CellWriter:
             dropped = apart and not self._is_scaled(measurement)
             exact = f"{DROPPED if dropped else 'cells'}.m{index}"
             if index == self._weights:
-                exact = f"{WEIGHTS}.s"
+                exact = "cells.s" if self._weighed_along else f"{WEIGHTS}.s"
             if measurement.kind is Measured.DISTINCT and self._by_unit:
                 exact = f"distinct{index}.d[1]"
                 same = self._same(key_columns, f"distinct{index}")

@@ -70,15 +70,15 @@ class LimitWriter:
                 columns.append(f"system.main.count(x{index}) AS v{index}")
             if measurement.kind is Measured.SUM:
                 columns.append(f"coalesce(system.main.sum(x{index}), 0) AS s{index}")
-        chooses = self.drops and (self.limits_groups or self._limits_rows_in_all())
-        if chooses or self._weighs():
+        chooses = self.limits_groups or self._limits_rows_in_all()
+        if self.drops and (chooses or self._weighs()):
             columns.append(f"{self._hash()} AS h")
         grouping = ", ".join(["u", *self._keys])
         body = f"SELECT {', '.join(columns)} FROM input GROUP BY {grouping}"
         # read twice where the rows of a unit are limited in all: once to find the crowded units
         once = "AS MATERIALIZED" if self._limits_rows_in_all() else "AS"
         if not self.drops:
-            return [f"pairs AS MATERIALIZED ({body})"]
+            return [f"pairs AS ({body})"]
         if self._scales and not self.limits_groups:
             return [f"pairs AS MATERIALIZED ({body})", "kept AS (SELECT * FROM pairs)"]
         if not self.limits_groups:
@@ -99,7 +99,19 @@ class LimitWriter:
             *key_weights(self._keys, "counted"),
         ]
 
-    def bounded(self) -> list[str]:
+    def by_row(self, source: str) -> str:
+        """Return rows of units that no limit binds, each as a pair of its own, and nobody's."""
+        columns = [*self._keys, "1 AS n"]
+        for index, part in enumerate(self._plan.computed):
+            if part.expression is None or part.by_bins:
+                continue
+            if self._column(index) == index:
+                columns.append(f"(x{index} IS NOT NULL)::BIGINT AS v{index}")
+            if part.kind is Measured.SUM:
+                columns.append(f"coalesce(x{index}, 0) AS s{index}")
+        return f"SELECT {', '.join(columns)} FROM {source}"
+
+    def bounded(self, small: str | None = None) -> list[str]:
         """Return how many rows `m` of each pair count, and counts and sums scaled to them.
 
         Whole numbers are made by a random rounding whose mean is the proportion: `r` is uniform
@@ -119,9 +131,11 @@ class LimitWriter:
             rounding.append(f"CASE WHEN m < n THEN {keyed_hash(drawn)} END AS d")
         rounding += [f"{_counted(column)} AS w{column}" for column in self._weighed()]
         columns = [*self._keys, *(f"w{column}" for column in self._weighed())]
+        whole = [*self._keys, *(f"v{column}" for column in self._weighed())]
         for index, measurement in self._dropped.items():
             if measurement.kind is Measured.ROWS:
                 columns.append(f"m AS m{index}")
+                whole.append("n")
             elif measurement.kind is Measured.UNITS and measurement.expression is not None:
                 columns.append(f"(v{index} > 0)::BIGINT AS m{index}")
             elif measurement.kind is Measured.SUM:
@@ -131,10 +145,14 @@ class LimitWriter:
                     low, high = measurement.total
                     text = f"system.main.greatest({low}, system.main.least({high}, {text}))"
                 columns.append(f"{text} AS m{index}")
+                whole.append(f"s{index}")
+        bounded = f"SELECT {', '.join(columns) or '1 AS present'} FROM rounded"
+        if small is not None:  # of which all rows count
+            bounded += f" UNION ALL SELECT {', '.join(whole) or '1'} FROM ({small})"
         return [
             *self._sized(),
             f"rounded AS (SELECT {', '.join(rounding)} FROM sized)",
-            f"bounded AS (SELECT {', '.join(columns) or '1 AS present'} FROM rounded)",
+            f"bounded AS ({bounded})",
         ]
 
     def _column(self, index: int) -> int:

@@ -72,7 +72,7 @@ class RelationWriter:
         self.public = public
         self._layout = layout
         self._tables = tables
-        self._readers = TableReader(layout, tables, part_secret)
+        self.readers = TableReader(layout, tables, part_secret)
         self._used: dict[int, dict[str, None]] = {}
         self._units = UnitWriter(tables)
         self._scans: dict[int, Scan] = {}
@@ -87,7 +87,7 @@ class RelationWriter:
     def enter(self, source: From, where: Expr | None) -> None:
         """Prepare a FROM: find out which foreign keys its joins already follow."""
         self._register(source)
-        self._units.lead(joined_foreign_keys(source, where, self._tables, self._readers))
+        self._units.lead(joined_foreign_keys(source, where, self._tables, self.readers))
         if any(isinstance(self._tables[scan.table].unit, RowUnit) for scan in scans(source)):
             self._matched_once |= slots(source)
 
@@ -257,7 +257,7 @@ class RelationWriter:
     def _scan(self, scan: Scan) -> str:
         """Return a table with its unit and the columns that are read."""
         named = {name: self._alias(scan.slot, name) for name in self._used.get(scan.slot, {})}
-        return self._readers.table(
+        return self.readers.table(
             scan.table,
             named,
             unit_elsewhere=self._units.is_elsewhere(scan.slot),
@@ -267,7 +267,7 @@ class RelationWriter:
     def _check_alike(self, left: Identifier, right: Identifier) -> None:
         first, second = self._scans.get(left.slot), self._scans.get(right.slot)
         if first is not None and second is not None:
-            self._readers.check_alike(first.table, left.name, second.table, right.name)
+            self.readers.check_alike(first.table, left.name, second.table, right.name)
 
     def filtered(self, source: From, where: Expr | None, more: Iterable[str] = ()) -> str:
         """Return FROM and WHERE; to be written last, when it is known which columns are read.

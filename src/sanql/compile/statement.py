@@ -18,6 +18,9 @@ Where units are bounded by norm nothing is dropped (`norms.py`): `pairs`, then
     long0     units whose numbers are longer than they may be
     scaled    each pair's part of the cells
 
+where keys are selected by weights, all units are looked at once instead of those that are too long
+(`reached`, `weighed`), and `scaled` has weights too.
+
 Limits are written by `limits.py`, cells by `cells.py`. Quantiles take the rows that count bin by bin
 instead (`quantile_bins.py`); distinct values are counted before the statement (`distinct_pairs.py`).
 """
@@ -40,6 +43,7 @@ from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts, bin_lists
 from sanql.compile.relations import RelationWriter
 from sanql.compile.released import ReleasedAnswer, with_released
+from sanql.compile.small_units import ALL_ROWS, rows_without_limits
 from sanql.errors import Refused
 from sanql.kernel import GreedyCount, PartialCells, Statement
 from sanql.measurements import Measured
@@ -47,6 +51,7 @@ from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
 from sanql.policy import ColumnUnit, Table
 from sanql.question import BIGINT_RANGE, Field, PublicQuery, Scan, Type
 
+SMALL = "small"  # the rows of units that no limit binds
 _FEW_ROWS = 1_000
 _PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
 
@@ -70,7 +75,10 @@ def compile_plan(
     if spread and rows_are_units:
         _check_adds_up(level)
     group_keys = KeyWriter(level, layout, relations)
-    cells = CellWriter(level, group_keys, rows_are_units=rows_are_units)
+    weighed = None if rows_are_units else _weighed_along(level)
+    cells = CellWriter(
+        level, group_keys, rows_are_units=rows_are_units, weighed_along=weighed is not None
+    )
     statements = group_keys.domains()
     greedy: tuple[GreedyCount, ...] = ()
     partial: PartialCells | None = None
@@ -79,10 +87,11 @@ def compile_plan(
     else:
         key = f"({secret})::BIGINT"
         domains = list(statements)
-        statements.append(f"input AS ({_input(level, relations, group_keys)})")
+        few = 0 if rows_are_units else rows_without_limits(level, layout)
+        statements += _inputs(_input(level, relations, group_keys, counted=few > 0), few)
         if not rows_are_units:
             greedy = _greedy(level, key, statements, relations.emitter.parameters)
-        limited, adding = _limited(level, cells, key, rows_are_units=rows_are_units)
+        limited, adding = _limited(level, cells, key, rows_are_units=rows_are_units, apart=few > 0)
         statements += limited
         if in_parts:
             select = f"{_with(statements)}{part_of_cells(adding, _key_columns(level))}"
@@ -171,21 +180,24 @@ def _check_adds_up(level: Level) -> None:
 
 
 def _limited(
-    level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool
+    level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool, apart: bool
 ) -> tuple[list[str], list[AddedUp]]:
     """Return what lies between the rows that count and the cells, and which of it adds up over units."""
     by_unit = not rows_are_units
-    limits, norms = LimitWriter(level, secret), NormWriter(level)
+    limits, norms = LimitWriter(level, secret), NormWriter(level, secret)
+    small = limits.by_row(SMALL) if apart else None
+    weighed = _weighed_along(level) if by_unit else None
     adding = [cells.added_up()]
     if by_unit and _counted_before(level):
         statements = [cells.cells("(SELECT * FROM input WHERE FALSE)")]
     elif by_unit and norms.needed:
-        statements = [*limits.pairs(), *norms.scaled(), cells.cells_by_norm("scaled")]
+        scaled = norms.scaled(weighed, small)
+        statements = [*limits.pairs(), *scaled, cells.cells_by_norm("scaled")]
         if limits.drops:
-            statements += [*limits.bounded(), cells.cells("bounded", DROPPED)]
+            statements += [*limits.bounded(small), cells.cells("bounded", DROPPED)]
             adding.append(cells.added_up(DROPPED))
     else:
-        statements = [*limits.pairs(), *limits.bounded()] if by_unit else []
+        statements = [*limits.pairs(), *limits.bounded(small)] if by_unit else []
         statements.append(cells.cells("bounded" if by_unit else "input"))
     keys = _key_columns(level)
     for index, measurement in enumerate(level.computed):
@@ -193,10 +205,20 @@ def _limited(
             all_pairs = not limits.limits_groups
             statements += bin_counts(index, keys, secret, by_unit=by_unit, all_pairs=all_pairs)
             adding.append(AddedUp(f"leaves{index}", (*keys, "leaf"), ("c",)))
-        if measurement.groups_max is not None:
+        if measurement.groups_max is not None and weighed is None:
             statements += limits.weights(measurement.groups_max)
             adding.append(AddedUp(WEIGHTS, tuple(keys), ("s",)))
     return statements, adding
+
+
+def _weighed_along(level: Level) -> int | None:
+    """Return of how many groups of a unit keys are weighed, where norms alone decide what counts.
+
+    All of a unit's pairs are looked at once then, for its norm and for its weight.
+    """
+    most = next((m.groups_max for m in level.computed if m.groups_max is not None), None)
+    alone = NormWriter(level, "").needed and not LimitWriter(level, "").drops
+    return most if alone else None
 
 
 def _of_all_units(level: Level, *, rows_are_units: bool) -> list[str]:
@@ -240,12 +262,25 @@ def _counted_before(level: Level) -> bool:
     return kinds == {Measured.DISTINCT} and not isinstance(level.outline.keys, PrivateKeys)
 
 
-def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter) -> str:
+def _inputs(rows: str, few: int) -> list[str]:
+    """Return the rows that count, those of units with `few` rows at most apart from the others."""
+    if not few:
+        return [f"input AS ({rows})"]
+    return [
+        f"counted_rows AS NOT MATERIALIZED ({rows})",
+        f"input AS (SELECT * EXCLUDE ({ALL_ROWS}) FROM counted_rows WHERE {ALL_ROWS} > {few})",
+        f"{SMALL} AS (SELECT * EXCLUDE ({ALL_ROWS}) FROM counted_rows WHERE {ALL_ROWS} <= {few})",
+    ]
+
+
+def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter, *, counted: bool) -> str:
     """Return the rows that count, with unit, keys and gridded values."""
     query = level.query
     relations.enter(query.source, query.where)
     unit = relations.unit(query.source)
     columns = [f"{unit} AS u"] if unit is not None else []
+    if counted and isinstance(query.source, Scan):
+        columns.append(f"{relations.readers.count_rows(query.source, ALL_ROWS)} AS {ALL_ROWS}")
     columns += [f"{group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
     layers: dict[str, tuple[SqlLayer, ...]] = {}
     for index, measurement in enumerate(level.computed):

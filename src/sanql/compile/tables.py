@@ -10,7 +10,7 @@ from sanql.compile.expressions.values import without_negative_zero
 from sanql.errors import Refused
 from sanql.kernel import IN_PART, unit_bucket
 from sanql.policy import Column, ColumnUnit, Table, ViaUnit
-from sanql.question import TYPES, Type, column_facts
+from sanql.question import TYPES, Scan, Type, column_facts
 
 # UHUGEINT is none of them: beside another it is compared as a HUGEINT, which fails, or as a DOUBLE
 INTEGERS = frozenset(
@@ -31,12 +31,17 @@ class TableReader:
         self._tables = tables
         self._part_secret = part_secret
         self._unit_type: str | None = None
+        self._counted: dict[str, str] = {}
 
     def table(
-        self, name: str, named: Mapping[str, str], *, unit_elsewhere: bool, matched_once: bool
+        self,
+        name: str,
+        named: Mapping[str, str],
+        *,
+        unit_elsewhere: bool,
+        matched_once: bool,
     ) -> str:
         """Return a table with its unit and these columns, under these names.
-
         Its unit is left out where a join leads to it anyway; a public table that rows may match only
         once has one row for each key.
         """
@@ -44,6 +49,8 @@ class TableReader:
         columns = {column: self._filled(table, column) for column in named}
         relation = self._source.relations[table.name]
         listed = [f"{text} AS {named[column]}" for column, text in columns.items()]
+        if name in self._counted:
+            listed.append(f"{self._source.row_counts[name]} AS {self._counted[name]}")
         if isinstance(table.unit, ColumnUnit | ViaUnit):
             self._check_unit_type(table)
         match table.unit:
@@ -70,6 +77,11 @@ class TableReader:
                 if table.public and table.key is not None and matched_once:
                     return self._one_for_each_key(table, shown, list(columns.values()))
                 return f"(SELECT {shown} FROM {relation})"
+
+    def count_rows(self, scan: Scan, name: str) -> str:
+        """Return how many rows the unit of a table's row has there: a column of this name from now on."""
+        self._counted[scan.table] = name
+        return f"t{scan.slot}.{name}"
 
     def is_direct(self, unit: ViaUnit) -> bool:
         """Return whether a foreign key refers to the unit's own column, and so is the unit."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 # Part of every entry's name: raise it when the same files would be prepared differently.
-_PREPARATION_VERSION = 7
+_PREPARATION_VERSION = 8
 _ATTEMPTS_MAX = 3
 _ROW_BYTES = 384  # that a row of a private table takes while it is grouped by unit and key, at most
 _PARTS_MAX = 256

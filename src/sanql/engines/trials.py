@@ -59,6 +59,7 @@ class Trials:
             buckets={},
             units={},
             one_row=frozenset(),
+            row_counts={},
             spread=False,
         )
         self._shorter = SHORTER if source.units or source.one_row else 1

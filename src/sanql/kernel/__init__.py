@@ -2,7 +2,7 @@
 
 from sanql.kernel.affinity import PROCESSORS, processors, processors_at_first, stay_on_one
 from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
-from sanql.kernel.clustering import BUCKET, UNIT, added_column
+from sanql.kernel.clustering import BUCKET, ROWS, UNIT, added_column
 from sanql.kernel.environment import worker_environment
 from sanql.kernel.files import database_files, identify, stamp
 from sanql.kernel.hidden_modules import hide_modules, show_modules
@@ -75,6 +75,7 @@ __all__ = [
     "JSON",
     "PROCESSORS",
     "READY",
+    "ROWS",
     "ROWS_READ_AT_ONCE",
     "TABLE",
     "TEXT_BYTES_DEFAULT",

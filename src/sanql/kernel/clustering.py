@@ -4,7 +4,8 @@ A part of the units is then a range of rows, and the engine reads no others; gro
 it needs close by. Rows are first copied as they come, into a database beside the copy that is gone
 afterwards, and then moved in parts that fit into memory. Rows without a unit count in no question, and
 are left behind. In which order rows lie changes no answer; nor does the bucket, a hash of the unit under
-a secret that nobody keeps.
+a secret that nobody keeps. Beside each row is how many rows its unit has in the table: small units need
+not be looked at for limits that they cannot reach (`compile/small_units.py`).
 
 A row whose unit is found along a foreign key has that unit attached, where no key leads to two rows:
 then it is one row of one unit, whether a question follows the key or not.
@@ -19,13 +20,13 @@ from typing import TYPE_CHECKING
 
 from sanql.kernel.lockdown import CATALOG, quote_name
 from sanql.kernel.messages import BUCKETS, CopiedTable
-from sanql.kernel.stored_types import joins_alike, unit_bucket
+from sanql.kernel.stored_types import joins_alike, one_zero, unit_bucket
 
 if TYPE_CHECKING:
     import duckdb
 
 STAGING = "staging"
-BUCKET, UNIT = "bucket", "unit"  # columns that a copy has besides
+BUCKET, UNIT, ROWS = "bucket", "unit", "rows"  # columns that a copy has besides
 _ROW_BYTES = 256  # of memory for a row while it is sorted
 
 
@@ -151,14 +152,18 @@ def _cluster(
     waiting, target = place(STAGING, table.name), place(CATALOG, table.name)
     whose, bucket = quote_name(unit.column), quote_name(added_column(BUCKET, table.types))
     hashed = unit_bucket(whose, unit.kind, secret)
-    connection.execute(
-        f"CREATE TABLE {target} AS SELECT *, 0::USMALLINT AS {bucket} FROM ({rows}) LIMIT 0"  # noqa: S608
-    )
+    counted = quote_name(added_column(ROWS, table.types))
+    added = f"0::USMALLINT AS {bucket}, 0::BIGINT AS {counted}"
+    connection.execute(f"CREATE TABLE {target} AS SELECT *, {added} FROM ({rows}) LIMIT 0")  # noqa: S608
     ((count,),) = connection.execute(f"SELECT count(*) FROM {waiting}").fetchall()  # noqa: S608
     for first, after in bucket_ranges(max(1, -(-count * _ROW_BYTES // memory_bytes))):
+        part = f"({rows}) WHERE {hashed} BETWEEN {first} AND {after - 1}"
+        same = one_zero(whose, unit.kind)
         connection.execute(
-            f"INSERT INTO {target} SELECT *, CAST({hashed} AS USMALLINT) AS {bucket} FROM ({rows}) "  # noqa: S608
-            f"WHERE {hashed} BETWEEN {first} AND {after - 1} ORDER BY {bucket}, {whose}"
+            f"INSERT INTO {target} SELECT part.*, CAST({hashed} AS USMALLINT) AS {bucket}, "  # noqa: S608
+            f"sizes.size FROM (SELECT * FROM {part}) AS part JOIN "
+            f"(SELECT {same} AS unit_counted, count(*) AS size FROM {part} GROUP BY {same}) AS sizes "
+            f"ON {same} = sizes.unit_counted ORDER BY {bucket}, {whose}"
         )
     connection.execute(f"DROP TABLE {waiting}")
 

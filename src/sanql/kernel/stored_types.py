@@ -153,8 +153,7 @@ def unit_bucket(unit: str, physical: str, secret: int) -> str:
 
     Equal units have one bucket, also where two tables store whole numbers of different widths.
     """
-    if physical in _FLOATS:
-        unit = f"({unit} + (0e0)::DOUBLE)"  # one zero
+    unit = one_zero(unit, physical)
     number = f"system.main.hash(system.main.xor(TRY_CAST({unit} AS BIGINT), ({secret})::BIGINT))"
     if physical in _NARROW:
         hashed = number
@@ -164,6 +163,11 @@ def unit_bucket(unit: str, physical: str, secret: int) -> str:
     else:
         hashed = f"system.main.hash(system.main.hash(({secret})::BIGINT, {unit}))"
     return f"({hashed} & {BUCKETS - 1})"
+
+
+def one_zero(unit: str, physical: str) -> str:
+    """Return SQL for a unit in which values that compare equal are the same."""
+    return f"({unit} + (0e0)::DOUBLE)" if physical in _FLOATS else unit
 
 
 def joins_alike(first: str, second: str) -> bool:
