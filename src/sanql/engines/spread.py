@@ -81,7 +81,7 @@ def open_layout(
     formats = source.formats(policy)
     bound = bind(policy, formats, schema_of(policy, source, stamped, known, engine))
     read = layout(bound, copied=True, attached=found.attached)
-    read = replace(read, parts=found.buckets, buckets={}, spread=True)
+    read = replace(read, parts=found.buckets, buckets={}, row_counts={}, spread=True)
     return PreparedSource(**vars(read), database=manifest, fingerprint=made_of, stamp=before)
 
 

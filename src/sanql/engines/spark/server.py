@@ -16,12 +16,12 @@ import math
 import os
 import threading
 import time
-import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sanql.engines.spark.session import is_stopped, session_on
+from sanql.entropy import OsEntropy
 from sanql.kernel import ChannelClosed, ChannelLost, Serve, Statement, stamp
 from sanql.kernel.buckets import (
     FRAME,
@@ -58,7 +58,7 @@ class SparkServer:
         self._session: SparkSession | None = None
         self._layout: BucketLayout | None = None
         self._public: BucketProcess | None = None
-        self._tag = f"sanql-{uuid.uuid4().hex}"
+        self._tag = f"sanql-{OsEntropy().bytes(16).hex()}"
         self._killed = threading.Event()
 
     @property
