@@ -125,6 +125,10 @@ TWO_STAGES = [
     "people WHERE age > (SELECT a FROM m)",
     "SELECT COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people WHERE age > "
     "(SELECT AVG(age) FROM people))",
+    "SELECT age > (SELECT AVG(age) FROM people) AS old, COUNT(*) AS n FROM people GROUP BY 1",
+    "SELECT CASE WHEN age > (SELECT AVG(age) FROM people) THEN 'old' ELSE 'young' END AS band, sex, "
+    "AVG(age) AS a FROM people GROUP BY band, sex ORDER BY band",
+    "SELECT COUNT(*) AS n FROM people GROUP BY age > (SELECT AVG(age) FROM people WHERE sex = 'F')",
 ]
 
 
