@@ -38,7 +38,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", nargs="*", default=["0.1", "1"])
     parts = ["# TPC-H, the customer as privacy unit", (__doc__ or "").split("\n\n", 1)[1].strip()]
-    parts += [_texts()]
     for scale in parser.parse_args().scale:
         print(f"scale factor {scale} …", flush=True)
         parts.append(_section(scale, measure(scale)))
@@ -84,7 +83,7 @@ def measure(scale: str) -> list[dict[str, Any]]:
 
 
 def _row(san: sanql.San, raw: duckdb.DuckDBPyConnection, name: str, text: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"question": name, "text": "near" if text.startswith("--") else "usual"}
+    row: dict[str, Any] = {"question": name}
     try:
         started = time.perf_counter()
         answers = [san.query(text, epsilon=1)]
@@ -140,19 +139,8 @@ def _error(answers: Sequence[sanql.Answer], exact: list[tuple[Any, ...]]) -> flo
     return statistics.median(errors) if errors else None
 
 
-def _texts() -> str:
-    near = [(name, text) for name, text in questions().items() if text.startswith("--")]
-    lines = [
-        "Questions whose usual text cannot stay within one customer are asked in the nearest text:"
-    ]
-    for name, text in near:
-        comment = " ".join(line[3:] for line in text.splitlines() if line.startswith("-- "))
-        lines.append(f"- {name}: {comment}")
-    return "\n".join(lines)
-
-
 def _section(scale: str, rows: list[dict[str, Any]]) -> str:
-    columns = ["question", "text", "verdict", "epsilon", "delta", "rows", "median relative error"]
+    columns = ["question", "verdict", "epsilon", "delta", "rows", "median relative error"]
     columns += ["planning ms", "San s", "DuckDB s", "ratio"]
     lines = [f"## Scale factor {scale}", "", "| " + " | ".join(columns) + " |"]
     lines.append("|" + "---|" * len(columns))

@@ -16,6 +16,7 @@ quote what the analyst typed or the owner configured, never what a row contains,
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -37,9 +38,21 @@ class SanqlError(Exception):
     def __str__(self) -> str:
         return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what notebooks show in place of the lines of San that led here."""
+        return [f"{type(self).__name__} [{self.code}]: {self}"]
+
+    def _repr_html_(self) -> str:
+        remedy = f"<p>remedy: {_lines(self.remedy)}</p>" if self.remedy else ""
+        return f"<p><b>{html.escape(self.code)}</b>: {_lines(self.message)}</p>{remedy}"
+
     def to_dict(self) -> dict[str, object]:
         """Return the one JSON shape of every error."""
         return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}
+
+
+def _lines(text: str) -> str:
+    return html.escape(text).replace("\n", "<br>")
 
 
 @dataclass(frozen=True)
@@ -112,6 +125,14 @@ class Refused(SanqlError):
         self.nearest = nearest
         self.fill_in = fill_in
         self._said = message, remedy
+
+    def _repr_html_(self) -> str:
+        if not self.nearest:
+            return super()._repr_html_()
+        shown = f"<p><b>{html.escape(self.code)}</b>: {_lines(self.message)}</p>"
+        shown += f"<p>remedy: {_lines(self.remedy_in_words)}</p>"
+        asking = f"with {self.fill_in}, ask" if self.fill_in else "ask"
+        return f"{shown}<p>{html.escape(asking)}:</p><pre>{html.escape(self.nearest)}</pre>"
 
     @property
     def remedy_in_words(self) -> str:

@@ -32,11 +32,12 @@ from sanql.ask import (
 from sanql.errors import Refused
 from sanql.mechanisms import Sampler
 from sanql.numbers import parse_epsilon
-from sanql.options import Number, Options, read_moment
+from sanql.options import Number, Options, changed_defaults, read_moment, with_defaults
 from sanql.parse import Parameters, QuestionText
 from sanql.policy import Policy, load
 from sanql.profile import Profile
 from sanql.results import (
+    Accounts,
     Answer,
     BatchExplanation,
     Certificate,
@@ -79,7 +80,17 @@ class San:
         if not isinstance(policy, Session):
             policy = Session(policy, sampler=sampler, progress=progress)
         self.session = policy
+        self._defaults: dict[str, object] = {}
         self._closed = False
+
+    def defaults(self, **options: Unpack[Options]) -> dict[str, object]:
+        """Return the options of questions that say nothing themselves, changed by those that are passed.
+
+        `san.defaults(epsilon=0.1)` prices every question from here on that has no epsilon, or accuracy,
+        of its own, and each is charged for it; `san.defaults(epsilon=None)` takes that back.
+        """
+        self._defaults = changed_defaults(self._defaults, options)
+        return dict(self._defaults)
 
     def query(
         self, sql: str, *, parameters: Parameters | None = None, **options: Unpack[Options]
@@ -198,13 +209,13 @@ class San:
         choice = TextChoice(numbers, analyst, moment)
         return self.ledger.texts.erase(choice, author_named(None))
 
-    def budget(self) -> list[Balance]:
+    def budget(self) -> Accounts:
         """Return every account of the dataset as it stands: the owner's view, not one for an analyst.
 
         What an analyst may be shown is `balances()`: other accounts tell what others have asked.
         """
         self.session.check_open()
-        return list(self.ledger.balances())
+        return Accounts(self.ledger.balances())
 
     def schema(self) -> Schema:
         """Return what can be asked about: tables, columns, bounds, domains and limits; no row is read."""
@@ -243,7 +254,8 @@ class San:
 
     def _batch(self, questions: Sequence[AskedText], options: Mapping[str, object]) -> BatchRequest:
         self._check_open()
-        return read_batch(questions, self.analyst, options, door=self._door)
+        own = with_defaults(self._defaults, options)
+        return read_batch(questions, self.analyst, own, door=self._door)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -255,7 +267,8 @@ class San:
     ) -> Request:
         self._check_open()
         asked = QuestionText(sql, parameters)
-        return read_request(asked, self.analyst, options, door=self._door)
+        own = with_defaults(self._defaults, options, asked.options if self._defaults else ())
+        return read_request(asked, self.analyst, own, door=self._door)
 
 
 def open_policy(

@@ -99,6 +99,17 @@ ONE_STAGE = [
     "MAX(COUNT(*)) OVER () AS most FROM people GROUP BY band ORDER BY band",
     "SELECT sex, MAX(n) FILTER (WHERE town = 'c1') AS c1, MAX(n) FILTER (WHERE town = 'c2') AS c2 FROM "
     "(SELECT sex, town, COUNT(*) AS n FROM people GROUP BY sex, town) AS t GROUP BY sex ORDER BY sex",
+    "SELECT * FROM (SELECT sex, town, COUNT(*) AS n FROM people GROUP BY sex, town) AS t "
+    "PIVOT (MAX(n) AS m FOR town IN ('c1' AS one, 'c2')) AS q ORDER BY sex",
+    "PIVOT (SELECT sex, town, COUNT(*) AS n FROM people GROUP BY sex, town) ON town IN ('c1', 'c2') "
+    "USING SUM(n), COUNT(*) GROUP BY sex",
+    "WITH t AS (SELECT sex, town, AVG(age) AS a FROM people GROUP BY sex, town) "
+    "PIVOT t ON sex IN ('F', 'M') USING MAX(a) GROUP BY town",
+    "PIVOT (SELECT kind, price // 10 AS tens, COUNT(*) AS n FROM bought GROUP BY kind, tens) ON tens IN "
+    "(0, 1) USING SUM(n)",
+    "PIVOT people ON town IN ('c1', 'c2') USING COUNT(*) GROUP BY sex",
+    "SELECT sex, c1 * 1.0 / (c1 + c2) AS share FROM people PIVOT (COUNT(*) FOR town IN ('c1', 'c2') "
+    "GROUP BY sex) ORDER BY sex",
 ]
 TWO_STAGES = [
     "SELECT COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people)",
@@ -114,6 +125,10 @@ TWO_STAGES = [
     "people WHERE age > (SELECT a FROM m)",
     "SELECT COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people WHERE age > "
     "(SELECT AVG(age) FROM people))",
+    "SELECT age > (SELECT AVG(age) FROM people) AS old, COUNT(*) AS n FROM people GROUP BY 1",
+    "SELECT CASE WHEN age > (SELECT AVG(age) FROM people) THEN 'old' ELSE 'young' END AS band, sex, "
+    "AVG(age) AS a FROM people GROUP BY band, sex ORDER BY band",
+    "SELECT COUNT(*) AS n FROM people GROUP BY age > (SELECT AVG(age) FROM people WHERE sex = 'F')",
 ]
 
 

@@ -105,6 +105,27 @@ def test_another_server_is_connected_by_name(
     assert "nothing has been asked" in run(shell, "%sanql history")[1]
 
 
+def test_a_notebook_says_its_options_once(shell: InteractiveShell) -> None:
+    done, _ = run(shell, "%sanql defaults --epsilon 0.35 --confidence 0.9")
+    assert done.result == {"epsilon": "0.35", "confidence": "0.9"}
+    done, shown = run(shell, f"%%sanql\n{BY_REGION}")
+    assert isinstance(done.result, Answer) and "price: epsilon 0.35" in shown
+    assert "0.9 intervals" in shown
+    clause = BY_REGION.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.15)")
+    assert "price: epsilon 0.15" in run(shell, f"%%sanql\n{clause}")[1]
+    assert "parameters are of one question" in run(shell, "%sanql defaults --param a=1")[1]
+
+
+def test_accounts_and_refusals_are_shown_as_people_read_them(shell: InteractiveShell) -> None:
+    done, shown = run(shell, "%sanql budget")
+    formatted, _ = shell.display_formatter.format(done.result)  # type: ignore[union-attr]
+    assert "<td>analyst ana</td>" in formatted["text/html"] and "left at least" in shown
+    shell.user_ns["san"] = sanql.connect()
+    done, shown = run(shell, "san.query('SELECT AVG(scor) FROM people', epsilon=1)")
+    assert not done.success and "Traceback" not in shown
+    assert "Refused [column_unknown]" in shown and "remedy: did you mean score?" in shown
+
+
 def test_an_interrupt_says_that_the_charge_stays(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,15 @@ class OverGrammar(NestedGrammar):
             del number
         return form.format(*parts)
 
+    def _key(self, parts: list[Part]) -> str:
+        """Return a key, at times one that compares with an overall statistic."""
+        if self._rng.random() < 0.8:
+            return super()._key(parts)
+        kind = self._rng.choice(["integer", "real"])
+        value = self._value(parts, kind)
+        above = f"{value} > (SELECT {self._rng.choice(OVERALL[kind])})"
+        return self._rng.choice([above, f"CASE WHEN {above} THEN 'more' ELSE 'less' END"])
+
     def _conditions(self, parts: list[Part], count: int, depth: int) -> list[str]:
         """Return conditions, among them some about overall statistics, at the top only."""
         found = super()._conditions(parts, count, depth)

@@ -29,13 +29,13 @@ def test_nearly_all_that_is_answerable_is_answered_as_it_is_written(
 ) -> None:
     counted = share(verdicts)
     missing = [
-        f"{code}: {asked.sql}"
-        for asked, code in verdicts.items()
-        if code and asked.answerable and not asked.over_statistics
+        f"{code}: {asked.sql}" for asked, code in verdicts.items() if code and asked.answerable
     ]
     assert counted["plain, answerable"] > 200
-    answered = counted["plain, answered"] / counted["plain, answerable"]
-    assert answered >= LEAST, (answered, missing)
+    assert counted[f"{STATISTICS}, answerable"] >= 19
+    for kind in ("plain", STATISTICS):
+        answered = counted[f"{kind}, answered"] / counted[f"{kind}, answerable"]
+        assert answered >= LEAST, (kind, answered, missing)
 
 
 def test_what_has_no_answer_is_refused(verdicts: dict[Asked, str]) -> None:
@@ -48,4 +48,4 @@ def test_no_collection_is_left_behind(verdicts: dict[Asked, str]) -> None:
         own = {asked: code for asked, code in verdicts.items() if asked.collection == name}
         counted: Counter[str] = share(own)
         assert counted["plain, answered"] >= 0.9 * counted["plain, answerable"], name
-        assert counted[f"{STATISTICS}, answered"] <= counted[f"{STATISTICS}, answerable"]
+        assert counted[f"{STATISTICS}, answered"] == counted[f"{STATISTICS}, answerable"], name

@@ -37,9 +37,9 @@ SOURCES = [
 ]  # fmt: skip
 CLAUSES = [
     "WHERE rowid = 0", "WHERE people.rowid < 5", "GROUP BY rowid", "WHERE COLUMNS(*) > 3",
-    "WHERE COLUMNS('a.*') IS NULL", "QUALIFY ROW_NUMBER() OVER () = 1", "USING SAMPLE 5", "WINDOW w AS ()",
+    "WHERE COLUMNS('a.*') IS NULL", "QUALIFY ROW_NUMBER() OVER () = 1", "USING SAMPLE 5",
     "LIMIT (SELECT age FROM people LIMIT 1)", "LIMIT 50%", "LIMIT age", "ORDER BY age", "OFFSET age",
-    "WHERE age = (SELECT MAX(age) FROM people)", "WHERE age IN (SELECT age FROM people)",
+    "WHERE age = (SELECT age FROM people)", "WHERE age IN (SELECT age FROM people)",
     "WHERE EXISTS (FROM people)", "GROUP BY GROUPING SETS ((person_id), ())", "GROUP BY ROLLUP (rowid)",
     "UNION ALL SELECT age FROM people", "EXCEPT SELECT 1", "; DROP TABLE people", "; SELECT age FROM people",
     "WHERE person_id + 1 > 2 ORDER BY person_id", "WHERE age = $1", "WHERE ?",

@@ -1,7 +1,9 @@
--- the usual text looks for the supplier whose exact revenue is the maximum; here the largest noisy one
-select s_suppkey, s_name, sum(l_extendedprice * (1 - l_discount)) as total_revenue
-from supplier, lineitem
-where s_suppkey = l_suppkey and l_shipdate >= date '1996-01-01' and l_shipdate < date '1996-01-01' + interval '3' month
-group by s_suppkey, s_name
-order by total_revenue desc
-limit 1
+with revenue (supplier_no, total_revenue) as (
+  select l_suppkey, sum(l_extendedprice * (1 - l_discount))
+  from lineitem
+  where l_shipdate >= date '1996-01-01' and l_shipdate < date '1996-01-01' + interval '3' month
+  group by l_suppkey)
+select s_suppkey, s_name, s_address, s_phone, total_revenue
+from supplier, revenue
+where s_suppkey = supplier_no and total_revenue = (select max(total_revenue) from revenue)
+order by s_suppkey

@@ -106,10 +106,15 @@ class _Magics:
             self._san.close()
         self._san = opened
 
-    def _budget(self, rest: str) -> None:
-        from sanql.cli.tables import print_balances
+    def _budget(self, rest: str) -> object:
+        return self._connected().budget()
 
-        print_balances(self._connected().budget())
+    def _set_defaults(self, rest: str) -> object:
+        given = _read(_defaults, rest)
+        passed = {name: value for name, value in given.items() if value not in (None, False, ())}
+        if passed.pop("parameters", None):
+            raise click.UsageError("parameters are of one question: give them with it")
+        return self._connected().defaults(**passed)
 
     def _history(self, rest: str) -> None:
         print_history(self._connected().history())
@@ -121,6 +126,7 @@ class _Magics:
 _ACTIONS: dict[str, Callable[[_Magics, str], object]] = {
     "connect": _Magics._connect,
     "budget": _Magics._budget,
+    "defaults": _Magics._set_defaults,
     "history": _Magics._history,
     "schema": _Magics._schema,
 }
@@ -140,6 +146,12 @@ def _read(command: click.Command, line: str) -> dict[str, Any]:
 @click.argument("name", required=False)
 def _cell(**given: Any) -> None:
     """The line of a cell."""
+
+
+@click.command("%sanql defaults", add_help_option=False)
+@question_options
+def _defaults(**given: Any) -> None:
+    """The line that says what holds for every question that does not say otherwise."""
 
 
 @click.command("%sanql connect", add_help_option=False)

@@ -16,8 +16,9 @@ from sanql.client.problems import unreadable
 from sanql.client.sent_values import sent_options, sent_parameters
 from sanql.client.transport import Transport
 from sanql.errors import Refused, ServerError
-from sanql.options import Number, Options
+from sanql.options import Number, Options, changed_defaults, with_defaults
 from sanql.results import (
+    Accounts,
     Answer,
     Balance,
     BatchExplanation,
@@ -69,7 +70,13 @@ class RemoteSan:
         self._transport = transport
         self._progress = progress
         self._closed = False
+        self._defaults: dict[str, object] = {}
         self.dataset = dataset
+
+    def defaults(self, **options: Unpack[Options]) -> dict[str, object]:
+        """Return the options of questions that say nothing themselves, as `San.defaults` does."""
+        self._defaults = changed_defaults(self._defaults, options)
+        return dict(self._defaults)
 
     def query(self, sql: str, *, parameters: Any = None, **options: Unpack[Options]) -> Answer:
         """Return a private answer, charged to the ledger; an identical question is free.
@@ -190,10 +197,10 @@ class RemoteSan:
         reply = self._transport.post("/v1/reload", {}, patient=True)
         return _rebuilt(lambda shape: dict(shape["policies"]), reply.shape)
 
-    def budget(self) -> list[Balance]:
+    def budget(self) -> Accounts:
         """Return the accounts that whoever asks is shown: an owner all, an analyst their own."""
         shape = self._get("/v1/budget")
-        return _rebuilt(lambda shape: [*map(Balance.from_dict, shape["accounts"])], shape)
+        return _rebuilt(lambda shape: Accounts(map(Balance.from_dict, shape["accounts"])), shape)
 
     def schema(self) -> Schema:
         """Return what can be asked about: tables, columns, bounds, domains and limits."""
@@ -236,7 +243,8 @@ class RemoteSan:
         self, sql: str, parameters: object, options: Mapping[str, object]
     ) -> dict[str, Any]:
         """Return the body of a question."""
-        body = {"sql": sql, **sent_options(options)}
+        own = with_defaults(self._defaults, options, self._said_in(sql))
+        body = {"sql": sql, **sent_options(own)}
         values = sent_parameters(parameters)
         return self._about(body if values is None else body | {"parameters": values})
 
@@ -245,7 +253,16 @@ class RemoteSan:
     ) -> dict[str, Any]:
         """Return the body of a batch; what is no list of questions is for the server to refuse."""
         asked = [] if isinstance(questions, str) else [*map(_one_of_several, questions)]
-        return self._about({"questions": asked, **sent_options(options)})
+        own = with_defaults(self._defaults, options)
+        return self._about({"questions": asked, **sent_options(own)})
+
+    def _said_in(self, sql: str) -> Mapping[str, object]:
+        """Return the options that a text has, where defaults must not say otherwise."""
+        if not self._defaults:
+            return {}
+        from sanql.parse import QuestionText  # heavy, and all else is read by the server alone
+
+        return QuestionText(sql).options
 
     def _about(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a body that says which dataset it is about, where one was chosen."""

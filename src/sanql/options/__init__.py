@@ -3,6 +3,7 @@
 Imports nothing heavy: commands show their help from it.
 """
 
+from sanql.options.defaults import changed_defaults, with_defaults
 from sanql.options.moments import read_lasting, read_moment
 from sanql.options.parameter_values import (
     no_constant,
@@ -22,6 +23,7 @@ __all__ = [
     "Number",
     "Option",
     "Options",
+    "changed_defaults",
     "no_constant",
     "no_decimal",
     "own_scalar",
@@ -30,4 +32,5 @@ __all__ = [
     "read_lasting",
     "read_moment",
     "read_options",
+    "with_defaults",
 ]

@@ -269,7 +269,10 @@ def _key_place(node: exp.Expression, keys: dict[Expr, int], binder: Binder[Aggre
             "round it: GROUP BY ROUND(x, 1), or FLOOR(x / 10) * 10",
             place_of(node),
         )
-    return keys.setdefault(key, len(keys))
+    place = keys.setdefault(key, len(keys))
+    if node.find(exp.Query) is not None:
+        binder.keys_with_subqueries.setdefault(node, place)
+    return place
 
 
 def _refuse_individuals(node: exp.Expression, binder: Binder[Aggregate]) -> None:

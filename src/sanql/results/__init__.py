@@ -1,5 +1,6 @@
 """What is handed to whoever asks, and how it is shown; no engine is needed for any of it."""
 
+from sanql.results.accounts import Accounts
 from sanql.results.answer import Answer
 from sanql.results.balance import AccountKind, Balance, Budget, remaining_in_words, spent_to_dict
 from sanql.results.batch import BatchExplanation, BatchQuestion
@@ -22,6 +23,7 @@ __all__ = [
     "LEAST_PRICE",
     "UNKNOWN_KEYS",
     "AccountKind",
+    "Accounts",
     "Advice",
     "Answer",
     "Balance",

@@ -75,6 +75,7 @@ class Binder(Generic[A]):
         self._known: dict[Aggregate | UnitAggregate, int] = {}
         self._keys: tuple[Expr, ...] = ()
         self._places: dict[Expr, int] = {}
+        self.keys_with_subqueries: dict[exp.Expression, int] = {}
         self.sets: tuple[tuple[int, ...], ...] = ()
         self.grouping: Callable[[exp.Expression], Expr] | None = None
         self.rewritten: Callable[[exp.Expression], exp.Expression | None] | None = None
@@ -237,7 +238,13 @@ class Binder(Generic[A]):
         return None
 
     def _key(self, node: exp.Expression) -> KeyRef | None:
-        """Return the key this expression is, if GROUP BY has it."""
+        """Return the key this expression is, if GROUP BY has it.
+
+        Bound twice, a subquery would be two: what holds one is the key that is written alike.
+        """
+        alike = self.keys_with_subqueries.get(node) if self.keys_with_subqueries else None
+        if alike is not None:
+            return KeyRef(alike, self._outside(alike, self.keys[alike].facts))
         if not self.keys or any(node.find_all(exp.AggFunc)):
             return None
         try:

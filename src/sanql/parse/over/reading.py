@@ -206,7 +206,7 @@ class _Splitter:
 
     def _read_subqueries(self, select: exp.Select, named: Named) -> None:
         """Put what is left of subqueries in expressions into their places, where they are statistics."""
-        clauses = ("expressions", "where", "having", "qualify", "order")
+        clauses = ("expressions", "where", "group", "having", "qualify", "order")
         found = [part for part in own_parts(select, *clauses) if isinstance(part, exp.Query)]
         for join in select.args.get("joins") or ():
             on = join.args.get("on")

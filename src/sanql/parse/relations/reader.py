@@ -31,7 +31,7 @@ UNSUPPORTED = {
     "pivots": (
         "PIVOT",
         "what the rows hold would decide which columns there are",
-        "GROUP BY the column and pivot the answer",
+        "name them, FOR k IN ('a', 'b') GROUP BY g, or GROUP BY the column and pivot the answer",
     ),
     "sample": (
         "sampling",
