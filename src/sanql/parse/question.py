@@ -103,8 +103,9 @@ class Question:
 
 def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
     """Return the question a text asks of these tables, or refuse it by name with a remedy."""
+    asked = QuestionText(asked) if isinstance(asked, str) else asked
     select = read_select(asked, tables)
-    several = may_be_over_statistics(select)
+    several = may_be_over_statistics(asked)
     as_typed = select.copy() if several else select
     with at(select):
         try:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from sanql.errors import Refused
 from sanql.question import BIGINT_RANGE, NUMERIC, Call, Facts, Identifier, Type
 
 COMPARED = (
@@ -31,7 +32,16 @@ def compared_sides(node: exp.Expression) -> list[exp.Expression]:
 
 
 def kind_beside(kinds: Set[Type]) -> str:
-    """Return the cast by which identifiers are compared with values of these types."""
+    """Return the cast by which identifiers are compared with values of these types.
+
+    Real numbers are refused: two identifiers beyond 2^53 would be equal to the same one.
+    """
+    if Type.REAL in kinds:
+        raise Refused(
+            "unit_column",
+            "the privacy unit is compared with whole numbers and texts, and this is neither",
+            "write a whole number without a point, or a text",
+        )
     return "cast_bigint" if kinds and kinds <= {*NUMERIC, Type.NULL} else "cast_text"
 
 

@@ -31,6 +31,7 @@ from sanql.parse.over.forms import as_table, joined_value, limited, one_value, r
 from sanql.parse.relations.public_query import public_query
 from sanql.parse.relations.reader import Reader
 from sanql.parse.relations.scope import Scope
+from sanql.parse.text.parameters import QuestionText
 from sanql.parse.text.select import rows_of_union
 from sanql.policy import Table
 from sanql.question import (
@@ -42,17 +43,24 @@ from sanql.question import (
 )
 
 STATISTICS_MAX = 60
+NODES_MAX = (
+    1_200  # of trees that are looked at in all: parts may stand within parts, and be read again
+)
 ReadQuestion = Callable[[exp.Select, Mapping[str, Table]], Query | PublicQuery]
 """Reads a SELECT over tables as a question, or refuses it."""
 Named = Mapping[str, exp.CTE]
 Q = TypeVar("Q", exp.Select, exp.Union)
 
 
-def may_be_over_statistics(tree: exp.Expr) -> bool:
-    """Return whether a text has what questions over statistics are made of."""
-    if isinstance(tree, exp.SetOperation) or tree.find(exp.Window, exp.Pivot) is not None:
-        return True
-    return sum(1 for _ in tree.find_all(exp.Select)) > 1
+def may_be_over_statistics(asked: QuestionText) -> bool:
+    """Return whether a text may have what questions over statistics are made of; one too long is none.
+
+    It is asked of every text, and so looks at letters alone: are there windows, or a second SELECT?
+    """
+    letters = asked.sql.upper()
+    if len(asked.tokens) > NODES_MAX:
+        return False
+    return "OVER" in letters or "PIVOT" in letters or letters.count("SELECT") > 1
 
 
 def read_over_statistics(
@@ -79,6 +87,7 @@ class _Splitter:
         self._private = {name.lower() for name, table in tables.items() if not table.public}
         self.virtual: dict[str, Table] = {}
         self._statistics: list[InnerStatistic] = []
+        self._nodes_left = NODES_MAX
 
     @property
     def all_tables(self) -> Mapping[str, Table]:
@@ -95,6 +104,7 @@ class _Splitter:
 
     def outermost(self, tree: exp.Select) -> exp.Select:
         """Return the SELECT that is left of a whole question; its columns keep their names."""
+        self._spend(sum(1 for _ in tree.walk()))
         tree = tree.copy()
         tree.set("expressions", [_called_as_typed(item) for item in tree.expressions])
         return self._select(tree, {}, nested=False)
@@ -241,6 +251,7 @@ class _Splitter:
     def _statistic(self, select: exp.Select, named: Named) -> exp.Select:
         """Return a SELECT from the answer to a statistic, which is read as a question of its own."""
         whole = _with_names(select.copy(), self._names_used(select, named))
+        self._spend(sum(1 for _ in whole.walk()))
         query = self._read(whole, self.all_tables)
         if not isinstance(query, Query):
             raise _nothing_left()
@@ -282,8 +293,10 @@ class _Splitter:
 
     def _reads_private(self, node: exp.Expr, named: Named) -> bool:
         """Return whether a private table is read in a subquery, also by a name of WITH."""
-        inside = {str(each.alias).lower(): each for each in node.find_all(exp.CTE)}
-        for table in node.find_all(exp.Table):
+        parts = list(node.walk())
+        self._spend(len(parts))
+        inside = {str(each.alias).lower(): each for each in parts if isinstance(each, exp.CTE)}
+        for table in (each for each in parts if isinstance(each, exp.Table)):
             name = str(table.name).lower()
             if name in inside:
                 continue
@@ -294,6 +307,16 @@ class _Splitter:
             elif name in self._private:
                 return True
         return False
+
+    def _spend(self, nodes: int) -> None:
+        """Count what is looked at; a text that keeps San busy is refused as what it is otherwise."""
+        self._nodes_left -= nodes
+        if self._nodes_left < 0:
+            raise Refused(
+                "query_too_complex",
+                "the question has too many statistics within each other",
+                "ask it in parts",
+            )
 
     def _is_private(self, item: exp.Expr, named: Named) -> bool:
         return self._reads_private(item, named)

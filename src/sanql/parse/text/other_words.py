@@ -17,7 +17,7 @@ CONSTANTS = frozenset({TokenType.TRUE, TokenType.FALSE, TokenType.NULL})
 NOT_NAMES = frozenset(
     {TokenType.STRING, TokenType.NUMBER, TokenType.PLACEHOLDER, TokenType.PARAMETER, *CONSTANTS}
 )
-VALUES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER})
+VALUES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
 SETS = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
 BEFORE_TOP = ("DISTINCT", "ALL")
 

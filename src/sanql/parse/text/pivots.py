@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sanql.policy import Table
 
+VALUES_MAX = 200
 _STATEMENT = frozenset({"this", "expressions", "using", "group", "with_"})
 _CLAUSE = frozenset(
     {
@@ -24,9 +25,7 @@ _CLAUSE = frozenset(
 
 def pivots_written_out(statement: exp.Expr | None, tables: Mapping[str, Table]) -> exp.Expr | None:
     """Return a statement in which every PIVOT that names its columns is a SELECT with GROUP BY."""
-    if statement is None or statement.find(exp.Pivot) is None:
-        return statement
-    for pivot in list(statement.find_all(exp.Pivot)):
+    for pivot in [] if statement is None else list(statement.find_all(exp.Pivot)):
         source = pivot.parent
         if isinstance(source, exp.Subquery | exp.Table) and len(source.args["pivots"]) == 1:
             _write_out(source, pivot, tables)
@@ -72,6 +71,8 @@ def _select(
 ) -> exp.Select | None:
     listed = fields[0] if len(fields) == 1 else None
     if not isinstance(listed, exp.In) or not isinstance(listed.this, exp.Column):
+        return None
+    if len(listed.expressions) > VALUES_MAX:
         return None
     values = list(_values(listed))
     bare = [each.this if isinstance(each, exp.Alias) else each for each in aggregates]

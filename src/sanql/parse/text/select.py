@@ -82,7 +82,8 @@ def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.S
     statement = syntax_tree(tokens, sql)
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
         statement = statement.this
-    statement = pivots_written_out(statement, tables)
+    if "PIVOT" in sql.upper():
+        statement = pivots_written_out(statement, tables)
     if isinstance(statement, exp.Union):
         statement = rows_of_union(statement)
     if not isinstance(statement, exp.Select):
