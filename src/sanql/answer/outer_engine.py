@@ -56,6 +56,7 @@ def _database() -> duckdb.DuckDBPyConnection:
         config={"threads": 1, "autoload_known_extensions": False, "memory_limit": MEMORY},
     )
     for setting in (
+        "temp_directory = ''",  # what does not fit is refused, and written nowhere
         "python_enable_replacements = false",
         "error_on_division_by_zero = false",
         "scalar_subquery_error_on_multiple_rows = false",
