@@ -100,6 +100,13 @@ ONE_STAGE = [
     "SELECT sex, MAX(n) FILTER (WHERE town = 'c1') AS c1, MAX(n) FILTER (WHERE town = 'c2') AS c2 FROM "
     "(SELECT sex, town, COUNT(*) AS n FROM people GROUP BY sex, town) AS t GROUP BY sex ORDER BY sex",
 ]
+OF_ROWS_ALONE = [
+    "SELECT (SELECT COUNT(*) FROM people) AS n, (SELECT COUNT(*) FROM towns) AS m",
+    "SELECT town, COUNT(*) AS n FROM people GROUP BY town HAVING COUNT(*) > (SELECT COUNT(*) FROM towns) "
+    "ORDER BY town",
+    "SELECT a.n FROM (SELECT COUNT(*) AS n FROM people) AS a CROSS JOIN towns",
+]
+"""These read no column of a public table, and how many rows it has."""
 TWO_STAGES = [
     "SELECT COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people)",
     "SELECT sex, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people) GROUP BY sex "
@@ -164,7 +171,7 @@ def alike(one: object, other: object) -> bool:
     return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-9)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("sql", [*ONE_STAGE, *TWO_STAGES])
+@pytest.mark.parametrize("sql", [*ONE_STAGE, *OF_ROWS_ALONE, *TWO_STAGES])
 def test_without_noise_a_question_over_statistics_is_what_sql_says(
     san: San, tmp_path: Path, sql: str
 ) -> None:

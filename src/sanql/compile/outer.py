@@ -58,9 +58,20 @@ def public_reads(query: OverStatistics, tables: Mapping[str, Table]) -> dict[str
         if isinstance(node, ColumnRef) and node.stored and node.origin is not None:
             table, column = node.origin
             if table not in query.tables:
-                facts = column_facts(tables[table].columns[column])
-                used.setdefault(table, {})[column] = ColumnRef(column, facts, 0, node.origin)
-    return {table: _all_rows(table, columns) for table, columns in sorted(used.items())}
+                used.setdefault(table, {})[column] = _stored(table, column, tables)
+    return {
+        table: _all_rows(table, columns or _first(table, tables))
+        for table, columns in sorted(used.items())
+    }
+
+
+def _stored(table: str, column: str, tables: Mapping[str, Table]) -> ColumnRef:
+    return ColumnRef(column, column_facts(tables[table].columns[column]), 0, (table, column))
+
+
+def _first(table: str, tables: Mapping[str, Table]) -> dict[str, ColumnRef]:
+    """Return one column of a table of which only rows are counted: rows of no columns are none."""
+    return {name: _stored(table, name, tables) for name in [*tables[table].columns][:1]}
 
 
 def _all_rows(table: str, columns: Mapping[str, ColumnRef]) -> PublicQuery:
