@@ -11,9 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from sanql.ask import over_statistics
 from sanql.ask.columns import answer_columns, interval_columns
 from sanql.ask.request import read_request
 from sanql.audit.ledger import verify
+from sanql.compile import outer as compiled_outer
 from sanql.engines.leases import Lease
 from sanql.errors import Refused, Unavailable
 from sanql.kernel import Statement
@@ -347,3 +349,20 @@ def test_sql_around_statistics_that_does_not_end_is_stopped(tmp_path: Path) -> N
             san.query(f"{many}{names} WHERE t0.n + t1.n + t2.n + t3.n > t4.n * t5.n", epsilon=1)
         assert san.query(f"{many}t", epsilon=1).cached
         assert spent(san) == 1
+
+
+def test_a_public_table_that_is_read_beside_answers_has_a_largest_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is held in memory beside everybody else's questions; whoever asks for more is not charged."""
+    counts = "SELECT town, COUNT(*) AS n FROM people GROUP BY town"
+    sql = f"SELECT w.name, t.n FROM towns AS w JOIN ({counts}) AS t ON t.town = w.town"
+    for module in (compiled_outer, over_statistics):
+        monkeypatch.setattr(module, "PUBLIC_ROWS_MAX", 4)
+    with opened(tmp_path) as san:
+        with pytest.raises(Refused, match="reads towns, which has more than 4 rows"):
+            san.query(sql, epsilon=1)
+        assert spent(san) == 0
+        for module in (compiled_outer, over_statistics):
+            monkeypatch.setattr(module, "PUBLIC_ROWS_MAX", 5)
+        assert len(san.query(sql, epsilon=1).rows) == 5
