@@ -11,6 +11,7 @@ from functools import cache
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from sanql.engines import unavailable
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def run_on_tables(
             f"what is computed from the statistics takes more than {seconds:g} seconds or {MEMORY}",
             "join and nest less around them; they are on record, so that other SQL over them is free",
         ) from None
+    except duckdb.Error:
+        raise unavailable() from None  # its words quote what it was sent
     finally:
         timer.cancel()
         for name in tables:
