@@ -11,9 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from sanql.ask import over_statistics
 from sanql.ask.columns import answer_columns, interval_columns
 from sanql.ask.request import read_request
 from sanql.audit.ledger import verify
+from sanql.compile import outer as compiled_outer
 from sanql.engines.leases import Lease
 from sanql.errors import Refused, Unavailable
 from sanql.kernel import Statement
@@ -111,6 +113,13 @@ ONE_STAGE = [
     "SELECT sex, c1 * 1.0 / (c1 + c2) AS share FROM people PIVOT (COUNT(*) FOR town IN ('c1', 'c2') "
     "GROUP BY sex) ORDER BY sex",
 ]
+OF_ROWS_ALONE = [
+    "SELECT (SELECT COUNT(*) FROM people) AS n, (SELECT COUNT(*) FROM towns) AS m",
+    "SELECT town, COUNT(*) AS n FROM people GROUP BY town HAVING COUNT(*) > (SELECT COUNT(*) FROM towns) "
+    "ORDER BY town",
+    "SELECT a.n FROM (SELECT COUNT(*) AS n FROM people) AS a CROSS JOIN towns",
+]
+"""These read no column of a public table, and how many rows it has."""
 TWO_STAGES = [
     "SELECT COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people)",
     "SELECT sex, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people) GROUP BY sex "
@@ -179,7 +188,7 @@ def alike(one: object, other: object) -> bool:
     return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-9)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("sql", [*ONE_STAGE, *TWO_STAGES])
+@pytest.mark.parametrize("sql", [*ONE_STAGE, *OF_ROWS_ALONE, *TWO_STAGES])
 def test_without_noise_a_question_over_statistics_is_what_sql_says(
     san: San, tmp_path: Path, sql: str
 ) -> None:
@@ -355,3 +364,20 @@ def test_sql_around_statistics_that_does_not_end_is_stopped(tmp_path: Path) -> N
             san.query(f"{many}{names} WHERE t0.n + t1.n + t2.n + t3.n > t4.n * t5.n", epsilon=1)
         assert san.query(f"{many}t", epsilon=1).cached
         assert spent(san) == 1
+
+
+def test_a_public_table_that_is_read_beside_answers_has_a_largest_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is held in memory beside everybody else's questions; whoever asks for more is not charged."""
+    counts = "SELECT town, COUNT(*) AS n FROM people GROUP BY town"
+    sql = f"SELECT w.name, t.n FROM towns AS w JOIN ({counts}) AS t ON t.town = w.town"
+    for module in (compiled_outer, over_statistics):
+        monkeypatch.setattr(module, "PUBLIC_ROWS_MAX", 4)
+    with opened(tmp_path) as san:
+        with pytest.raises(Refused, match="reads towns, which has more than 4 rows"):
+            san.query(sql, epsilon=1)
+        assert spent(san) == 0
+        for module in (compiled_outer, over_statistics):
+            monkeypatch.setattr(module, "PUBLIC_ROWS_MAX", 5)
+        assert len(san.query(sql, epsilon=1).rows) == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sqlite3
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -149,3 +150,16 @@ def test_the_command_writes_a_page_or_data(asked: Path, tmp_path: Path) -> None:
     assert shown["accounts"][0]["spent_upper"]["epsilon"] == 1.75
     refused = run("report", "-p", asked, "-o", tmp_path / "r.pdf")
     assert refused.exit_code == 2 and "neither .html nor .json" in refused.output
+
+
+def test_what_everybody_asked_is_written_for_the_owner_alone(asked: Path, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    before = os.umask(0o022)
+    try:
+        assert run("report", "-p", asked, "-o", page).exit_code == 0
+    finally:
+        os.umask(before)
+    assert page.stat().st_mode & 0o777 == 0o600
+    page.chmod(0o640)  # whoever hands it over says so
+    assert run("report", "-p", asked, "-o", page).exit_code == 0
+    assert page.stat().st_mode & 0o777 == 0o640

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -131,6 +133,47 @@ def test_a_part_of_a_table_is_its_accounts(policy: Path, lake: Path, tmp_path: P
     other.write_text(POLICY.format(source=str(part)).replace('"town"', '"village"'))
     with pytest.raises(LedgerError, match="another account"):
         sanql.open(other)
+
+
+def write_clone(lake: Path, clone: Path, form: str) -> None:
+    """Write tables of their own whose logs name the files of others, as a shallow clone's do."""
+    for table in ("people", "cities"):
+        log = Path("_delta_log") / "00000000000000000000.json"
+        actions = [json.loads(line) for line in (lake / table / log).read_text().splitlines()]
+        for action in actions:
+            if "add" in action:
+                action["add"]["path"] = form.format(lake / table / action["add"]["path"])
+            if "metaData" in action:
+                action["metaData"]["id"] = str(uuid.uuid4())
+        (clone / table / log).parent.mkdir(parents=True)
+        (clone / table / log).write_text("\n".join(map(json.dumps, actions)) + "\n")
+
+
+@pytest.mark.parametrize("form", ["file://{}", "{}"])
+@pytest.mark.parametrize("clone_first", [False, True])
+def test_a_clone_is_of_the_account_whose_files_it_reads(
+    form: str, clone_first: bool, policy: Path, lake: Path, tmp_path: Path
+) -> None:
+    write_clone(lake, tmp_path / "other" / "lake", form)
+    other = tmp_path / "other" / "policy.toml"
+    other.write_text(POLICY.format(source="delta:lake").replace('"town"', '"village"'))
+    first, second = (other, policy) if clone_first else (policy, other)
+    with sanql.open(first) as san:
+        san.query(COUNT, epsilon="0.1")
+    (rows,) = first.parent.glob("*.tables/people.parquet")
+    assert pq.read_table(rows).num_rows == ROWS
+    with pytest.raises(LedgerError, match="another account"):
+        sanql.open(second)
+    assert not [*second.parent.glob("*.tables/*.parquet")], "no row was read"
+
+
+def test_a_clone_of_files_that_cannot_be_claimed_is_refused(
+    policy: Path, lake: Path, tmp_path: Path
+) -> None:
+    write_clone(lake, tmp_path / "clone", "s3://bucket{}")
+    policy.write_text(POLICY.format(source="delta:clone"))
+    with pytest.raises(PolicyError, match="names files that are neither in its folder"):
+        take_snapshot(load(policy), None)
 
 
 def test_what_does_not_fit_is_named_and_no_value_of_it(policy: Path, lake: Path) -> None:

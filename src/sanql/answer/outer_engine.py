@@ -11,6 +11,7 @@ from functools import cache
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from sanql.engines import unavailable
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def run_on_tables(
             f"what is computed from the statistics takes more than {seconds:g} seconds or {MEMORY}",
             "join and nest less around them; they are on record, so that other SQL over them is free",
         ) from None
+    except duckdb.Error:
+        raise unavailable() from None  # its words quote what it was sent
     finally:
         timer.cancel()
         for name in tables:
@@ -56,6 +59,7 @@ def _database() -> duckdb.DuckDBPyConnection:
         config={"threads": 1, "autoload_known_extensions": False, "memory_limit": MEMORY},
     )
     for setting in (
+        "temp_directory = ''",  # what does not fit is refused, and written nowhere
         "python_enable_replacements = false",
         "error_on_division_by_zero = false",
         "scalar_subquery_error_on_multiple_rows = false",

@@ -36,7 +36,12 @@ from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.time_steps import time_in_steps
 from sanql.certificate import certify_together
-from sanql.compile import ReleasedAnswer, compile_public_query, public_reads
+from sanql.compile import (
+    PUBLIC_ROWS_MAX,
+    ReleasedAnswer,
+    compile_public_query,
+    public_reads,
+)
 from sanql.errors import Refused
 from sanql.parse import Question
 from sanql.plan import (
@@ -192,6 +197,12 @@ def public_tables(
         sent = compile_public_query(read, opened.source, session.tables)
         with time_in_steps():
             rows = opened.workers.run(sent)
+        if rows.num_rows > PUBLIC_ROWS_MAX:
+            raise Refused(
+                "query_too_complex",
+                f"SQL around statistics reads {name}, which has more than {PUBLIC_ROWS_MAX:,} rows",
+                "ask about that table in a question of its own, or join it inside a statistic",
+            )
         found[name] = rows.rename_columns([field.name for field in read.shown])
     session.data.check(opened)
     return found, opened.version.number

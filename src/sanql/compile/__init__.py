@@ -3,13 +3,14 @@
 from sanql.compile.cells import CELL_LIMIT
 from sanql.compile.exact_cells import compile_exact_release
 from sanql.compile.expressions.emitter import ENGINE_TYPES, Emitter
-from sanql.compile.outer import OuterStatement, compile_outer, public_reads
+from sanql.compile.outer import PUBLIC_ROWS_MAX, OuterStatement, compile_outer, public_reads
 from sanql.compile.released import ReleasedAnswer, rows_given
 from sanql.compile.statement import compile_plan, compile_public_query
 
 __all__ = [
     "CELL_LIMIT",
     "ENGINE_TYPES",
+    "PUBLIC_ROWS_MAX",
     "Emitter",
     "OuterStatement",
     "ReleasedAnswer",

@@ -22,6 +22,9 @@ from sanql.question import (
     everything_in,
 )
 
+PUBLIC_ROWS_MAX = 1_000_000
+"""How many rows of a public table SQL around statistics may read: they are held beside its answers."""
+
 
 @dataclass(frozen=True)
 class OuterStatement:
@@ -50,7 +53,10 @@ def compile_outer(query: PublicQuery, tables: Mapping[str, Table]) -> OuterState
 
 
 def public_reads(query: OverStatistics, tables: Mapping[str, Table]) -> dict[str, PublicQuery]:
-    """Return what must be read of public tables for a question over answers: the columns that it uses."""
+    """Return what must be read of public tables for a question over answers: the columns that it uses.
+
+    One row more than may be read is read where a table has as many.
+    """
     used: dict[str, dict[str, ColumnRef]] = {}
     for node in everything_in(query.outer):
         if isinstance(node, Scan) and node.table not in query.tables:
@@ -58,15 +64,26 @@ def public_reads(query: OverStatistics, tables: Mapping[str, Table]) -> dict[str
         if isinstance(node, ColumnRef) and node.stored and node.origin is not None:
             table, column = node.origin
             if table not in query.tables:
-                facts = column_facts(tables[table].columns[column])
-                used.setdefault(table, {})[column] = ColumnRef(column, facts, 0, node.origin)
-    return {table: _all_rows(table, columns) for table, columns in sorted(used.items())}
+                used.setdefault(table, {})[column] = _stored(table, column, tables)
+    return {
+        table: _all_rows(table, columns or _first(table, tables))
+        for table, columns in sorted(used.items())
+    }
+
+
+def _stored(table: str, column: str, tables: Mapping[str, Table]) -> ColumnRef:
+    return ColumnRef(column, column_facts(tables[table].columns[column]), 0, (table, column))
+
+
+def _first(table: str, tables: Mapping[str, Table]) -> dict[str, ColumnRef]:
+    """Return one column of a table of which only rows are counted: rows of no columns are none."""
+    return {name: _stored(table, name, tables) for name in [*tables[table].columns][:1]}
 
 
 def _all_rows(table: str, columns: Mapping[str, ColumnRef]) -> PublicQuery:
     fields = tuple(Field(name, column, None) for name, column in sorted(columns.items()))
     rows = Selected(Scan(0, table, private=False), None, fields)
-    return PublicQuery(rows, len(fields), (), None, 0)
+    return PublicQuery(rows, len(fields), (), PUBLIC_ROWS_MAX + 1, 0)
 
 
 def _layout(tables: Mapping[str, Table]) -> Layout:

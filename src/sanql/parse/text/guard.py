@@ -111,6 +111,13 @@ def _check_letters(tokens: list[Token]) -> None:
 
     quoted = {TokenType.STRING, TokenType.IDENTIFIER}
     for token in tokens:
+        if token.token_type is TokenType.IDENTIFIER and not token.text:
+            raise Refused(
+                "not_sql",
+                "a name in quotes has no letters, and names have at least one",
+                'write a name between the quotes, such as AS "total", or leave them out',
+                place_of_token(token),
+            )
         if token.token_type not in quoted and not token.text.isascii():
             raise Refused(
                 "not_ascii",

@@ -1,7 +1,7 @@
 """Delta tables: one version of each, read exactly as its log says, deleted rows left out.
 
-A table is known by the identity in its log, which it keeps wherever it is moved or copied to, and by its
-folder.
+A table is known by the identity in its log, which it keeps wherever it is moved or copied to, by its
+folder, and by those of the files that its log names: a clone may have none of its own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from sanql.account import Address, address_of
 from sanql.catalog import suggest_similar
@@ -64,8 +65,12 @@ def _look_up(
         own = address_of(folder)
         identity = Address(own.path, f"delta:{opened.metadata().id}", folder=False)
         version = str(opened.version())
-        claimed = (own, identity, *_folders_of_parts(folder))
-        origin = TableOrigin(claimed, (), wanted_columns(policy, table), version)
+        named = _folders_in_log(table, folder, opened)
+        if isinstance(named, Fault):
+            faults.append(named)
+            continue
+        claimed = dict.fromkeys((own, identity, *_folders_of_parts(folder), *named))
+        origin = TableOrigin(tuple(claimed), (), wanted_columns(policy, table), version)
         found[table.name] = origin, partial(_rows, opened, schema, columns)
     if faults:
         raise PolicyError(faults)
@@ -91,6 +96,23 @@ def _folders_of_parts(folder: Path) -> list[Address]:
     """Return the folders in that of a table that have files with rows, now or in a version before."""
     parts = {path.parent for path in folder.rglob("*.parquet")} - {folder, folder / _LOG}
     return [address_of(each) for each in sorted(parts)]
+
+
+def _folders_in_log(table: Table, folder: Path, opened: DeltaTable) -> list[Address] | Fault:
+    """Return the folders of the files that a version names: those of a clone are another table's."""
+    import pyarrow
+
+    folders = set()
+    for named in pyarrow.table(opened.get_add_actions(flatten=True)).column("path").to_pylist():
+        parts = urlsplit(str(named))
+        if parts.scheme not in ("", "file") or parts.netloc:
+            return Fault(
+                f"table.{table.name}",
+                "its log names files that are neither in its folder nor elsewhere on this machine",
+                "name a table that has its own files, such as a deep clone of it",
+            )
+        folders.add((folder / unquote(parts.path)).resolve().parent)
+    return [address_of(each) for each in sorted(folders) if each.is_dir()]
 
 
 def _open(table: Table, folder: Path) -> DeltaTable | Fault:
