@@ -242,8 +242,8 @@ class _Splitter:
         """Return a SELECT from the answer to a statistic, which is read as a question of its own."""
         whole = _with_names(select.copy(), self._names_used(select, named))
         query = self._read(whole, self.all_tables)
-        if not isinstance(query, Query):
-            raise _nothing_left()
+        if not isinstance(query, Query) or not query.aggregates:
+            raise _nothing_left()  # keys by themselves are those that appear, not those that are there
         return reference(self._named(query), [output.name for output in query.outputs])
 
     def _named(self, query: Query) -> str:
