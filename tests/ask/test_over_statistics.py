@@ -200,6 +200,19 @@ def test_without_noise_a_question_over_statistics_is_what_sql_says(
         assert all(map(alike, row, other)), (rows, expected)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    ["SELECT DISTINCT town FROM people WHERE age < 0", "SELECT city FROM people GROUP BY city"],
+)
+def test_the_keys_that_an_answer_shows_are_not_counted_as_those_that_rows_have(
+    san: San, keys: str
+) -> None:
+    """Every public key is shown, also of no row: its number would be that of the domain."""
+    with pytest.raises(Refused) as refusal:
+        san.query(f"SELECT COUNT(*) AS n FROM ({keys}) AS t", epsilon=1)
+    assert refusal.value.code.endswith("across_units")
+
+
 def test_order_and_limit_around_statistics_are_kept(san: San) -> None:
     by_size = (
         "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) "

@@ -387,6 +387,7 @@ def test_what_is_not_text_is_refused(refusal: Callable[[object], Refused], sql: 
 @pytest.mark.parametrize(
     "sql",
     [
+        "SELECT COUNT(*) FROM (SELECT DISTINCT city FROM rows) AS t",
         "SELECT COUNT(*) FROM (SELECT city FROM rows UNION SELECT city FROM rows) AS t",
         "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY age) AS r FROM rows) AS t",
         "SELECT COUNT(*) FROM rows WHERE EXISTS (SELECT 1 FROM rows AS r WHERE r.age = rows.age)",
@@ -413,7 +414,7 @@ PLACED = [
     ("SELECT COUNT(*) FROM people ORDER BY age", "age"),
     ("SELECT city, COUNT(*) FROM people GROUP BY city HAVING AVG(free) > 3", "AVG"),
     ("SELECT COUNT(*) FROM people LIMIT 1.5", "1.5"),
-    ("SELECT COUNT(*) FROM (SELECT DISTINCT citty FROM people) AS t", "citty"),
+    ("SELECT COUNT(*) FROM (SELECT DISTINCT city FROM people) AS t", "city"),
     ("SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM people AS b WHERE b.agee = 1)", "b.agee"),
     ("SELECT COUNT(*) FROM people WHERE 'a' || 'b = city", "'b"),
     ("SELECT COUNT(*) FROM people WHERE city = 'ü' AND größe > 1", "größe"),

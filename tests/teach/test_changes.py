@@ -49,6 +49,8 @@ REVIEWED: list[tuple[str, str | None, str]] = [
     ("SELECT COUNT(*) FROM people USING SAMPLE 10", "FROM people", EQUAL),
     ("SELECT COUNT(*) FROM people ORDER BY RANDOM()", "FROM people", EQUAL),
     ("SELECT COUNT(*) FROM people LIMIT 1 + 1", "LIMIT 10", "your own number of rows"),
+    ("SELECT COUNT(*) FROM (SELECT DISTINCT city FROM people) AS t", "COUNT(DISTINCT city)", EQUAL),
+    ("SELECT SUM(age - (SELECT AVG(age) FROM people)) FROM people", "SELECT AVG(age) FROM people", "nothing in place of SUM"),
     # types, keys, bounds
     ("SELECT COUNT(*) FROM people WHERE city < 7", "city < '7'", EQUAL),
     ("SELECT age / 10, COUNT(*) FROM people GROUP BY age / 10", "age // 10", "whole numbers"),

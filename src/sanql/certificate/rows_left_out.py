@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanql.plan import KeyColumn, Level, Plan, PublicKeys, repetitions_in_words
+from sanql.plan import (
+    KeyColumn,
+    Level,
+    Plan,
+    PublicKeys,
+    column_of,
+    repetitions_in_words,
+)
+from sanql.policy import ListedDomain, TableDomain
 from sanql.question import AggregateRef, ColumnRef, Expr, IntervalEnd, KeyRef, Query, walk
 
 
@@ -25,10 +33,45 @@ def rows_left_out_in_words(plan: Plan) -> tuple[str, ...]:
     missing = [f"rows whose {' or '.join(names)} is NULL are in no group"] if names else []
     return (
         *missing,
+        *_outside_domains(plan),
         *repetitions_in_words(plan.query, plan.outline.tables),
         *_chosen_by_noise(plan.query),
         *dict.fromkeys(_caveats(plan)),
     )
+
+
+def _outside_domains(plan: Plan) -> tuple[str, ...]:
+    """Return that rows with other values than a declared domain has are in no group, if there is one.
+
+    Values that the question's own conditions leave out are nobody's surprise.
+    """
+    names = dict.fromkeys(
+        _name(plan.query, key)
+        for level in plan.levels
+        if level.outline.counts_for is None and isinstance(level.outline.keys, PublicKeys)
+        for key, column in zip(level.query.keys, level.outline.keys.columns, strict=True)
+        if _has_whole_domain(key, column, plan)
+    )
+    if not names:
+        return ()
+    its = "its declared domain" if len(names) == 1 else "the domain declared of it"
+    return (f"rows whose {' or '.join(names)} is not in {its} are in no group",)
+
+
+def _has_whole_domain(key: Expr, column: KeyColumn, plan: Plan) -> bool:
+    """Return whether a key is a column of units whose groups are all that its domain lists."""
+    if not isinstance(key, ColumnRef) or key.origin is None:
+        return False
+    known = column_of(key, plan.outline.tables)
+    private = not plan.outline.tables[key.origin[0]].public
+    domain = known.domain if known is not None and private else None
+    match domain:
+        case ListedDomain(values):
+            return isinstance(column.values, tuple) and len(column.values) >= len({*values})
+        case TableDomain():
+            return column.values == domain
+        case None:
+            return False
 
 
 def _caveats(plan: Plan) -> Iterator[str]:

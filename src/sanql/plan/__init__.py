@@ -37,7 +37,7 @@ from sanql.plan.norms import counted_by, scaling_of
 from sanql.plan.other_groups import adds_up, is_known_of_other_groups
 from sanql.plan.plan import Measurable, Outline, Plan, outline, price, unit_in_words
 from sanql.plan.pricing import check_known_mechanism
-from sanql.plan.reading import limits_joined
+from sanql.plan.reading import column_of, limits_joined
 from sanql.plan.reconcilable import noise_variance, shared_measurements
 from sanql.plan.stages import StagedPlan, plan_stages
 from sanql.plan.unit_norms import norms_of_units, units_by_group
@@ -90,6 +90,7 @@ __all__ = [
     "check_known_mechanism",
     "check_selection_delta",
     "check_strategy",
+    "column_of",
     "counted_by",
     "default_delta",
     "grouping_column",

@@ -253,8 +253,8 @@ class _Splitter:
         whole = _with_names(select.copy(), self._names_used(select, named))
         self._spend(sum(1 for _ in whole.walk()))
         query = self._read(whole, self.all_tables)
-        if not isinstance(query, Query):
-            raise _nothing_left()
+        if not isinstance(query, Query) or not query.aggregates:
+            raise _nothing_left()  # keys by themselves are those that appear, not those that are there
         return reference(self._named(query), [output.name for output in query.outputs])
 
     def _named(self, query: Query) -> str:
