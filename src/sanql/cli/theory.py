@@ -54,6 +54,7 @@ def theory() -> None:
 @click.option("--epsilon", show_default="1", help="Level for deltas.")
 @click.option("--delta", show_default="0", help="Delta for epsilons.")
 @click.option("--tau", show_default="1/2", help="Level for semantics.")
+@click.option("--failure", show_default="0", help="Chance of failure for levels of inference.")
 @click.option("--nodes", type=int, show_default="100", help="Effort of the search over beliefs.")
 @FORMAT
 @_reports_errors
@@ -80,7 +81,7 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
     from sanql.theory.check import check as run
 
     stated = {name: value for name, value in levels.items() if value is not None}
-    asked = Levels(**_exact(stated, "epsilon", "delta", "tau"))
+    asked = Levels(**_exact(stated, "epsilon", "delta", "tau", "failure"))
     described = read_channel(channel)
     findings, skipped = run(described, asked, definitions)
     refuse_unused(stated, definitions, skipped)
