@@ -56,9 +56,14 @@ def theory() -> None:
 @click.option("--tau", show_default="1/2", help="Level for semantics.")
 @click.option("--failure", show_default="0", help="Chance of failure for levels of inference.")
 @click.option("--nodes", type=int, show_default="100", help="Effort of the search over beliefs.")
+@click.option(
+    "--certificate", type=click.Path(path_type=Path), help="Also write proofs for theory verify."
+)
 @FORMAT
 @_reports_errors
-def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -> None:
+def check(
+    channel: Path, definitions: Sequence[str], form: str, certificate: Path | None, **levels: Any
+) -> None:
     """Apply every definition to a mechanism written as JSON.
 
     Prints the tight parameters and the witness that attains them. CHANNEL is a file with one object:
@@ -76,6 +81,7 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 
     Only databases is needed. Examples: docs/theory/4_definitions.md.
     """
+    from sanql.theory.certificates import certificate as write_certificate
     from sanql.theory.channel_file import read_channel
     from sanql.theory.check import Levels, refuse_unused
     from sanql.theory.check import check as run
@@ -85,6 +91,8 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
     described = read_channel(channel)
     findings, skipped = run(described, asked, definitions)
     refuse_unused(stated, definitions, skipped)
+    if certificate is not None:
+        certificate.write_text(write_certificate(described, findings), encoding="utf-8")
     if form == "json":
         content = {
             "as_read": described.as_read(),
@@ -103,6 +111,40 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
         say(f"NOT CHECKED: {len(skipped)} definitions")
     for left_out in skipped:
         say(f"  {left_out.definition}: {left_out.reason}; {left_out.remedy}")
+
+
+@theory.command()
+@click.argument("certificate", type=click.Path(path_type=Path))
+@FORMAT
+@_reports_errors
+def verify(certificate: Path, form: str) -> None:
+    """Check a certificate that `check --certificate` wrote, by exact arithmetic of its own.
+
+    Prints what each claim proves; exits with 2 when one of them does not hold.
+    """
+    from sanql.theory.verifier import Rejected
+    from sanql.theory.verifier import verify as run
+
+    try:
+        proved = run(certificate.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TheoryError(
+            "unreadable_file", f"{certificate} cannot be read", "give the path of a certificate"
+        ) from error
+    except Rejected as error:
+        raise TheoryError(
+            "certificate",
+            f"the certificate is rejected: {error}",
+            "believe none of it; write it anew with sanql theory check … --certificate",
+        ) from error
+    if form == "json":
+        say_json({"proved": [asdict(claim) for claim in proved]}, indent=2)
+        return
+    rows = [
+        (claim.definition, ", ".join(f"{n} = {v}" for n, v in claim.numbers.items()), claim.proved)
+        for claim in proved
+    ]
+    _table(("definition", "numbers", "proved"), rows)
 
 
 @theory.command()
