@@ -3,7 +3,6 @@ plots."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from fractions import Fraction
@@ -13,37 +12,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sanql.cli.saying import say, say_json
+from sanql.cli.theory_attack import attack
+from sanql.cli.theory_options import FORMAT, reports_errors
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, as_positive, float_lower, float_read, float_upper
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
 
-FORMAT = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form."
-)
-
-
-def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn a TheoryError into exit code 2 and one JSON object or one message."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except TheoryError as error:
-            if kwargs.get("form") == "json":
-                say_json(error.to_dict())
-            else:
-                say(f"error: {error}", err=True)
-            raise SystemExit(2) from None
-
-    return run
-
 
 @click.group()
 def theory() -> None:
-    """The theory, executable: definitions, implications, meaning, plots."""
+    """The theory, executable: definitions, implications, meaning, attackers, plots."""
+
+
+theory.add_command(attack)
 
 
 @theory.command()
@@ -60,7 +43,7 @@ def theory() -> None:
     "--certificate", type=click.Path(path_type=Path), help="Also write proofs for theory verify."
 )
 @FORMAT
-@_reports_errors
+@reports_errors
 def check(
     channel: Path, definitions: Sequence[str], form: str, certificate: Path | None, **levels: Any
 ) -> None:
@@ -116,7 +99,7 @@ def check(
 @theory.command()
 @click.argument("certificate", type=click.Path(path_type=Path))
 @FORMAT
-@_reports_errors
+@reports_errors
 def verify(certificate: Path, form: str) -> None:
     """Check a certificate that `check --certificate` wrote, by exact arithmetic of its own.
 
@@ -162,7 +145,7 @@ def verify(certificate: Path, form: str) -> None:
 @click.option("--binary-secrets", is_flag=True, help="Every secret is always 0 or 1.")
 @click.option("--record-protections", is_flag=True, help="The protections are of the records.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def implications(guarantee: str, form: str, **setting: Any) -> None:
     """Print everything that follows from a guarantee.
 
@@ -217,7 +200,7 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
 @click.option("--scale", help="Scale or standard deviation of the noise.")
 @click.option("--shift", show_default="1", help="Sensitivity.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def meaning(form: str, mechanism: str, **choice: Any) -> None:
     """Say what a guarantee or a mechanism means for one person."""
     from sanql.theory.meaning import meaning_of
@@ -259,7 +242,7 @@ def meaning(form: str, mechanism: str, **choice: Any) -> None:
 @click.option("--delta", default="0", show_default=True, help="The delta that is accepted.")
 @click.option("--failure", show_default="10 delta", help="How often a posterior may be beyond.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def choose(form: str, known_records: int, **stated: Any) -> None:
     """Start from the attacker: what may be learned of somebody, and the epsilon that allows no more.
 
@@ -284,7 +267,7 @@ def choose(form: str, known_records: int, **stated: Any) -> None:
 )
 @click.option("--delta", show_default="0", help="Delta of tradeoff; others have none.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def plot(name: str, output: Path, form: str, **levels: Any) -> None:
     """Draw one of the pictures of the gallery into a file."""
     from sanql.theory import plots
