@@ -181,7 +181,8 @@ def _check(rows: Any, pairs: Any, worlds: Any, secrets: Any) -> None:
         raise Rejected("a neighbour is no database")
     for world in worlds:
         masses = [mass for _, _, mass in world]
-        if sum(masses) != 1 or min(masses) < 0 or not all(x in rows for x, _, _ in world):
+        known = all(x in rows and isinstance(z, str | None) for x, z, _ in world)
+        if sum(masses) != 1 or min(masses) < 0 or not known:
             raise Rejected("the masses of a world are not probabilities of databases")
     for table in secrets.values():
         values = {type(value) for value in table.values()} <= {int, type(None)}
