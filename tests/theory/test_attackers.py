@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from sanql.cli.theory import theory
 from sanql.theory.attackers import bayesian, membership, reconstruction, separations
 from sanql.theory.channels import Channel, exact_statistic, from_function, randomised_response
 from sanql.theory.definitions.worlds import World, records
@@ -144,3 +148,51 @@ def test_every_attack_is_plain_data_and_one_sentence() -> None:
     told = separations.parity(2)
     assert told.to_dict()["real"] == "1/2"
     assert "real world" in told.describe()
+
+
+COIN = {"databases": {"0": ["3/4", "1/4"], "1": ["1/4", "3/4"]}}
+
+
+def attacked(*arguments: str) -> dict[str, object]:
+    done = CliRunner().invoke(theory, ["attack", *arguments, "--format", "json"])
+    told: dict[str, object] = json.loads(done.output)
+    assert (done.exit_code == 0) != ("error" in told)
+    return told
+
+
+def test_every_attacker_runs_from_the_command_line(tmp_path: Path) -> None:
+    """With the numbers its function gives, each worse for the person in the real world."""
+    parity = attacked("parity", "--people", "2")
+    assert (parity["real"], parity["ideal"]) == ("1/2", "0")
+    told = attacked("mu", "--people", "3", "--flip", "1/4")
+    assert told == separations.common_sign(3, "1/4", sign_is_known=False).to_dict()
+    told = attacked("mu", "--people", "3", "--flip", "1/4", "--sign-known")
+    assert told == separations.common_sign(3, "1/4", sign_is_known=True).to_dict()
+    assert attacked("a2", "--sigma", "2") == separations.gaussian_sum(10, 2.0).to_dict()
+    told = attacked("homer", "--trials", "20", "--attributes", "200", "--people", "20")
+    assert told["real"] > 0.9  # type: ignore[operator]
+    assert told["ideal"] < 0.8  # type: ignore[operator]
+    told = attacked("reconstruct", "--people", "20", "--queries", "80", "--noise", "1/2")
+    assert told["real"] == 1.0 > told["ideal"]  # type: ignore[operator]
+    told = attacked("difference", "--values", "3,5,4", "--person", "2")
+    assert (told["real"], told["ideal"]) == (5.0, 0.0)
+    blurred = attacked("difference", "--scale", "10", "--seed", "7")
+    assert blurred["real"] not in (3.0, 0.0)
+    (tmp_path / "c.json").write_text(json.dumps(COIN), encoding="utf-8")
+    asked = ["membership", str(tmp_path / "c.json"), "--member", "1", "--absent", "0"]
+    told = attacked(*asked, "--false-alarms", "1/8")
+    assert (told["real"], told["ideal"]) == ("3/8", "1/8")
+    shown = CliRunner().invoke(theory, ["attack", *asked])
+    assert "advantage: 1/2" in shown.output
+
+
+def test_an_attacker_refuses_what_it_cannot_use(tmp_path: Path) -> None:
+    for arguments in (
+        ("parity", "--people", "1"),
+        ("difference", "--values", "1/2,3"),
+        ("difference", "--person", "4"),
+        ("difference", "--scale", "-1"),
+        ("mu", "--flip", "2"),
+        ("membership", str(tmp_path / "none.json"), "--member", "1", "--absent", "0"),
+    ):
+        assert "remedy" in attacked(*arguments)["error"]  # type: ignore[operator]

@@ -35,7 +35,7 @@ def asked(path: Path, content: object, *options: str) -> tuple[int, str]:
         (("--definition", "pure-dp", "--nodes", "100"), "nodes"),
         (("--definition", "semantic", "--epsilon", "1"), "epsilon"),
         (("--definition", "semantic-believed", "--nodes", "5"), "nodes"),
-        (("--definition", "noiseless", "--definition", "pure_dp", "--delta", "0"), "delta"),
+        (("--definition", "perfect-privacy", "--definition", "pure_dp", "--delta", "0"), "delta"),
     ],
 )
 def test_a_level_that_no_asked_definition_uses_is_refused(

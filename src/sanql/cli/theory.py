@@ -3,7 +3,6 @@ plots."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from fractions import Fraction
@@ -13,37 +12,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sanql.cli.saying import say, say_json
+from sanql.cli.theory_attack import attack
+from sanql.cli.theory_options import FORMAT, reports_errors
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, as_positive, float_lower, float_read, float_upper
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
 
-FORMAT = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="Output form."
-)
-
-
-def _reports_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn a TheoryError into exit code 2 and one JSON object or one message."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except TheoryError as error:
-            if kwargs.get("form") == "json":
-                say_json(error.to_dict())
-            else:
-                say(f"error: {error}", err=True)
-            raise SystemExit(2) from None
-
-    return run
-
 
 @click.group()
 def theory() -> None:
-    """The theory, executable: definitions, implications, meaning, plots."""
+    """The theory, executable: definitions, implications, meaning, attackers, plots."""
+
+
+theory.add_command(attack)
 
 
 @theory.command()
@@ -54,10 +37,16 @@ def theory() -> None:
 @click.option("--epsilon", show_default="1", help="Level for deltas.")
 @click.option("--delta", show_default="0", help="Delta for epsilons.")
 @click.option("--tau", show_default="1/2", help="Level for semantics.")
+@click.option("--failure", show_default="0", help="Chance of failure for levels of inference.")
 @click.option("--nodes", type=int, show_default="100", help="Effort of the search over beliefs.")
+@click.option(
+    "--certificate", type=click.Path(path_type=Path), help="Also write proofs for theory verify."
+)
 @FORMAT
-@_reports_errors
-def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -> None:
+@reports_errors
+def check(
+    channel: Path, definitions: Sequence[str], form: str, certificate: Path | None, **levels: Any
+) -> None:
     """Apply every definition to a mechanism written as JSON.
 
     Prints the tight parameters and the witness that attains them. CHANNEL is a file with one object:
@@ -75,15 +64,18 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 
     Only databases is needed. Examples: docs/theory/4_definitions.md.
     """
+    from sanql.theory.certificates import certificate as write_certificate
     from sanql.theory.channel_file import read_channel
     from sanql.theory.check import Levels, refuse_unused
     from sanql.theory.check import check as run
 
     stated = {name: value for name, value in levels.items() if value is not None}
-    asked = Levels(**_exact(stated, "epsilon", "delta", "tau"))
+    asked = Levels(**_exact(stated, "epsilon", "delta", "tau", "failure"))
     described = read_channel(channel)
     findings, skipped = run(described, asked, definitions)
     refuse_unused(stated, definitions, skipped)
+    if certificate is not None:
+        certificate.write_text(write_certificate(described, findings), encoding="utf-8")
     if form == "json":
         content = {
             "as_read": described.as_read(),
@@ -105,6 +97,40 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 
 
 @theory.command()
+@click.argument("certificate", type=click.Path(path_type=Path))
+@FORMAT
+@reports_errors
+def verify(certificate: Path, form: str) -> None:
+    """Check a certificate that `check --certificate` wrote, by exact arithmetic of its own.
+
+    Prints what each claim proves; exits with 2 when one of them does not hold.
+    """
+    from sanql.theory.verifier import Rejected
+    from sanql.theory.verifier import verify as run
+
+    try:
+        proved = run(certificate.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TheoryError(
+            "unreadable_file", f"{certificate} cannot be read", "give the path of a certificate"
+        ) from error
+    except Rejected as error:
+        raise TheoryError(
+            "certificate",
+            f"the certificate is rejected: {error}",
+            "believe none of it; write it anew with sanql theory check … --certificate",
+        ) from error
+    if form == "json":
+        say_json({"proved": [asdict(claim) for claim in proved]}, indent=2)
+        return
+    rows = [
+        (claim.definition, ", ".join(f"{n} = {v}" for n, v in claim.numbers.items()), claim.proved)
+        for claim in proved
+    ]
+    _table(("definition", "numbers", "proved"), rows)
+
+
+@theory.command()
 @click.argument("guarantee")
 @click.option("--records", type=int, help="Number of records.")
 @click.option("--group", type=int, help="Size of a group to protect.")
@@ -119,7 +145,7 @@ def check(channel: Path, definitions: Sequence[str], form: str, **levels: Any) -
 @click.option("--binary-secrets", is_flag=True, help="Every secret is always 0 or 1.")
 @click.option("--record-protections", is_flag=True, help="The protections are of the records.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def implications(guarantee: str, form: str, **setting: Any) -> None:
     """Print everything that follows from a guarantee.
 
@@ -174,7 +200,7 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
 @click.option("--scale", help="Scale or standard deviation of the noise.")
 @click.option("--shift", show_default="1", help="Sensitivity.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def meaning(form: str, mechanism: str, **choice: Any) -> None:
     """Say what a guarantee or a mechanism means for one person."""
     from sanql.theory.meaning import meaning_of
@@ -216,7 +242,7 @@ def meaning(form: str, mechanism: str, **choice: Any) -> None:
 @click.option("--delta", default="0", show_default=True, help="The delta that is accepted.")
 @click.option("--failure", show_default="10 delta", help="How often a posterior may be beyond.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def choose(form: str, known_records: int, **stated: Any) -> None:
     """Start from the attacker: what may be learned of somebody, and the epsilon that allows no more.
 
@@ -241,7 +267,7 @@ def choose(form: str, known_records: int, **stated: Any) -> None:
 )
 @click.option("--delta", show_default="0", help="Delta of tradeoff; others have none.")
 @FORMAT
-@_reports_errors
+@reports_errors
 def plot(name: str, output: Path, form: str, **levels: Any) -> None:
     """Draw one of the pictures of the gallery into a file."""
     from sanql.theory import plots

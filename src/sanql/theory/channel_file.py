@@ -125,7 +125,9 @@ def parse_channel(content: object) -> ChannelFile:
                 f'the database "{name}" has a | in it, which separates it from side information',
                 "write its records without |",
             )
-    rows = [(_database(x), _named_row(x, row, outputs)) for x, row in content["databases"].items()]
+    rows = [
+        (as_database(x), _named_row(x, row, outputs)) for x, row in content["databases"].items()
+    ]
     channel = Channel.of(dict(_refuse_duplicates(rows)))
     return ChannelFile(
         channel,
@@ -137,7 +139,8 @@ def parse_channel(content: object) -> ChannelFile:
     )
 
 
-def _database(text: str) -> Database:
+def as_database(text: str) -> Database:
+    """Return the database that a text of the file names."""
     return tuple(part.strip() for part in text.split(",")) if text.strip() else ()
 
 
@@ -189,7 +192,7 @@ def _neighbours(value: object, channel: Channel) -> Neighbours:
         return named(value, channel.databases)
     if not isinstance(value, list) or not all(isinstance(p, list) and len(p) == 2 for p in value):
         raise _wrong(f"neighbours is {quoted(value)}", 'write "change-one" or a list of pairs')
-    pairs = [(_database(str(left)), _database(str(right))) for left, right in value]
+    pairs = [(as_database(str(left)), as_database(str(right))) for left, right in value]
     for pair in pairs:
         for database in pair:
             channel.index(database)
@@ -221,7 +224,7 @@ def _world(masses: object, channel: Channel) -> World:
     cells: list[tuple[Any, Any]] = []
     for key, mass in masses.items():
         text, _, side = key.partition("|")
-        database = _database(text)
+        database = as_database(text)
         channel.index(database)
         cells.append(((database, side.strip() or None), mass))
     return World.of(_refuse_duplicates(cells))
@@ -234,7 +237,7 @@ def _secret(name: str, table: object, channel: Channel) -> Secret:
         raise _wrong(
             f"the secret {name!r} has values other than 0, 1, null", "write {database: 0|1|null}"
         )
-    cells = [(_database(x), value) for x, value in table.items()]
+    cells = [(as_database(x), value) for x, value in table.items()]
     values: Mapping[Database, Outcome] = _refuse_duplicates(cells)
     if values.keys() != set(channel.databases):
         raise _wrong(

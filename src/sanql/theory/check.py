@@ -16,6 +16,8 @@ from sanql.theory.definitions import (
     coupled_worlds,
     dp,
     inference_best,
+    level_search,
+    secret_levels,
     secrets,
     semantic,
     semantic_bounds,
@@ -41,7 +43,7 @@ _SMALL = 512
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels at which two-parameter definitions are evaluated.
+    """The levels at which definitions of several parameters are evaluated.
 
     `nodes` is how long the search over all beliefs may take; more narrows what it encloses.
     """
@@ -49,12 +51,14 @@ class Levels:
     epsilon: Real = 1
     delta: Real = 0
     tau: Real = "1/2"
+    failure: Real = 0
     nodes: int = 100
 
     def __post_init__(self) -> None:
         as_epsilon(self.epsilon)
         as_probability(self.delta, "delta")
         as_probability(self.tau, "tau")
+        as_probability(self.failure, "failure")
         as_count(self.nodes, "nodes")
 
     @property
@@ -193,6 +197,8 @@ def _simulation(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
 
 def _simulation_approximate(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     yield simulation.simulation_dp_delta(given.channel, levels.gamma)
+    if as_probability(levels.delta, "delta") > 0:
+        yield simulation.simulation_dp_gamma(given.channel, levels.delta)
 
 
 def _bayesian(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
@@ -211,12 +217,20 @@ def _semantic_approximate(given: ChannelFile, levels: Levels) -> Iterable[Findin
     yield semantic_bounds.approximate_semantic_privacy(
         given.channel, levels.tau, given.default, nodes=levels.nodes
     )
+    if as_probability(levels.delta, "delta") > 0:
+        yield level_search.semantic_tau(
+            given.channel, levels.delta, given.default, nodes=levels.nodes
+        )
 
 
 def _reality(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     yield semantic_bounds.reality_oblivious_privacy(
         given.channel, levels.tau, given.default, nodes=levels.nodes
     )
+    if as_probability(levels.delta, "delta") > 0:
+        yield level_search.reality_oblivious_tau(
+            given.channel, levels.delta, given.default, nodes=levels.nodes
+        )
 
 
 def _believed(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
@@ -236,17 +250,33 @@ def _inference(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     yield inference_best.best_inference_privacy(
         given.channel, given.worlds, protections, gamma=levels.gamma, delta_hat=levels.delta
     )
+    if as_probability(levels.failure, "failure") > 0:
+        yield level_search.inference_gamma(
+            given.channel,
+            given.worlds,
+            protections,
+            delta_hat=levels.delta,
+            failure=levels.failure,
+        )
 
 
 def _noiseless(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     yield secrets.noiseless_delta(given.channel, given.worlds, levels.gamma)
+    yield secret_levels.noiseless_gamma(given.channel, given.worlds, levels.delta)
 
 
 def _pufferfish(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
-    yield secrets.pufferfish_delta(given.channel, given.worlds, given.secrets, levels.gamma)
-    yield secrets.pufferfish_inference(
-        given.channel, given.worlds, given.secrets, gamma=levels.gamma, delta_hat=levels.delta
-    )
+    asked = (given.channel, given.worlds, given.secrets)
+    yield secrets.pufferfish_delta(*asked, levels.gamma)
+    yield secret_levels.pufferfish_gamma(*asked, levels.delta)
+    yield secrets.pufferfish_inference(*asked, gamma=levels.gamma, delta_hat=levels.delta)
+    if as_probability(levels.failure, "failure") > 0:
+        yield secret_levels.pufferfish_inference_gamma(
+            *asked, delta_hat=levels.delta, failure=levels.failure
+        )
+        yield secret_levels.pufferfish_inference_delta_hat(
+            *asked, gamma=levels.gamma, failure=levels.failure
+        )
 
 
 def _definition(needs: str, uses: str, checker: _Checker) -> Definition:
@@ -258,16 +288,16 @@ CHECKERS: dict[str, Definition] = {
     "approximate-dp": _definition("neighbours", "epsilon delta", _approximate),
     "perfect-privacy": _definition("neighbours", "", _perfect),
     "simulation": _definition("people", "", _simulation),
-    "simulation-approximate": _definition("people small", "epsilon", _simulation_approximate),
+    "simulation-approximate": _definition("people small", "epsilon delta", _simulation_approximate),
     "prior-posterior": _definition("people", "", _bayesian),
     "semantic": _definition("people", "", _semantic),
     "semantic-informed": _definition("people", "", _informed),
-    "semantic-approximate": _definition("people small", "tau nodes", _semantic_approximate),
-    "reality-oblivious": _definition("people small", "tau nodes", _reality),
+    "semantic-approximate": _definition("people small", "tau delta nodes", _semantic_approximate),
+    "reality-oblivious": _definition("people small", "tau delta nodes", _reality),
     "semantic-believed": _definition("people worlds", "tau", _believed),
     "ddp": _definition("people worlds small", "epsilon delta", _ddp),
-    "inference-ddp": _definition("people worlds small", "epsilon delta", _inference),
-    "noiseless": _definition("people worlds", "epsilon", _noiseless),
-    "pufferfish": _definition("worlds secrets", "epsilon delta", _pufferfish),
+    "inference-ddp": _definition("people worlds small", "epsilon delta failure", _inference),
+    "noiseless": _definition("people worlds", "epsilon delta", _noiseless),
+    "pufferfish": _definition("worlds secrets", "epsilon delta failure", _pufferfish),
 }
 """Each definition with what it needs (people, worlds, secrets, a small channel) and uses."""

@@ -7,9 +7,14 @@ import random
 import warnings
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from flint import arb
 
+from sanql.errors import Refused
 from sanql.mechanisms.noiseless import HistogramAdversary, discard_prior, threshold_min
+from sanql.mechanisms.noiseless.hypergeometric import hypergeometric
+from sanql.mechanisms.noiseless.precision import precision
 from sanql.mechanisms.noiseless.sampled_cells import cell_deltas
 from sanql.mechanisms.noiseless.sampled_sizes import (
     DiscardPrior,
@@ -55,13 +60,14 @@ def assert_within(seed: int) -> None:
     rng = random.Random(seed)
     prior = hostile_prior(rng)
     k = rng.randint(2, max(2, prior.population // 2 + 1))
-    epsilon = Fraction(rng.choice(["0", "0.01", "0.1", "0.5", "1", "2.5", "6"]))
-    g = Fraction(math.exp(float(epsilon)))
+    epsilon = Fraction(rng.choice(["0", "1e-9", "0.01", "0.1", "0.5", "1", "2.5", "6"]))
+    g = Fraction(math.exp(float(epsilon))) * (1 - Fraction(1, 10**15)) if epsilon else Fraction(1)
     truth = [true_delta(k, g, prior, m) for m in range(prior.population)]
     one, two = (max(column) for column in zip(*truth, strict=True))
     found = sampled_deltas(k, epsilon, prior)
-    assert found[0] >= float(one) * (1 - 1e-12)
-    assert found[1] >= float(two) * (1 - 1e-12)
+    # in fractions at a level just below e^epsilon: not one unit in the last place is given away
+    assert Fraction(found[0]) >= one
+    assert Fraction(found[1]) >= two
     assert max(found) <= float(max(one, two)) * 1.011 + 1e-7
     target = Fraction(max(found))
     assert not 1e-200 < target < 0.97 or sampled_within(
@@ -119,3 +125,46 @@ def test_large_populations_and_samples_that_are_most_of_them(
         warnings.simplefilter("error")
         assert max(sampled_deltas(k, Fraction(epsilon), prior)) < 1e-6
         assert max(sampled_deltas(k - 1, Fraction(epsilon), prior)) > 1e-6
+
+
+def exact_hypergeometric(c: int, t: int, m: int, everybody: int) -> arb:
+    """Return C(m, c)·C(everybody − m, t − c)/C(everybody, t) as a ball."""
+
+    def ways(n: int, x: int) -> arb:
+        return arb(n + 1).lgamma() - arb(x + 1).lgamma() - arb(n - x + 1).lgamma()
+
+    with precision(400):
+        return (ways(m, c) + ways(everybody - m, t - c) - ways(everybody, t)).exp()
+
+
+def hostile_draws(rng: random.Random) -> tuple[int, int, int, int]:
+    """Return count, draws, members and everybody, near every edge and some deviations out."""
+    everybody = rng.choice([3, 50, 4000, 10**6, 10**9, 10**12 - 1])
+
+    def edge() -> int:
+        near = rng.choice([rng.randint(0, 5), rng.randint(0, everybody), int(everybody**0.5)])
+        return max(0, min(everybody, rng.choice([near, everybody - near])))
+
+    t, m = edge(), edge()
+    least, most = max(0, t + m - everybody), min(t, m)
+    mean = t * m // everybody
+    away = int(rng.uniform(-30, 30) * (1 + mean * (everybody - m) / everybody) ** 0.5)
+    return max(least, min(most, mean + away)), t, m, everybody
+
+
+def test_a_probability_is_within_a_ten_millionth_of_itself_at_every_edge() -> None:
+    """Also where nearly everybody is drawn, or is a member, of 10¹² people."""
+    rng = random.Random(20)
+    for _ in range(3000):
+        c, t, m, everybody = hostile_draws(rng)
+        true = float(exact_hypergeometric(c, t, m, everybody).mid())
+        arrays = (np.array([float(n)]) for n in (c, t, m))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = float(hypergeometric(*arrays, everybody + 1)[0])
+        assert true < 1e-300 or abs(found / true - 1) < 1e-7, (c, t, m, everybody)
+
+
+def test_a_size_too_rare_for_a_float_is_refused() -> None:
+    masses = (Fraction(1, 10**400), 1 - Fraction(1, 10**400))
+    with pytest.raises(Refused, match="at least 1e-100"):
+        SizePrior(10, 3, masses)

@@ -19,7 +19,16 @@ c ≥ k. It is at most U(m), the same without truncation, which falls with m.
 
 Every part is therefore bounded on an interval of m: D_t by its value at the nearest point to its
 mode, the rest by the largest H on the interval and the least κ. Intervals are halved until the bound
-is within `_TOLERANCE` of a delta that some m attains.
+is within `TOLERANCE` of a delta that some m attains.
+
+**Rounding.** Floats, but on the safe side, in three steps. Whatever decides a sign, 1 − g·κ·q(t±1)/q(t),
+is a handful of products and one quotient of q, whose entries are within 1e-12 of themselves; it is
+opened by `_SLACK`, far more than that, with g rounded down, so every positive part is at least the true
+one. All that follows only adds and multiplies what is not negative: masses within 1e-7 of themselves
+(`hypergeometric`) and at most 10⁵ roundings of 2^-53 in a row leave a sum within 2e-7 of itself or
+above it, and `_rounded` adds 1e-6. What is too small for a float, and turning points that rounding
+moves by one person where the derivative is a rounding of 0, are below that and `_TINY`. A number
+that is none counts as infinite.
 """
 
 from __future__ import annotations
@@ -34,7 +43,7 @@ from sanql.mechanisms.noiseless.hypergeometric import Floats, hypergeometric
 
 TOLERANCE = 0.01
 _SLACK = 1e-9
-"""Far above the rounding of masses, of at most 10⁵ products and of the probabilities above."""
+"""Far more than what rounding can move a ratio that decides a sign."""
 _REST = 1e-7
 _TINY = 1e-250
 _EVALUATIONS_MAX = 400
@@ -92,13 +101,14 @@ def every_cell_within(
 def _directions(
     k: int, epsilon: float, others: Sizes, population: int
 ) -> tuple[_FirstDirection, _SecondDirection, tuple[int, int]]:
-    one = _FirstDirection(k, math.exp(epsilon), others, population)
-    two = _SecondDirection(k, math.exp(epsilon), others, population)
+    beyond = max(0.0, math.expm1(epsilon) * (1 - 1e-15))  # e^ε − 1, rounded down
+    one = _FirstDirection(k, 1 + beyond, others, population)
+    two = _SecondDirection(k, beyond, others, population)
     return one, two, (min(k - 1, population - 1), population - 1)
 
 
 def _rounded(found: float, others: Sizes) -> float:
-    return min(1.0, found * (1 + 1e-6) + others.cut + _TINY)
+    return min(1.0, found * (1 + 1e-6) + others.cut * (1 + 1e-6) + _TINY)
 
 
 def _largest(
@@ -114,7 +124,9 @@ def _largest(
     """
     start = min(max(start, members[0]), members[1])
     whole = bound(*members, floor)
-    reached = max(floor, bound(start, start, floor))
+    reached = max(bound(start, start, floor), floor)
+    if math.isnan(whole) or math.isnan(reached):
+        return math.inf
     if reached > enough:
         return math.inf
     if whole <= reached * (1 + TOLERANCE):
@@ -126,6 +138,8 @@ def _largest(
         low, high = waiting.pop()
         above = bound(low, high, reached)
         evaluations += 1
+        if math.isnan(above):
+            return math.inf
         if low == high or above <= reached * (1 + TOLERANCE) or evaluations > _EVALUATIONS_MAX:
             done = max(done, above)
             continue
@@ -216,9 +230,9 @@ class _FirstDirection:
 
 
 class _SecondDirection:
-    def __init__(self, k: int, g: float, others: Sizes, population: int) -> None:
-        self.k, self.g, self.population, self.others = k, g, population, others
-        self.level = g * others.down
+    def __init__(self, k: int, beyond: float, others: Sizes, population: int) -> None:
+        self.k, self.beyond, self.population, self.others = k, beyond, population, others
+        self.level = (1 + beyond) * others.down
 
     def start(self) -> int:
         """Return an m that is near the worst for the likeliest size."""
@@ -254,9 +268,9 @@ class _SecondDirection:
             # beyond 1e100 the share is 0 long since
             product = np.where(draws >= c, np.minimum(product * factor, 1e100) * step, 0.0)
             chain = np.minimum(chain + product, 1e100)
-            if j % 16 == 15 and not ((product > 1e-12 * chain) & ((self.g - 1) * chain < 2)).any():
+            if j % 16 == 15 and not ((product > 1e-12 * chain) & (self.beyond * chain < 2)).any():
                 break
-        share = np.maximum((1 + _SLACK) - (self.g - 1) * chain * (1 - _SLACK), 0.0)
+        share = np.maximum((1 + _SLACK) - self.beyond * chain * (1 - _SLACK), 0.0)
         return float((q * mass * share).sum())
 
     def _shown(self, low: int, high: int) -> float:

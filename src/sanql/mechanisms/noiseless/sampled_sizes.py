@@ -27,12 +27,14 @@ from sanql.mechanisms.noiseless.numbers import (
     checked_delta,
     exact,
     refusal,
+    rounded_up,
     shown,
 )
 
 POPULATION_MAX = 10**12
 SIZES_MAX = 10_000
 _FALL = 100.0
+_MASS_MIN = Fraction(1, 10**100)
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,15 @@ class SizePrior:
         checked_count(self.first, "the smallest sample size", least=1)
         checked_count(len(self.masses), "the number of sample sizes", least=1, most=SIZES_MAX)
         values = tuple(exact(mass, "a mass") for mass in self.masses)
-        if not values or min(values) <= 0 or abs(sum(values, Fraction(0)) - 1) > Fraction(1, 10**9):
+        if (
+            not values
+            or min(values) < _MASS_MIN
+            or abs(sum(values, Fraction(0)) - 1) > Fraction(1, 10**9)
+        ):
             raise refusal(
                 "masses",
-                "the probabilities of the sample sizes must be positive and add up to 1",
-                "give one positive probability for each size, without gaps",
+                "the probabilities of the sample sizes must be at least 1e-100 and add up to 1",
+                "give one such probability for each size, without gaps",
             )
         _below_census(self.first + len(values) - 1, self.population)
         object.__setattr__(self, "masses", values)
@@ -153,7 +159,8 @@ def others_law(prior: DiscardPrior | SizePrior) -> _Others:
             fall = math.ceil(_FALL / float(level))
             thrown = min(sample - 1, offset + fall)
             base = math.exp(-float(level))
-            powers = np.cumprod(np.full(max(offset, fall) + 1, base)) / base
+            # each by itself: in a product of 10⁵ factors rounding adds up
+            powers = np.exp(-float(level) * np.arange(max(offset, fall) + 1))
             law = (1 - base) * powers[np.abs(np.arange(thrown + 1) - offset)]
             law[0] = powers[offset]
             sizes = sample - np.arange(thrown + 1)
@@ -178,7 +185,7 @@ def sampled_deltas(
     """
     if threshold <= 1:
         return 1.0, 1.0
-    return deltas_of_every_cell(threshold, float(epsilon), _law(prior), prior.population)
+    return deltas_of_every_cell(threshold, -rounded_up(-epsilon), _law(prior), prior.population)
 
 
 def sampled_within(
@@ -188,7 +195,7 @@ def sampled_within(
     if threshold <= 1:
         return False
     return every_cell_within(
-        threshold, float(epsilon), _law(prior), prior.population, float(target) * (1 - 1e-15)
+        threshold, -rounded_up(-epsilon), _law(prior), prior.population, float(target) * (1 - 1e-15)
     )
 
 

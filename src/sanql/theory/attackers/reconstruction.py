@@ -7,12 +7,15 @@ sums with small noise, solved by linear programming, give back nearly every secr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 from sanql.theory.attackers.outcome import Learned
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_count, as_nonnegative, quoted
 
 _NOISE_MAX = 1e6
+_VALUE_MAX = 10**12
 
 
 def differencer(
@@ -38,6 +41,34 @@ def differencer(
         ideal(others) - ideal(others),
         {"truth": values[person]},
     )
+
+
+def noisy_difference(
+    values: Sequence[Fraction], person: int, scale: Fraction, *, seed: int = 0
+) -> Learned:
+    """Return one person's value, counted from 1, as the difference of two sums with Laplace noise.
+
+    >>> noisy_difference([Fraction(3), Fraction(5)], 2, Fraction(0)).real
+    5.0
+    """
+    import numpy as np
+
+    as_count(person, "person", most=len(values))
+    if not all(value.denominator == 1 and abs(value) <= _VALUE_MAX for value in values):
+        raise TheoryError(
+            "values",
+            f"a value is not a whole number from {-_VALUE_MAX} to {_VALUE_MAX}",
+            "give such numbers with commas between them",
+        )
+    as_count(seed, "seed", least=0, most=2**63)
+    width, rng = _noise(float(scale)), np.random.default_rng(seed)
+
+    def published(total: int) -> float:
+        return total + (float(rng.laplace(0, width)) if width else 0.0)
+
+    whole = [int(value) for value in values]
+    learned = differencer(whole, person - 1, answer=published, ideal=published)
+    return replace(learned, details={**learned.details, "scale of the noise": width})
 
 
 def linear(people: int, queries: int, *, noise: float, seed: int = 0) -> Learned:

@@ -105,6 +105,7 @@ def coupled_worlds_gamma(
         {"gamma": best, "delta": allowed},
         at_least,
         SimulatorWitness(simulator, _witness(where, simulator)),
+        solved="gamma",
     )
 
 

@@ -68,7 +68,7 @@ def _at_delta(
         if _excess(p, q, Fraction(best)) > allowed:
             best, where = _gamma(p, q, delta * common, Fraction(best)), (left, right)
     witness = _pair(channel, *where, event_at=_witness_level(channel, where, best, delta))
-    return Finding(definition, {"gamma": best, "delta": delta}, witness)
+    return Finding(definition, {"gamma": best, "delta": delta}, witness, solved="gamma")
 
 
 def _ordered_rows(

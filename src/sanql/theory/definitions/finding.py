@@ -186,6 +186,8 @@ class Finding:
     status: Status = "tight"
     note: str = ""
     at_least: Mapping[str, Extended] = field(default_factory=dict)
+    solved: str = ""
+    """The parameter that was solved for, where it is not the chance of failure or delta."""
 
     def __post_init__(self) -> None:
         gap = any(low < self.parameters[name] for name, low in self.at_least.items())
@@ -244,10 +246,13 @@ def enclosed(
     at_least: Mapping[str, Extended],
     witness: Witness | None,
     note: str = "",
+    *,
+    solved: str = "",
 ) -> Finding:
     """Return a finding whose status follows from its two bounds: tight where they meet."""
     met = all(low == parameters[name] for name, low in at_least.items())
-    return Finding(definition, parameters, witness, "tight" if met else "enclosed", note, at_least)
+    status: Status = "tight" if met else "enclosed"
+    return Finding(definition, parameters, witness, status, note, at_least, solved)
 
 
 def show(value: object) -> str:

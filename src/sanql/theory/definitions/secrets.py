@@ -34,8 +34,8 @@ class Secret:
 def noiseless_delta(channel: Channel, worlds: Sequence[World], gamma: Real) -> Finding:
     """Return the least delta of noiseless privacy at a level, in the worst world (Def. 6)."""
     each = [Secret(f"record {i + 1}", Record(i)) for i in range(people(channel))]
-    _check(worlds, each)
-    comparisons = _record_comparisons(channel, worlds, each)
+    check_secrets(worlds, each)
+    comparisons = record_comparisons(channel, worlds, each)
     return _worst(comparisons, as_gamma(gamma), "noiseless privacy")
 
 
@@ -43,8 +43,8 @@ def pufferfish_delta(
     channel: Channel, worlds: Sequence[World], secrets: Sequence[Secret], gamma: Real
 ) -> Finding:
     """Return the least delta of Pufferfish privacy at a level (Def. 7)."""
-    _check(worlds, secrets)
-    comparisons = _secret_comparisons(channel, worlds, secrets)
+    check_secrets(worlds, secrets)
+    comparisons = secret_comparisons(channel, worlds, secrets)
     return _worst(comparisons, as_gamma(gamma), "Pufferfish privacy")
 
 
@@ -62,12 +62,12 @@ def pufferfish_inference(
     witness is the output that moves the belief furthest; its ideal belief is the prior.
     """
     level, slack = as_gamma(gamma), as_probability(delta_hat, "delta_hat")
-    _check(worlds, secrets)
+    check_secrets(worlds, secrets)
     worst = Fraction(0)
     furthest: tuple[Fraction, InferenceWitness | None] = (Fraction(-1), None)
     for world in worlds:
         for secret in secrets:
-            for side, (prior, real) in _secret_laws(channel, world, secret).items():
+            for side, (prior, real) in secret_laws(channel, world, secret).items():
                 chance = Fraction(0)
                 for t in channel.outputs:
                     seen = {v: prior[v] * real[v][t] for v in prior.support}
@@ -100,7 +100,7 @@ def pufferfish_inference_failure(
     return Fraction(found["failure"])
 
 
-def _secret_laws(
+def secret_laws(
     channel: Channel, world: World, secret: Secret
 ) -> dict[Outcome, tuple[Distribution, dict[Outcome, Distribution]]]:
     """For each z: the prior of the secret, and the output law given each of its values."""
@@ -121,9 +121,10 @@ def _secret_laws(
     return found
 
 
-def _record_comparisons(
+def record_comparisons(
     channel: Channel, worlds: Sequence[World], records: Sequence[Secret]
 ) -> Iterator[tuple[ConditionWitness, bool]]:
+    """Yield the two laws of every comparison, and whether it is one; the last is vacuous."""
     for index, world in enumerate(worlds):
         for record in records:
             laws = world.given(record.value)
@@ -134,12 +135,13 @@ def _record_comparisons(
     yield _vacuous(channel), False
 
 
-def _secret_comparisons(
+def secret_comparisons(
     channel: Channel, worlds: Sequence[World], secrets: Sequence[Secret]
 ) -> Iterator[tuple[ConditionWitness, bool]]:
+    """Yield the two laws of every comparison, and whether it is one; the last is vacuous."""
     for index, world in enumerate(worlds):
         for secret in secrets:
-            for side, (_, laws) in _secret_laws(channel, world, secret).items():
+            for side, (_, laws) in secret_laws(channel, world, secret).items():
                 if 0 in laws and 1 in laws:
                     found = ConditionWitness(index, secret.name, (0, 1), side, laws[0], laws[1])
                     yield found, True
@@ -164,7 +166,8 @@ def _worst(
     return Finding(definition, {"gamma": gamma, "delta": best}, where, note=note)
 
 
-def _check(worlds: Sequence[World], secrets: Sequence[Secret]) -> None:
+def check_secrets(worlds: Sequence[World], secrets: Sequence[Secret]) -> None:
+    """Raise unless there is at least one world and one secret."""
     if not worlds or not secrets:
         raise TheoryError(
             "empty_class",

@@ -18,9 +18,9 @@ from sanql.theory.definitions.finding import (
     enclosed,
 )
 from sanql.theory.definitions.records import Others, by_others
-from sanql.theory.definitions.simulator_lp import Condition, best_simulator
+from sanql.theory.definitions.simulator_lp import Condition, best_level, best_simulator
 from sanql.theory.distributions import Distribution
-from sanql.theory.exact import INFINITE, Extended, Real, as_gamma, sqrt_upper
+from sanql.theory.exact import INFINITE, Extended, Real, as_gamma, as_probability, sqrt_upper
 
 
 def simulation_dp(channel: Channel) -> Finding:
@@ -75,6 +75,35 @@ def simulation_dp_delta(channel: Channel, gamma: Real) -> Finding:
     )
 
 
+def simulation_dp_gamma(channel: Channel, delta: Real) -> Finding:
+    """Return the least level of any position-aware simulator at a delta.
+
+    The level is attained by the simulator shown; rational tests prove `at_least` for all others.
+    """
+    allowed = as_probability(delta, "delta")
+    if allowed == 0:
+        return simulation_dp(channel)
+    attained: Extended = Fraction(0)
+    bound: Extended = Fraction(1)
+    rows: dict[Others, Distribution] = {}
+    blocked: list[Database] = []
+    for others, group in by_others(channel).items():
+        given = Distribution.point(others)
+        conditions = [Condition(channel.row(x), given, (0, "record", x, None)) for x in group]
+        gamma, at_least, simulator = best_level(conditions, allowed)
+        rows[others] = simulator.row(others)
+        bound = max(bound, at_least)
+        if gamma > attained:
+            attained, blocked = gamma, group
+    return enclosed(
+        "simulation-based differential privacy",
+        {"gamma": attained, "delta": allowed},
+        {"gamma": bound},
+        SimulatorWitness(Channel.of(rows), _pair(channel, blocked)),
+        solved="gamma",
+    )
+
+
 def _closed_form(
     channel: Channel, groups: dict[Others, list[Database]], definition: str
 ) -> Finding:
@@ -89,13 +118,15 @@ def _closed_form(
         if gamma > best:
             best, blocked = gamma, group
     if best == INFINITE:
-        return Finding(definition, {"gamma": best, "delta": Fraction(0)}, _pair(channel, blocked))
+        numbers = {"gamma": best, "delta": Fraction(0)}
+        return Finding(definition, numbers, _pair(channel, blocked), solved="gamma")
     rows = {
         others: _simulated(channel, table, common, Fraction(best))
         for others, table in tables.items()
     }
     witness = SimulatorWitness(Channel.of(rows), _pair(channel, blocked))
-    return Finding(definition, {"gamma": best, "delta": Fraction(0)}, witness)
+    numbers = {"gamma": best, "delta": Fraction(0)}
+    return Finding(definition, numbers, witness, solved="gamma")
 
 
 def _group_gamma(table: Sequence[Sequence[int]], common: int) -> Extended:

@@ -126,7 +126,7 @@ def best_level(
         return INFINITE, INFINITE, _rationalised(extreme.simulator, inputs, outputs, 60)
     rough = Fraction(_rough_level(conditions, float(delta)))
     attained, simulator = _attained(conditions, rough, delta)
-    lower = _ruled_out(conditions, rough, delta)
+    lower, _ = ruling_out(conditions, rough, delta)
     return attained, min(lower, attained), simulator
 
 
@@ -216,17 +216,20 @@ def _patched(rough: Sequence[Sequence[float]], middle: Channel, small: float) ->
     return Channel(middle.databases, middle.outputs, tuple(rows))
 
 
-def _ruled_out(conditions: Sequence[Condition], rough: Fraction, delta: Fraction) -> Extended:
-    """Return the highest level that rational tests from at or just below a level rule out."""
+def ruling_out(
+    conditions: Sequence[Condition], rough: Fraction, delta: Fraction
+) -> tuple[Extended, MixedTest | None]:
+    """Return the highest level that rational tests from at or just below a level rule out, and
+    the test."""
     inputs, outputs = _sizes(conditions)
-    best: Extended = Fraction(1)
+    best: tuple[Extended, MixedTest | None] = (Fraction(1), None)
     for share in _MARGINS:
         below = rough * (1 - share)
         solved = _solve(conditions, inputs, outputs, float(below), float(delta))
         for limit in _DENOMINATORS:
             test = _mixed_test(solved, conditions, outputs, limit)
-            best = max(best, test.gamma_lower(delta))
-        if best >= below * (1 - share):
+            best = max(best, (test.gamma_lower(delta), test), key=lambda found: found[0])
+        if best[0] >= below * (1 - share):
             return best
     return best
 
