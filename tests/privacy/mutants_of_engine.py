@@ -130,7 +130,7 @@ ENGINE = (
     Mutant(
         "what the engine cannot plan is refused before the charge",
         "ask/measure.py",
-        "            opened.trials.check(level, statement)\n",
+        "            opened.trials.check(level, statement, released)\n",
         "            pass\n",
         "engines/test_trials.py::test_what_takes_minutes_to_plan_is_refused_and_costs_nothing",
     ),

@@ -24,7 +24,7 @@ RELATIONS = (
     Mutant(
         "what a condition promises of a subquery's column is enforced where it is read",
         "compile/relations.py",
-        "if (facts.low, facts.high) == (value.facts.low, value.facts.high):",
+        "if (facts.low, facts.high) == (known.low, known.high):",
         "if True:",
         f"{PROMISES}test_a_row_that_where_leaves_out_is_computed_with_safely",
     ),
@@ -288,7 +288,7 @@ RELATIONS = (
     Mutant(
         "a window's order has no ties",
         "compile/windows.py",
-        "order += [TIES] if window.function in PLACED else []",
+        "order += [TIES] if is_placed(window) else []",
         "pass",
         ORDER,
     ),

@@ -32,10 +32,11 @@ from privacy.worlds import Bounding, write_policy
 from sanql.measurements import Measured, OwnNorm
 from sanql.parse import parse
 from sanql.plan.average_norms import with_average_norms
-from sanql.plan.level import Level
+from sanql.plan.level import Level, LevelOutline
 from sanql.plan.norms import bounded_by_norm
 from sanql.plan.plan import outline
 from sanql.policy.model import Neighbours
+from sanql.statistics import Measuring
 from support.volume import share_rows_of
 
 pytestmark = pytest.mark.slow
@@ -61,19 +62,24 @@ def measured_jointly(
     """Return a level that averages are measured at by norms of their own: so many steps, and rows."""
     policy = write_policy(folder, relation, {"visits": limits, "stays": limits})
     (level,) = outline(parse(sql, policy.tables).query, policy.tables, relation).levels
-    norms = level.measuring.unit_norms
+    return bounded_jointly(level, level.measuring, order, own, rows), policy
+
+
+def bounded_jointly(
+    level: LevelOutline, measuring: Measuring, order: int, own: int, rows: int
+) -> Level:
+    """Return the same of one way to measure a level."""
+    norms = measuring.unit_norms
     assert norms is not None
-    sums = [part for part in level.measuring.measurements if part.kind is Measured.SUM]
+    sums = [part for part in measuring.measurements if part.kind is Measured.SUM]
     known = tuple(OwnNorm(part.expression, own, own**2, 2) for part in sums if part.expression)
     averages = replace(norms, l1=rows, l2_squared=rows**2, own=known, jointly=True)
-    joint = with_average_norms(
-        replace(level.measuring, unit_norms=replace(norms, averages=averages))
-    )
+    joint = with_average_norms(replace(measuring, unit_norms=replace(norms, averages=averages)))
     assert joint is not None
-    bounded = replace(level, measuring=bounded_by_norm(joint, order))  # type: ignore[arg-type]
+    bounded = replace(level, measuring=bounded_by_norm(joint, order), by_weights=None)  # type: ignore[arg-type]
     priced = MECHANISMS[order].price([bounded.measuring], Fraction(1), Fraction(1, 1000))
     assert priced is not None
-    return Level(bounded, priced[0]), policy
+    return Level(bounded, priced[0])
 
 
 def nearest_to_zero(*found: Vector) -> Vector:
