@@ -373,6 +373,13 @@ LIMITS = (
         "compile/test_small_units.py::test_just_so_many_rows_are_not_longer_than_a_norm",
     ),
     Mutant(
+        "units that count row by row are those that no limit binds",
+        "compile/small_units.py",
+        "return max(0, min(_most(level, measured)))",
+        "return 1 << 40",
+        "questions/test_every_way.py::test_tpch_has_the_same_cells_every_way",
+    ),
+    Mutant(
         "units that count row by row have no more in all than a total allows",
         "compile/small_units.py",
         "yield _fits(high, largest) if high >= 0 else 0",
