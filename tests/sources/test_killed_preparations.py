@@ -101,6 +101,17 @@ def test_a_copy_that_is_made_anew_may_be_killed_too(seed: int, tmp_path: Path) -
         is_whole(policy)
 
 
+def test_a_copy_that_no_entry_vouches_for_goes_when_the_next_is_made(tmp_path: Path) -> None:
+    """Whoever made it was killed before its entry was written, and the data are others by now."""
+    policy = hospital(tmp_path, rows=900)
+    before = prepared(policy)
+    before.database.with_suffix(".json").unlink()
+    before.database.with_name(f"{before.database.name}.wal").write_bytes(b"half")
+    (tmp_path / "visits.duckdb").unlink()
+    shutil.rmtree(tmp_path / "data")
+    assert is_whole(hospital(tmp_path)).fingerprint != before.fingerprint
+
+
 def test_an_entry_with_any_byte_changed_is_none(tmp_path: Path) -> None:
     policy = hospital(tmp_path)
     source = prepared(policy)

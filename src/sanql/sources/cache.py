@@ -77,7 +77,7 @@ class Cache:
         self._make_private()
         try:
             with self._locked():
-                for leftover in self.folder.glob("*.building*"):
+                for leftover in self._leftovers():
                     leftover.unlink()
                 yield
         except OSError:
@@ -90,6 +90,17 @@ class Cache:
                     )
                 ]
             ) from None
+
+    def _leftovers(self) -> list[Path]:
+        """Return what was not finished, or not removed: also copies for which no entry vouches."""
+        return [
+            *self.folder.glob("*.building*"),
+            *(
+                copy
+                for copy in self.folder.glob("*.duckdb*")
+                if not (self.folder / f"{copy.name.partition('.')[0]}.json").exists()
+            ),
+        ]
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
