@@ -29,7 +29,7 @@ from privacy.test_norms import (
     vectors,
 )
 from privacy.worlds import Bounding, write_policy
-from sanql.measurements import Measured, OwnNorm
+from sanql.measurements import Measured, Measurement, OwnNorm
 from sanql.parse import parse
 from sanql.plan.average_norms import with_average_norms
 from sanql.plan.level import Level, LevelOutline
@@ -86,6 +86,38 @@ def nearest_to_zero(*found: Vector) -> Vector:
     return tuple(min(each, key=abs) for each in zip(*found, strict=True))
 
 
+def by_the_rule(
+    counts: Vector,
+    ages: tuple[int | None, ...],
+    summed: Measurement,
+    counted: Measurement,
+    less: int,
+) -> tuple[Vector, Vector]:
+    """Return a unit's sums and counts by the description of the rule (norms.py)."""
+    assert summed.norm is not None and counted.norm is not None
+    there = [row for row in rows_of(counts, ages) if row["age"] is not None]
+    order = counted.norm.order
+    most = kept_rows(order, counted.norm.bound, None)
+    values = [sum(row["sex"] == key for row in there) for key in GROUPS]
+    total = [sum(row["age"] - less for row in there if row["sex"] == key) for key in GROUPS]
+    deciding = tuple(
+        v if n <= most else -(-v * most // n) for v, n in zip(values, counts, strict=True)
+    )
+    held = tuple(
+        max(-summed.norm.most, min(summed.norm.most, shared(s, n, most)))
+        for s, n in zip(total, counts, strict=True)
+    )
+    count = tuple(shared(v, n, most) for v, n in zip(values, counts, strict=True))
+    sums, numbers = (
+        nearest_to_zero(
+            scaled(exact, deciding, order, counted.norm.bound, scale),
+            scaled(exact, held, order, summed.norm.bound, scale),
+        )
+        for exact, scale in ((held, summed.norm.scale), (count, counted.norm.scale))
+    )
+    return sums, numbers
+
+
 @pytest.mark.parametrize(
     ("sql", "relation", "order", "own", "rows", "per_group"),
     share_rows_of(
@@ -127,28 +159,8 @@ def test_both_numbers_have_the_least_of_both_factors(
     assert (summed.centre, summed.low, summed.high) == (0, -20, 20)
     cases = [(c, a) for c in [*COUNTS[::6], *MANY] for a in ((40,), (3, None, 39), (21, 19), (0,))]
     found = vectors(level, policy, dict(enumerate(rows_of(*case) for case in cases)))
-    for (counts, ages), sums, values in zip(cases, *found, strict=True):
-        there = [row for row in rows_of(counts, ages) if row["age"] is not None]
-        most = kept_rows(order, counted.norm.bound, None)
-        number = [sum(row["sex"] == key for row in there) for key in GROUPS]
-        total = [sum(row["age"] - 20 for row in there if row["sex"] == key) for key in GROUPS]
-        deciding = tuple(
-            v if n <= most else -(-v * most // n) for v, n in zip(number, counts, strict=True)
-        )
-        held = tuple(
-            max(-summed.norm.most, min(summed.norm.most, shared(s, n, most)))
-            for s, n in zip(total, counts, strict=True)
-        )
-        count = tuple(shared(v, n, most) for v, n in zip(number, counts, strict=True))
-        by_rows = order, counted.norm.bound
-        by_sum = order, summed.norm.bound
-        for seen, exact, scale in (
-            (values, count, counted.norm.scale),
-            (sums, held, summed.norm.scale),
-        ):
-            assert seen == nearest_to_zero(
-                scaled(exact, deciding, *by_rows, scale), scaled(exact, held, *by_sum, scale)
-            )
+    for case, sums, values in zip(cases, *found, strict=True):
+        assert (sums, values) == by_the_rule(*case, summed, counted, 20)
 
 
 @pytest.mark.parametrize("order", [1, 2])

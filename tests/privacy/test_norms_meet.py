@@ -19,17 +19,17 @@ import pytest
 
 from privacy.additivity import check_same, check_sum
 from privacy.kernel import write_database
-from privacy.norms import Vector, kept_rows, scaled, shared
+from privacy.norms import Vector
 from privacy.replay import check
 from privacy.stages import STAGES
-from privacy.test_average_norms import bounded_jointly, nearest_to_zero
+from privacy.test_average_norms import bounded_jointly, by_the_rule
 from privacy.test_norms import AVERAGE, EMPTY, GROUPS, MECHANISMS, RELATIONS, planned, rows_of
 from privacy.worlds import REGIONS, Bounding, Database, source_of, write_policy
 from sanql.catalog import PreparedSource
 from sanql.compile import compile_plan
 from sanql.compile.small_units import rows_without_limits
 from sanql.engines import Pool, open_engine, prepare
-from sanql.measurements import Measured, Measurement, key_weight
+from sanql.measurements import Measured, key_weight
 from sanql.parse import parse
 from sanql.plan import outline
 from sanql.plan.level import Level
@@ -145,38 +145,6 @@ def column(cells: pa.Table, place: int) -> Vector:
         zip(cells.column("k0").to_pylist(), cells.column(f"m{place}").to_pylist(), strict=True)
     )
     return tuple(found.get(key, 0) for key in GROUPS)
-
-
-def by_the_rule(
-    counts: Vector,
-    ages: tuple[int | None, ...],
-    summed: Measurement,
-    counted: Measurement,
-    less: int,
-) -> tuple[Vector, Vector]:
-    """Return a unit's sums and counts by the description of the rule (norms.py)."""
-    assert summed.norm is not None and counted.norm is not None
-    there = [row for row in rows_of(counts, ages) if row["age"] is not None]
-    order = counted.norm.order
-    most = kept_rows(order, counted.norm.bound, None)
-    values = [sum(row["sex"] == key for row in there) for key in GROUPS]
-    total = [sum(row["age"] - less for row in there if row["sex"] == key) for key in GROUPS]
-    deciding = tuple(
-        v if n <= most else -(-v * most // n) for v, n in zip(values, counts, strict=True)
-    )
-    held = tuple(
-        max(-summed.norm.most, min(summed.norm.most, shared(s, n, most)))
-        for s, n in zip(total, counts, strict=True)
-    )
-    count = tuple(shared(v, n, most) for v, n in zip(values, counts, strict=True))
-    sums, numbers = (
-        nearest_to_zero(
-            scaled(exact, deciding, order, counted.norm.bound, scale),
-            scaled(exact, held, order, summed.norm.bound, scale),
-        )
-        for exact, scale in ((held, summed.norm.scale), (count, counted.norm.scale))
-    )
-    return sums, numbers
 
 
 # ---- over a copy whose units are counted row by row where nothing can bind
