@@ -128,6 +128,20 @@ ENGINE = (
         "engines/test_killed_workers.py::test_what_a_killed_worker_has_not_finished_is_begun_anew",
     ),
     Mutant(
+        "what is said of a copy is what was written",
+        "sources/cache.py",
+        "if own == _vouched(fingerprint, said) else None",
+        "if own else None",
+        "sources/test_killed_preparations.py::test_an_entry_with_any_byte_changed_is_none",
+    ),
+    Mutant(
+        "a copy is what was made under its name",
+        "sources/cache.py",
+        'f"{fingerprint}\\n{said}".encode()',
+        'f"{said}".encode()',
+        "sources/test_killed_preparations.py::test_a_copy_under_the_name_of_another_is_made_anew",
+    ),
+    Mutant(
         "what the engine cannot plan is refused before the charge",
         "ask/measure.py",
         "            opened.trials.check(level, statement, released)\n",

@@ -373,6 +373,13 @@ LIMITS = (
         "compile/test_small_units.py::test_just_so_many_rows_are_not_longer_than_a_norm",
     ),
     Mutant(
+        "units that count row by row are those that no limit binds",
+        "compile/small_units.py",
+        "return max(0, min(_most(level, measured)))",
+        "return 1 << 40",
+        "questions/test_every_way.py::test_tpch_has_the_same_cells_every_way",
+    ),
+    Mutant(
         "units that count row by row have no more in all than a total allows",
         "compile/small_units.py",
         "yield _fits(high, largest) if high >= 0 else 0",
@@ -385,6 +392,30 @@ LIMITS = (
         "count(*) AS size FROM",
         "1 AS size FROM",
         "compile/test_small_units.py::test_beside_a_row_is_how_many_its_unit_has",
+    ),
+    Mutant(
+        "units that count row by row are within norms, also where these are shorter than limits",
+        "compile/small_units.py",
+        "yield within_norm(part)",
+        "yield 1 << 62",
+        "privacy/test_norms_meet.py::"
+        "test_norms_shorter_than_limits_decide_who_is_counted_row_by_row",
+    ),
+    Mutant(
+        "sums and counts of units whose keys are weighed have the least factor of all",
+        "compile/norms.py",
+        'else "weighed.l{}"',
+        'else "weighed.l0"',
+        "privacy/test_norms_meet.py::"
+        "test_no_unit_moves_joint_averages_of_weighed_keys_further_than_declared",
+    ),
+    Mutant(
+        "a product is divided in 64 bits only where it fits them",
+        "compile/norms.py",
+        "if most * factor < _WORD:",
+        "if True:",
+        "privacy/test_norms_meet.py::"
+        "test_norms_shorter_than_limits_decide_who_is_counted_row_by_row",
     ),
     Mutant(
         "a unit is longer by all its groups, also where its keys are weighed",

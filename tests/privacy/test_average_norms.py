@@ -29,13 +29,14 @@ from privacy.test_norms import (
     vectors,
 )
 from privacy.worlds import Bounding, write_policy
-from sanql.measurements import Measured, OwnNorm
+from sanql.measurements import Measured, Measurement, OwnNorm
 from sanql.parse import parse
 from sanql.plan.average_norms import with_average_norms
-from sanql.plan.level import Level
+from sanql.plan.level import Level, LevelOutline
 from sanql.plan.norms import bounded_by_norm
 from sanql.plan.plan import outline
 from sanql.policy.model import Neighbours
+from sanql.statistics import Measuring
 from support.volume import share_rows_of
 
 pytestmark = pytest.mark.slow
@@ -61,23 +62,60 @@ def measured_jointly(
     """Return a level that averages are measured at by norms of their own: so many steps, and rows."""
     policy = write_policy(folder, relation, {"visits": limits, "stays": limits})
     (level,) = outline(parse(sql, policy.tables).query, policy.tables, relation).levels
-    norms = level.measuring.unit_norms
+    return bounded_jointly(level, level.measuring, order, own, rows), policy
+
+
+def bounded_jointly(
+    level: LevelOutline, measuring: Measuring, order: int, own: int, rows: int
+) -> Level:
+    """Return the same of one way to measure a level."""
+    norms = measuring.unit_norms
     assert norms is not None
-    sums = [part for part in level.measuring.measurements if part.kind is Measured.SUM]
+    sums = [part for part in measuring.measurements if part.kind is Measured.SUM]
     known = tuple(OwnNorm(part.expression, own, own**2, 2) for part in sums if part.expression)
     averages = replace(norms, l1=rows, l2_squared=rows**2, own=known, jointly=True)
-    joint = with_average_norms(
-        replace(level.measuring, unit_norms=replace(norms, averages=averages))
-    )
+    joint = with_average_norms(replace(measuring, unit_norms=replace(norms, averages=averages)))
     assert joint is not None
-    bounded = replace(level, measuring=bounded_by_norm(joint, order))  # type: ignore[arg-type]
+    bounded = replace(level, measuring=bounded_by_norm(joint, order), by_weights=None)  # type: ignore[arg-type]
     priced = MECHANISMS[order].price([bounded.measuring], Fraction(1), Fraction(1, 1000))
     assert priced is not None
-    return Level(bounded, priced[0]), policy
+    return Level(bounded, priced[0])
 
 
 def nearest_to_zero(*found: Vector) -> Vector:
     return tuple(min(each, key=abs) for each in zip(*found, strict=True))
+
+
+def by_the_rule(
+    counts: Vector,
+    ages: tuple[int | None, ...],
+    summed: Measurement,
+    counted: Measurement,
+    less: int,
+) -> tuple[Vector, Vector]:
+    """Return a unit's sums and counts by the description of the rule (norms.py)."""
+    assert summed.norm is not None and counted.norm is not None
+    there = [row for row in rows_of(counts, ages) if row["age"] is not None]
+    order = counted.norm.order
+    most = kept_rows(order, counted.norm.bound, None)
+    values = [sum(row["sex"] == key for row in there) for key in GROUPS]
+    total = [sum(row["age"] - less for row in there if row["sex"] == key) for key in GROUPS]
+    deciding = tuple(
+        v if n <= most else -(-v * most // n) for v, n in zip(values, counts, strict=True)
+    )
+    held = tuple(
+        max(-summed.norm.most, min(summed.norm.most, shared(s, n, most)))
+        for s, n in zip(total, counts, strict=True)
+    )
+    count = tuple(shared(v, n, most) for v, n in zip(values, counts, strict=True))
+    sums, numbers = (
+        nearest_to_zero(
+            scaled(exact, deciding, order, counted.norm.bound, scale),
+            scaled(exact, held, order, summed.norm.bound, scale),
+        )
+        for exact, scale in ((held, summed.norm.scale), (count, counted.norm.scale))
+    )
+    return sums, numbers
 
 
 @pytest.mark.parametrize(
@@ -121,28 +159,8 @@ def test_both_numbers_have_the_least_of_both_factors(
     assert (summed.centre, summed.low, summed.high) == (0, -20, 20)
     cases = [(c, a) for c in [*COUNTS[::6], *MANY] for a in ((40,), (3, None, 39), (21, 19), (0,))]
     found = vectors(level, policy, dict(enumerate(rows_of(*case) for case in cases)))
-    for (counts, ages), sums, values in zip(cases, *found, strict=True):
-        there = [row for row in rows_of(counts, ages) if row["age"] is not None]
-        most = kept_rows(order, counted.norm.bound, None)
-        number = [sum(row["sex"] == key for row in there) for key in GROUPS]
-        total = [sum(row["age"] - 20 for row in there if row["sex"] == key) for key in GROUPS]
-        deciding = tuple(
-            v if n <= most else -(-v * most // n) for v, n in zip(number, counts, strict=True)
-        )
-        held = tuple(
-            max(-summed.norm.most, min(summed.norm.most, shared(s, n, most)))
-            for s, n in zip(total, counts, strict=True)
-        )
-        count = tuple(shared(v, n, most) for v, n in zip(number, counts, strict=True))
-        by_rows = order, counted.norm.bound
-        by_sum = order, summed.norm.bound
-        for seen, exact, scale in (
-            (values, count, counted.norm.scale),
-            (sums, held, summed.norm.scale),
-        ):
-            assert seen == nearest_to_zero(
-                scaled(exact, deciding, *by_rows, scale), scaled(exact, held, *by_sum, scale)
-            )
+    for case, sums, values in zip(cases, *found, strict=True):
+        assert (sums, values) == by_the_rule(*case, summed, counted, 20)
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -84,7 +84,7 @@ def test_a_parquet_table_is_copied_with_declared_columns_only(
         ("age", "BIGINT"),
         ("city", "VARCHAR"),
         ("bucket", "USMALLINT"),  # a hash of the unit, by which rows lie together
-        ("rows", "BIGINT"),  # how many its unit has
+        ("rows", "BIGINT"),  # how many its unit has in the table
     ]
     (third,) = [row for row in rows(source, policy, "people") if row["person_id"] == 3]
     assert third == {"person_id": 3, "age": 23, "city": "city 0"}

@@ -7,7 +7,8 @@ an entry or none of it.
 An entry says what the copy's file is: device, inode, size and times, and a hash of its bytes. While the
 former are the same the file is, for no program can set back the time of its last change; where they
 differ, as in a folder that was restored, its bytes are hashed. A copy that was cut off, exchanged or
-changed in a single byte is none, and is made anew.
+changed in a single byte is none, and is made anew. So is one whose entry was: an entry ends with a hash
+of what it says and of the name that it was written under, so that none stands for another's copy.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ class Cache:
         self.folder = ledger.with_suffix(".cache").absolute()
 
     def schema(self, fingerprint: str) -> dict[str, object] | None:
-        """Return what an entry recorded about names and types, or None."""
+        """Return what an entry recorded about names and types, or None if it is not as written."""
         with suppress(OSError, ValueError):
-            recorded = json.loads((self.folder / f"{fingerprint}.json").read_text())
+            said, _, own = (self.folder / f"{fingerprint}.json").read_text().rpartition("\n")
+            recorded = json.loads(said) if own == _vouched(fingerprint, said) else None
             return recorded if isinstance(recorded, dict) else None
         return None
 
@@ -75,7 +77,7 @@ class Cache:
         self._make_private()
         try:
             with self._locked():
-                for leftover in self.folder.glob("*.building*"):
+                for leftover in self._leftovers():
                     leftover.unlink()
                 yield
         except OSError:
@@ -88,6 +90,17 @@ class Cache:
                     )
                 ]
             ) from None
+
+    def _leftovers(self) -> list[Path]:
+        """Return what was not finished, or not removed: also copies for which no entry vouches."""
+        return [
+            *self.folder.glob("*.building*"),
+            *(
+                copy
+                for copy in self.folder.glob("*.duckdb*")
+                if not (self.folder / f"{copy.name.partition('.')[0]}.json").exists()
+            ),
+        ]
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -117,7 +130,8 @@ class Cache:
             schema = {**schema, _FILE: made}
         note = self.folder / f"{fingerprint}.json.building"
         note.touch(mode=0o600)
-        note.write_text(json.dumps(schema))
+        said = json.dumps(schema)
+        note.write_text(f"{said}\n{_vouched(fingerprint, said)}")
         _sync(note)
         note.rename(self.folder / f"{fingerprint}.json")
         _sync(self.folder)
@@ -172,6 +186,11 @@ def _unused(note: Path, database: Path) -> bool:
         finally:
             os.close(handle)
     return True
+
+
+def _vouched(fingerprint: str, said: str) -> str:
+    """Return the hash that ends an entry."""
+    return hashlib.sha256(f"{fingerprint}\n{said}".encode()).hexdigest()
 
 
 def _hash(path: Path) -> str:

@@ -30,6 +30,11 @@ SELECT r.region, COUNT(p.age) FROM regions r LEFT JOIN persons p ON p.region_cod
 --code> join_unsupported
 --remedy> SELECT r.region, COUNT(p.age) FROM regions AS r JOIN persons AS p ON p.region_code = r.code GROUP BY r.region
 
+-- Different rows, inside.
+SELECT COUNT(*) FROM (SELECT DISTINCT age, sex FROM persons) AS t;
+--code> distinct_across_units
+--remedy> SELECT COUNT(DISTINCT age || '|' || sex) FROM persons
+
 -- Rows twice.
 SELECT COUNT(*) FROM (SELECT age FROM persons UNION ALL SELECT age FROM persons) AS t;
 --code> subquery_across_units

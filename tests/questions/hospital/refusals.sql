@@ -85,6 +85,11 @@ SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY city ORDER BY born)
 --code> window_across_units
 --remedy> SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY people.person_id, city ORDER BY born) AS r FROM people) AS t WHERE r = 1
 
+-- Different cities of everybody, inside.
+SELECT COUNT(*) FROM (SELECT DISTINCT city FROM people) AS c;
+--code> distinct_across_units
+--remedy> SELECT COUNT(DISTINCT city) FROM people
+
 -- Public and private rows in one list.
 SELECT COUNT(*) FROM (SELECT city FROM people UNION ALL SELECT city FROM cities) AS c;
 --code> subquery_across_units
@@ -209,8 +214,3 @@ SELECT ward, COUNT(*) FROM visits GROUP BY 3;
 SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT ALL;
 --code> limit_invalid
 --remedy> SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 10
-
--- Different weights of everybody, inside.
-SELECT COUNT(*) FROM (SELECT DISTINCT weight FROM people) AS c;
---code> distinct_across_units
---remedy> SELECT COUNT(*) FROM (SELECT DISTINCT person_id, weight FROM people) AS c
