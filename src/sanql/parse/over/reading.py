@@ -28,10 +28,10 @@ from sanql.parse.over.blocks import (
 )
 from sanql.parse.over.correlated import uncorrelated
 from sanql.parse.over.forms import as_table, joined_value, limited, one_value, reference
+from sanql.parse.over.possible import NODES_MAX
 from sanql.parse.relations.public_query import public_query
 from sanql.parse.relations.reader import Reader
 from sanql.parse.relations.scope import Scope
-from sanql.parse.text.parameters import QuestionText
 from sanql.parse.text.select import rows_of_union
 from sanql.policy import Table
 from sanql.question import (
@@ -43,24 +43,10 @@ from sanql.question import (
 )
 
 STATISTICS_MAX = 60
-NODES_MAX = (
-    1_200  # of trees that are looked at in all: parts may stand within parts, and be read again
-)
 ReadQuestion = Callable[[exp.Select, Mapping[str, Table]], Query | PublicQuery]
 """Reads a SELECT over tables as a question, or refuses it."""
 Named = Mapping[str, exp.CTE]
 Q = TypeVar("Q", exp.Select, exp.Union)
-
-
-def may_be_over_statistics(asked: QuestionText) -> bool:
-    """Return whether a text may have what questions over statistics are made of; one too long is none.
-
-    It is asked of every text, and so looks at letters alone: are there windows, or a second SELECT?
-    """
-    letters = asked.sql.upper()
-    if len(asked.tokens) > NODES_MAX:
-        return False
-    return "OVER" in letters or "PIVOT" in letters or letters.count("SELECT") > 1
 
 
 def read_over_statistics(
