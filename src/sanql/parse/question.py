@@ -20,7 +20,7 @@ from sanql.parse.expressions.type_ranges import (
     tables_with_smaller_ranges,
 )
 from sanql.parse.over import may_be_over_statistics, read_over_statistics
-from sanql.parse.relations.equivalents import with_equivalents
+from sanql.parse.relations.equivalents import REPLACED, with_equivalents
 from sanql.parse.relations.joins import check_joins, is_null_without, keeps_orphans
 from sanql.parse.relations.narrow import narrow
 from sanql.parse.relations.public_query import public_query
@@ -120,8 +120,11 @@ def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
 
 def _read(select: exp.Select, tables: Mapping[str, Table]) -> Query | PublicQuery:
     """Return the one question that a SELECT is."""
-    respelled(select)
-    select = per_unit(with_equivalents(select), tables)
+    # one look at the whole tree is enough where nothing is respelled
+    nodes = list(select.find_all(exp.Anonymous, *REPLACED))
+    if any(isinstance(node, exp.Anonymous) for node in nodes):
+        nodes = list(respelled(select).find_all(*REPLACED))
+    select = per_unit(with_equivalents(select, nodes), tables)
     query = _question(select, Reader(tables))
     if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
         _check_ranges(select, query, tables)

@@ -6,6 +6,8 @@ typed: a row is kept or not by rows of its own unit, or by public ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from sanql.errors import Refused
@@ -15,9 +17,12 @@ KINDS = ("SEMI", "ANTI")
 PRESERVING = ("RIGHT", "FULL")
 
 
-def with_equivalents(select: exp.Select) -> exp.Select:
-    """Return the question with these constructs in the words that are bound."""
-    for node in list(select.find_all(exp.Any, exp.All, exp.Join)):
+REPLACED = (exp.Any, exp.All, exp.Join)
+
+
+def with_equivalents(select: exp.Select, nodes: Iterable[exp.Expression]) -> exp.Select:
+    """Return the question with these constructs, found among its `nodes`, in the words that are bound."""
+    for node in nodes:
         around = node.parent
         if isinstance(node, exp.Join):
             kind = str(node.args.get("kind") or "").upper()

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sanql.policy import Table
 
 VALUES_MAX = 200
+PIVOT_WORDS_MAX = 1_200  # of a text: one that is longer would have too many columns
 _STATEMENT = frozenset({"this", "expressions", "using", "group", "with_"})
 _CLAUSE = frozenset(
     {

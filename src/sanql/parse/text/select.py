@@ -14,7 +14,7 @@ from sanql.errors import Refused
 from sanql.parse.text.grammar import parser
 from sanql.parse.text.listing import not_a_select
 from sanql.parse.text.parameters import QuestionText, put_in
-from sanql.parse.text.pivots import pivots_written_out
+from sanql.parse.text.pivots import PIVOT_WORDS_MAX, pivots_written_out
 from sanql.parse.text.places import at, place_of_token
 from sanql.parse.text.proportions import too_deep
 from sanql.parse.text.schemas import without_schemas
@@ -82,7 +82,7 @@ def _select(tokens: list[Token], sql: str, tables: Mapping[str, Table]) -> exp.S
     statement = syntax_tree(tokens, sql)
     while isinstance(statement, exp.Subquery) and not statement.args.get("alias"):
         statement = statement.this
-    if "PIVOT" in sql.upper():
+    if "PIVOT" in sql.upper() and len(tokens) <= PIVOT_WORDS_MAX:
         statement = pivots_written_out(statement, tables)
     if isinstance(statement, exp.Union):
         statement = rows_of_union(statement)
