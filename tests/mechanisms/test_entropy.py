@@ -16,6 +16,7 @@ from sanql.mechanisms import ExactSampler
 SOURCE = Path(next(iter(sanql.__path__)))
 DOOR = SOURCE / "entropy.py"
 GAMES = SOURCE / "theory" / "attackers"
+PLAYED = SOURCE / "cli" / "theory_attack.py"  # `sanql theory attack`, which asks nobody's data
 PICTURE = SOURCE / "cli" / "certify_plots.py"  # simulates made-up tables, with a fixed seed
 MODULES = {"random", "secrets", "uuid", "numpy.random"}
 NAMES = {"urandom", "getrandom", "default_rng", "SystemRandom", "RandomState", "random", "rvs"}
@@ -73,7 +74,7 @@ def test_nothing_that_answers_imports_a_game() -> None:
     importers = [
         path.relative_to(SOURCE).as_posix()
         for path in sorted(SOURCE.rglob("*.py"))
-        if "theory.attackers" in path.read_text(encoding="utf-8")
+        if path != PLAYED and "theory.attackers" in path.read_text(encoding="utf-8")
     ]
     assert all(name.startswith(("theory/", "audit/")) for name in importers), importers
 
